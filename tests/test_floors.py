@@ -71,8 +71,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "op_library",
         "client nodes",
     ),
+    "base/sizes": ("size_traces", "size_functions", "size_arrays"),
     "memory": (
         "allocator_stats arena_planning",
+        "arena_stacking",
         "allocator",
         "allocator_registry limiting_allocator sub_allocator tracking_allocator",
         "bfc",

@@ -2,13 +2,13 @@
 
     client     GrpcSession       sends a graph, then runs by the names of feeds, fetches, targets
                    |
-    server     Master            places a run over the tasks of the cluster, cuts it into parts
+    server     Master            assigns a run's operations to tasks, cuts the run into parts
                  |   |
-    servers    Worker Worker     compile their parts into plans, run them, pass tensors on
+    servers    Worker Worker     compile their parts into plans, run them, exchange tensors
 
 A part runs in stages (`run_stages.py`): first the operations that need no tensor of another task,
 then those that need tensors of earlier stages, and so on. A stage waits for its tensors before it
-starts, and only for tensors of lower stages, so a run of a cluster cannot deadlock with itself.
+starts, and only for tensors of earlier stages, so a run of a cluster cannot deadlock with itself.
 `docs/cluster.md` is the page for users.
 """
 

@@ -31,22 +31,25 @@ _MAX_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """The credentials of this process and required of others: a key, TLS files, or none."""
+    """The credentials that this process presents and requires of others: a key, TLS, or neither.
+
+    tls: the contents of `ca.pem`, `cert.pem` and `key.pem`.
+    """
 
     key: bytes = b""
     tls: tuple[bytes, bytes, bytes] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether anyone may call."""
+        """Whether neither a key nor TLS is set: anyone who reaches the server may call it."""
         return not self.key and self.tls is None
 
 
 def access_of_environment() -> Access:
-    """Return the access that the environment sets.
+    """Return the access that GPUGRAPH_CLUSTER_KEY and GPUGRAPH_CLUSTER_TLS set.
 
-    A key may be `@` and the path of a file with the key. InvalidArgumentError for a short key or
-    unreadable files.
+    A key may be `@` and the path of a file with the key. Raises InvalidArgumentError for a key of
+    less than 16 bytes and for unreadable files.
     """
     text, folder = setting("GPUGRAPH_CLUSTER_KEY"), setting("GPUGRAPH_CLUSTER_TLS")
     try:
@@ -66,7 +69,7 @@ def access_of_environment() -> Access:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach the host of that name."""
+    """Return whether `host` is localhost or a loopback address: other machines can't reach it."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -74,14 +77,14 @@ def is_loopback(host: str) -> bool:
 
 
 def check_listening(address: str, access: Access) -> None:
-    """Raise FailedPreconditionError for an address reachable by others without access control."""
+    """Raise FailedPreconditionError for an open access at an address that others can reach."""
     host = address.rpartition(":")[0]
     if access.is_open and not is_loopback(host):
         raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
 
 
 def open_channel(address: str, access: Access, options: Any) -> Any:
-    """Return a channel to a server."""
+    """Return a gRPC channel to the server at `address`, encrypted if `access` has TLS files."""
     if access.tls is None:
         return grpc().insecure_channel(address, options)
     ca, certificate, key = access.tls
@@ -90,11 +93,11 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 
 
 def _free_port(host: str, port: int) -> int:
-    """Return the port if it is free at all addresses of the host, else 0; pass 0 for any free port.
+    """Return `port` if it is free at all addresses of the host, else 0; 0 stands for any free port.
 
-    gRPC accepts a single address of a name, and uses both loopback addresses for localhost. So
-    one server could get localhost's IPv4 port and another its IPv6 port, and a caller of
-    localhost would reach either.
+    gRPC is content if it can bind one address of a host name, and binds both loopback addresses for
+    localhost. So one server could get localhost's IPv4 port and another its IPv6 port, and a caller
+    of localhost would reach either.
     """
     number = port
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)
@@ -104,18 +107,22 @@ def _free_port(host: str, port: int) -> int:
     for family, kind, protocol, _, place in places:
         try:
             with socket.socket(family, kind, protocol) as listener:
-                if sys.platform != "win32":  # here it permits the ports of closed connections
+                if sys.platform != "win32":  # on Windows it permits used ports
                     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
                 number = number or int(listener.getsockname()[1])
-        except OSError as error:  # others: e.g. an IPv6 address without IPv6
+        except OSError as error:  # others: e.g. ::1 on a machine without IPv6
             if error.errno == errno.EADDRINUSE:
                 return 0
     return number
 
 
 def add_port(server: Any, address: str, access: Access) -> int:
-    """Make a server listen at all addresses of a host; return the number of its port, or 0."""
+    """Make a gRPC server listen at `host:port`, at all addresses of the host; return the port.
+
+    Port 0 in `address` stands for any free port. Raises RuntimeError for a malformed address and
+    for a port that is in use.
+    """
     host, _, port = address.rpartition(":")
     try:
         tries = 1 if int(port) else _MAX_PORTS_TRIED

@@ -1,15 +1,14 @@
 """Streams of calls: messages of steps go over long-lived streams, one frame for each message.
 
-A separate call costs gRPC more than a frame of an open stream. A frame is the number of
-its method (one byte) and the message, preceded by its checksum. A
-stream does one call after the other; a caller with several concurrent calls uses several streams
-(`core_streams.StreamPool`). The server answers each frame with one frame, except for those of
-`ONE_WAY` methods.
+A separate gRPC call costs more than a frame of an open stream. A frame is the number of its method
+(one byte) and the message, preceded by its checksum. A stream does one call after the other; a
+caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
+answers each frame with one frame, except for those of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
-answers. Its step must not keep waiting, for example for an element of a queue, which would be lost:
-`Caller`. As a client has a stream open as long as it lives, a server can detect sessions that have
-lost theirs: `SessionClients`.
+answers. Its step must end: if it waited on, for example to dequeue from a queue, the element would
+be lost. `Caller` notifies the step. A client keeps a stream open as long as it lives, so a server
+can find the sessions whose client has gone (`SessionClients`).
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from gpugraph.cluster.calls.proofs import MessageProofs
 from gpugraph.formats.messages.service_messages import METHODS
 
 NUMBERS = {name: number for number, name in enumerate(METHODS)}
-"""The numbers of methods in frames."""
+"""The number of each method in frames, by the method's name."""
 
 _NAMES = tuple(METHODS)
 HEADS = {name: bytes((number,)) for name, number in NUMBERS.items()}
-"""The first byte of each method's frames."""
+"""The first byte of a frame, the method's number, by the method's name."""
 
 _MOMENT_S = 1.0
-"""How long a connection may be lost before others are notified that a client has gone."""
+"""Seconds from the end of a client's last stream to the call of `on_gone` for its sessions."""
 
 
 def sealed(method: str, message: bytes) -> bytes:
-    """Return a message preceded by its checksum, which also covers the method."""
+    """Return a message preceded by its CRC-32 (4 bytes), which also covers the method's number."""
     return zlib.crc32(message, NUMBERS[method]).to_bytes(4, "little") + message
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message in sealed bytes; InvalidArgumentError if they were changed."""
+    """Return the message that `sealed` packed; InvalidArgumentError for a wrong checksum."""
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
     if len(content) < 4 or total != int.from_bytes(content[:4], "little"):
@@ -60,7 +59,7 @@ def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
 
 
 class CallStream:
-    """One stream to a server. on_end: called, in some thread, when it has ended."""
+    """One open stream to a server. on_end: called, in some thread, when the stream has ended."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class CallStream:
             self._on_end()
 
     def send(self, method: str, content: bytes) -> None:
-        """Send a frame; `receive` and `is_over` report the outcome."""
+        """Queue a frame, without waiting. If the stream fails, `receive` raises."""
         self._frames.put(self._proofs.attach(HEADS[method], content))
 
     def send_one_way(self, method: str, content: bytes) -> None:
@@ -91,15 +90,15 @@ class CallStream:
         self.send(method, content)
 
     def receive(self) -> memoryview | bytes:
-        """Return the answer to the first unanswered frame. RpcError if the stream has ended."""
+        """Wait for the answer to the oldest unanswered frame. RpcError if the stream has ended."""
         return self._proofs.detach(next(self._answers))
 
     def failure(self) -> Any:
-        """Return the RpcError of an ended stream; None if it ended in order."""
+        """Return the RpcError that ended the stream; None if it ended without an error."""
         return self._answers.exception()
 
     def cancel(self) -> None:
-        """End the stream at once."""
+        """End the stream at once; frames and answers that are under way are lost."""
         self._answers.cancel()
 
     def close(self) -> None:
@@ -108,9 +107,11 @@ class CallStream:
 
 
 class Caller:
-    """The remote caller of a call, or of the calls of a stream, of a gRPC context.
+    """The remote side of one gRPC call or stream that this server answers.
 
-    connection: its address and port. is_gone: whether it no longer waits for the answer.
+    context: gRPC's ServicerContext of the call. connection: the caller's address and port, as gRPC
+    names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, after which
+    nobody waits for an answer.
     """
 
     def __init__(self, context: Any) -> None:
@@ -129,7 +130,10 @@ class Caller:
             function()
 
     def add(self, function: Callable[[], Any]) -> None:
-        """Register a function to call, in some thread, when the caller goes; now if it has gone."""
+        """Register a function to be called, in some thread, when the caller's call or stream ends.
+
+        If it has ended already, the function is called now.
+        """
         with self._lock:
             self._on_end.add(function)
             is_gone = self.is_gone
@@ -137,7 +141,7 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """Unregister a function."""
+        """Unregister a function of `add`; do nothing if it is not registered."""
         with self._lock:
             self._on_end.discard(function)
 
@@ -150,13 +154,13 @@ _CURRENT = _Current()
 
 
 def current_caller() -> Caller | None:
-    """Return the caller that this thread answers; None for one in this process."""
+    """Return the remote caller whose request this thread handles; None if there is none."""
     return _CURRENT.caller
 
 
 @contextlib.contextmanager
 def answering(caller: Caller | None) -> Iterator[None]:
-    """Mark the work of this thread in the block as done for this caller."""
+    """Set the result of `current_caller` in this thread during the block."""
     before, _CURRENT.caller = _CURRENT.caller, caller
     try:
         yield
@@ -169,9 +173,10 @@ class SessionClients:
 
     A client is connected as long as a stream of one of its connections is open.
 
-    on_gone: called with a session shortly after its client has disconnected. on_lost: called if the
-    client has not come back within `keep_s` seconds (0: never). A thread of this object calls both.
-    on_disconnect: called with each connection that has no stream any more.
+    on_gone: called with a session's handle a second after its client has disconnected. on_lost:
+    called with the handle if the client has not connected again within `keep_s` seconds (0: never).
+    A thread of this object calls both. on_disconnect: called with the name of a connection when its
+    last stream has ended.
     """
 
     on_disconnect: Callable[[str], Any] | None = None
@@ -187,7 +192,7 @@ class SessionClients:
         self._is_watched = self._is_stopped = False
 
     def begin_stream(self, caller: Caller) -> None:
-        """Record that a stream of a caller is open, until the caller goes."""
+        """Record that a stream of a caller is open, until the stream ends."""
         with self._changed:
             count = self._num_streams.get(caller.connection, 0)
             self._num_streams[caller.connection] = count + 1
@@ -207,7 +212,7 @@ class SessionClients:
             self.on_disconnect(connection)
 
     def use(self, session: str) -> None:
-        """Record that the current caller is a client of an existing session."""
+        """Record that this thread's current caller is a client of an existing session."""
         caller = _CURRENT.caller
         if caller is None or caller.connection in self._connections.get(session, ()):
             return
@@ -218,7 +223,10 @@ class SessionClients:
             self._note_use(session)
 
     def _note_use(self, session: str) -> None:
-        """Start the countdown of a session without an open connection."""
+        """Restart the countdown of a session if no connection of its client has an open stream.
+
+        Otherwise stop it. The caller must hold the lock of `_changed`.
+        """
         self._due.pop(session, None)
         if self._connections[session] or self._is_stopped:
             return
@@ -230,7 +238,7 @@ class SessionClients:
             threading.Thread(target=self._look, name="gpugraph-clients", daemon=True).start()
 
     def forget(self, session: str) -> None:
-        """Record that a session has been closed."""
+        """Stop tracking a session that has been closed."""
         with self._changed:
             self._connections.pop(session, None)
             self._due.pop(session, None)
@@ -255,7 +263,7 @@ class SessionClients:
                 function(name)
 
     def stop(self) -> None:
-        """Stop all calls of the functions."""
+        """End the thread that calls `on_gone` and `on_lost`; they are not called again."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify()
@@ -263,7 +271,7 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """Call `end` with an error if the remote caller goes during the block."""
+    """Call `end` with a CancelledError if the remote caller disconnects during the block."""
     caller = _CURRENT.caller
     if caller is None:
         yield

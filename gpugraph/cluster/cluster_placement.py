@@ -1,10 +1,11 @@
 """Placement over a cluster: the task of each operation of a run, and its explanation.
 
-The compiler's placer decides, over the devices of all tasks; the master's own come first. When a
-task compiles its part, it chooses among its devices again. Operations that can't be separated are
-colocated: handles stay with the ops that create them, and the operations of a branch or a loop go
-to the one task that its computing operations request. Ops that only lead a tensor into it (a
-Switch, an Enter) follow, although they request the device of their tensor.
+The compiler's placer decides, over the devices of all tasks; the master's own devices are the first
+choice. When a task compiles its part, it chooses among its own devices again. Operations that can't
+be separated are colocated: handles stay with the ops that create them, and the operations of a
+branch or a loop go to the one task that its computing operations request. Ops that only lead a
+tensor into the branch or loop (a Switch, an Enter) go there too, although they request the device
+of their tensor.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from gpugraph.session.partial_run_graph import PartialRunGraph
 _MAX_NAMES = 12
 _UNKNOWN = TensorShape.of(None)
 _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
-"""The ops that move tensors into branches and loops, and out of them."""
+"""Classes of ops that move tensors into branches and loops, and out of them."""
 
 
 class ClusterPlacer:
@@ -56,7 +57,7 @@ class ClusterPlacer:
         connections: Mapping[Tensor, Tensor],
         done: Sequence[Operation],
     ) -> dict[str, str]:
-        """Return the task of each operation that the run needs, by its name.
+        """Return, by operation name, the task of each operation that the run needs.
 
         InvalidArgumentError for unfed placeholders and unknown devices,
         UnimplementedError for branches and loops over several tasks.
@@ -93,9 +94,9 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by name, the tasks that operations must request in addition to their own requests.
+    """Return, by name, the task for each operation that can't be separated from another.
 
-    Empty if all operations that can't be separated are on one task already.
+    Empty if all of them are together already.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -118,7 +119,12 @@ def _brought_together(
 
 
 def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
-    """Return the task of the operations that request one, or can't be moved."""
+    """Return the task to which a group of inseparable operations goes.
+
+    It is the task of the members that can't be moved, as they request a job or have a reference
+    input; without such members, that of the first one. Raises UnimplementedError if they are on
+    several.
+    """
     bound = {
         task(op)
         for op in group
@@ -145,7 +151,7 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
 class ClusterExplanation(NamedTuple):
     """The distribution of a run over the tasks of a cluster, as text.
 
-    Each task compiles its stages, and explains that compilation in its own process only.
+    It does not explain how a task compiles its stages: the plans exist only in the task's process.
     """
 
     text: str
@@ -162,6 +168,7 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
+    tasks: the task by operation name. master: the task that runs the session's master.
     far: the tasks that share no memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]

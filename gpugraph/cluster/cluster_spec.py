@@ -11,10 +11,10 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of each task of each job.
 
-    cluster: a mapping from jobs to lists of addresses, or to mappings from numbers of tasks to
+    cluster: a mapping from job names to lists of addresses, or to mappings from task numbers to
     addresses; a ClusterDef; another ClusterSpec.
 
-    TypeError for anything else, ValueError for an invalid number.
+    Raises TypeError for anything else, and ValueError for a task number that is not an integer.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -40,7 +40,7 @@ class ClusterSpec:
         return list(self._tasks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the addresses by job: a list, or if numbers are skipped a dict by number."""
+        """Return the addresses by job: a list, or a dict by task number if numbers are skipped."""
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._tasks.items()
@@ -62,7 +62,7 @@ class ClusterSpec:
         return list(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Return the address of a task; ValueError for an unknown one."""
+        """Return the address of a task; ValueError for an unknown job or number."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
@@ -83,13 +83,13 @@ class ClusterSpec:
 
 
 def _jobs(cluster: Any) -> Mapping[Any, Any]:
-    """Return the tasks of each job, not yet converted."""
+    """Return the mapping from job names to tasks in any argument that ClusterSpec accepts."""
     if isinstance(cluster, ClusterSpec):
         return cluster._tasks
     if isinstance(cluster, Mapping):
         return cluster
     descriptor = getattr(type(cluster), "DESCRIPTOR", None)
-    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # including the settings'
+    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # config's class too
         return {job.name: dict(job.tasks) for job in cluster.job}
     raise TypeError(
         "`cluster` must be a dictionary mapping one or more job names to lists of network "

@@ -1,10 +1,10 @@
-"""Streams on gRPC's core, which the calling and answering threads use directly.
+"""Streams on gRPC's C core, which the calling and answering threads use directly.
 
 grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
-step. Their basis, `grpc._cython.cygrpc`, needs none of that: a caller sends and waits in
-its own thread, and a server's network thread passes a frame to the answering
-thread. It is not a public interface. If a release of grpcio lacks the parts used here
-(`has_core`), streams are grpcio's own (`call_streams.CallStream`), with the same answers.
+step. The module `grpc._cython.cygrpc`, on which they are built, works without these threads: a
+caller sends and waits in its own thread, and a server's network thread passes a frame to the
+answering thread. The module is not a public interface. If a release of grpcio lacks the parts used
+here (`has_core`), streams are grpcio's own (`call_streams.CallStream`) and behave the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DONE = (None, ())
 
 @cache
 def core() -> Any:
-    """Return the module `cygrpc`, or None if it lacks the parts used here."""
+    """Return the module `cygrpc`, or None if it lacks a part that this module uses."""
     module = getattr(getattr(grpc(), "_cython", None), "cygrpc", None)
     if module is None or not all(hasattr(module, name) for name in _USED):
         return None
@@ -45,19 +45,19 @@ def core() -> Any:
 
 
 def has_core(channel: Any) -> bool:
-    """Return whether streams of this channel can be those of the core."""
+    """Return whether a grpcio channel can have a `CoreStream`."""
     return core() is not None and isinstance(getattr(channel, "_channel", None), core().Channel)
 
 
 class StreamEndedError(Exception):
-    """The end of a stream: like grpcio's RpcError it has a code and details."""
+    """Raised when a stream has ended: like grpcio's RpcError it has a code and details."""
 
     def __init__(self, code: int, details: str) -> None:
         super().__init__(details)
         self._code, self._details = code, details
 
     def code(self) -> Any:
-        """Return the StatusCode."""
+        """Return the gRPC StatusCode."""
         return next(status for status in grpc().StatusCode if status.value[0] == self._code)
 
     def details(self) -> str:
@@ -66,7 +66,7 @@ class StreamEndedError(Exception):
 
 
 class CoreStream:
-    """One stream to a server, for one thread at a time; see `CallStream`."""
+    """One stream to a server, for one thread at a time, with the methods of `CallStream`."""
 
     def __init__(
         self, channel: Any, method: str, metadata: Sequence[tuple[str, str]], proofs: MessageProofs
@@ -105,7 +105,7 @@ class CoreStream:
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """Return the answer to the first unanswered frame; StreamEndedError if none comes."""
+        """Wait for the answer to the oldest unanswered frame; StreamEndedError if there is none."""
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
             if answer is not None:
@@ -116,7 +116,7 @@ class CoreStream:
         raise self._end
 
     def _wait_for(self, tag: str) -> Any:
-        """Wait for the event of a tag; return None if the stream ends first."""
+        """Wait for the core's event with this tag; return None if the stream ends first."""
         while not self.is_over:
             event = self._call.next_event()
             if event.tag == _ENDED:
@@ -131,7 +131,7 @@ class CoreStream:
         """End the stream at once."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
-            with contextlib.suppress(KeyError):  # an interrupt has lost an event of the call
+            with contextlib.suppress(KeyError):  # Ctrl-C may have lost an event
                 self._wait_for("")
             self.is_over = True
 
@@ -147,14 +147,14 @@ LastingStream = CallStream | CoreStream
 
 
 class StreamPool:
-    """The idle streams to one server."""
+    """The open streams to one server that no call uses."""
 
     def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
         self._open_stream = open_stream
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an unused stream."""
+        """Return an idle stream, or else a new one; no other call uses it until `give`."""
         while True:
             try:
                 stream = self._idle.pop()
@@ -164,14 +164,14 @@ class StreamPool:
                 return stream
 
     def give(self, stream: LastingStream) -> None:
-        """Return a stream whose calls are answered to the pool."""
+        """Put back a stream whose calls have all been answered; close it if enough are idle."""
         if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)
         else:
             stream.close()
 
     def drop(self) -> None:
-        """Drop the idle streams, whose server is gone."""
+        """Forget the idle streams without closing them, as their server is gone."""
         self._idle = []
 
     def close(self) -> None:
@@ -181,15 +181,16 @@ class StreamPool:
 
 
 def serves_by_core(context: Any) -> bool:
-    """Return whether the stream of this context can be answered by the core."""
+    """Return whether the core can answer the stream of this ServicerContext."""
     call = getattr(getattr(context, "_rpc_event", None), "call", None)
     return core() is not None and hasattr(call, "start_server_batch")
 
 
 class CoreFrames:
-    """The frames of a stream at the server; each is read after the answer to the preceding one.
+    """The frames of one stream, at the server; each is read after the answer to the preceding one.
 
-    do_now: handles a frame in the network thread, or returns False.
+    context: grpcio's ServicerContext of the stream. do_now: handles a frame in the network thread
+    and returns True, or returns False to leave it to the thread that iterates.
     """
 
     def __init__(self, context: Any, do_now: Callable[[bytes], bool]) -> None:
@@ -214,7 +215,7 @@ class CoreFrames:
         self._call.start_server_batch((self._receive_op(0),), self._came)
 
     def _came(self, event: Any) -> Any:
-        """Handle an event in the network thread, which no error may end."""
+        """Handle a received frame, in the network thread; exceptions must not end that thread."""
         try:
             frame = event.batch_operations[-1].message()
             if frame is None:
@@ -229,12 +230,12 @@ class CoreFrames:
         return _DONE
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the frames that were not handled at once, until the stream ends."""
+        """Yield the frames that `do_now` did not handle, until the stream ends."""
         while (frame := self._frames.get()) is not None:
             yield frame
 
     def answer(self, frame: bytes | None) -> None:
-        """Send an answer, if the last frame has one, and request the next frame."""
+        """Send the answer to the last frame, or nothing for None, and request the next frame."""
         if frame is None:
             self._ask()
         else:

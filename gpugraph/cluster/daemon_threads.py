@@ -12,9 +12,9 @@ _Task = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]
 
 
 class DaemonThreads(Executor):
-    """Runs each call at once: in an idle thread, else in a new one.
+    """An executor that runs each call at once: in an idle thread, or else in a new one.
 
-    A call that waits for another never prevents the other from starting.
+    A call that waits for another call never prevents the other from starting.
     """
 
     def __init__(self, name: str) -> None:

@@ -45,7 +45,7 @@ _TASK = re.compile(r"/job:(\w+)/replica:0/task:(\d{1,9})")
 _SLICE_S = 0.5
 
 SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary()
-"""The started servers of this process, by target: sessions here call them directly."""
+"""The started servers of this process, by target. Sessions in this process call them directly."""
 
 
 class Server:
@@ -53,12 +53,14 @@ class Server:
 
     server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it.
     job_name, task_index: the task of this server; may be omitted if there is only one.
-    protocol: "grpc". config: the settings of its devices, and the default of sessions.
-    start: whether it answers at once, or after `start()`.
+    protocol: "grpc". config: the settings of the task's devices, and the default settings of
+    sessions.
+    start: whether the server answers at once, or only after `start()`.
 
-    ModuleNotFoundError without grpcio. TypeError and ValueError for an invalid cluster or a task
-    that is not in it, UnknownError if the address is not available, FailedPreconditionError if
-    strangers could call it (`docs/cluster.md`).
+    Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
+    or task must be named, InternalError for a task that is not in the cluster, UnknownError if the
+    address is not available, and FailedPreconditionError if strangers could call the server
+    (`docs/cluster.md`).
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class Server:
             SERVERS[self._target] = self
 
     def join(self) -> None:
-        """Wait until the server is stopped; for most programs that is forever."""
+        """Wait until `stop` is called, in most programs forever."""
         while not self._ended.wait(_SLICE_S):
             check_run("while a server was waited for")
 
@@ -182,7 +184,7 @@ class Server:
     # -- sessions whose client, or whose master, has gone
 
     def _note_gone(self, handle: str) -> None:
-        """Notify collective members that wait for a session."""
+        """Notify members of other sessions that share collectives with it: the client has gone."""
         with contextlib.suppress(OpError):  # it may have been closed, and its partners may be gone
             if self.master.has(handle):
                 self.master.leave_collectives(handle)
@@ -210,7 +212,7 @@ class Server:
         self._worker.close_session(message.handle)
 
     def _session(self, handle: str) -> MasterSession:
-        """Return the session of the current caller, a client of another process."""
+        """Return the session with this handle, and record the current caller as its client."""
         session = self.master.session(handle)
         self._clients.use(handle)
         return session
@@ -273,11 +275,15 @@ class Server:
         return message_of("PartHandle", part=number)
 
     def _keeper(self, handle: str) -> Master | Worker:
-        """Return the object that manages a session's memory: for all tasks, or for this one."""
+        """Return the object that manages a session's memory.
+
+        It is the master, for all tasks, if the session was created here, else the worker, for this
+        task.
+        """
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Do as `_keeper`, for a session that exists here; AbortedError if closed or lost."""
+        """Do as `_keeper`; AbortedError if the session was closed, or lost by a restart."""
         keeper = self._keeper(handle)
         keeper.session(handle)
         return keeper
@@ -351,7 +357,7 @@ class Server:
 
 
 def _options(message: Any) -> StepOptions:
-    """Return the options of the step of a message."""
+    """Return the options in a RunStep or RunPart message."""
     graphs: list[bytes] | None = [] if message.graphs else None
     return StepOptions(message.timeout_ms, [] if message.trace else None, None, graphs)
 

@@ -1,8 +1,8 @@
 """The listening side of a server: answers calls (`transport.py`), one by one or in streams.
 
-A caller proves in the metadata of a call that it has access. So a call without proof is rejected
-before any of its messages is read, and takes up no capacity for others; a caller that keeps making
-such calls, or makes none, loses the connection (`calls/doorkeeper.py`).
+A caller proves in the metadata of a call that it has access. So a call without a valid proof is
+rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A connection
+with repeated rejected calls, or without any valid call, is closed (`calls/doorkeeper.py`).
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ MAX_CALLS = 1000
 """The maximum number of concurrent calls and streams of a server; each has a separate thread."""
 
 _MAX_REFUSALS = 16
-"""The maximum number of concurrent rejections with a reason. More are rejected without one."""
+"""The maximum number of concurrent rejections that send a reason. More are rejected without one."""
 
 _MAX_AT_ONCE = 1 << 16
-"""The maximum size in bytes of a frame that the network thread handles."""
+"""The maximum number of bytes of a frame that the network thread handles itself."""
 
 _ONE_WAY_HEADS = frozenset(bytes((NUMBERS[name],)) for name in ONE_WAY)
 
 
 Handlers = Mapping[str, Callable[[Any], Any]]
-"""The handler of each method: a function of the message."""
+"""The handler of each method: a function from the request message to the response message."""
 
 
 class Listener:
-    """The listening side of a server. clients: notified of all streams."""
+    """The gRPC server of a task. clients: notified of all streams that callers open."""
 
     def __init__(self, access: Access, clients: SessionClients) -> None:
         self.parcels = Parcels()
@@ -105,11 +105,11 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The number of this server in callers' proofs, which are invalid for other servers."""
+        """The random number of this server that callers' proofs contain; others reject them."""
         return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
-        """Answer calls from now on."""
+        """Start to answer calls with these handlers."""
         package = grpc()
         unary, stream = (
             package.unary_unary_rpc_method_handler,
@@ -134,16 +134,17 @@ class Listener:
         self._server.start()
 
     def stop(self, grace_s: float) -> None:
-        """Stop answering; calls in progress have some time to end."""
+        """Accept no more calls, and cancel those still in progress after `grace_s` seconds."""
         if self._door is not None:
             self._door.stop()
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Add arrays to an answer, as shared memory if the caller has access to it.
+        """Add arrays to an answer. is_near: put large ones into memory shared with the caller.
 
-        step: the step that they belong to, or 0. They are kept as long as the caller is connected.
+        step: the step that the arrays belong to, or 0. Large arrays are kept until the caller has
+        fetched them or is disconnected.
         """
         caller = current_caller()
         owners = step, "" if caller is None else caller.connection
@@ -153,13 +154,13 @@ class Listener:
             self.parcels.free(value.ticket for value in field)
 
     def read_values(self, field: Any) -> list[Any]:
-        """Return the arrays of a message."""
+        """Return the arrays in a field of Value messages of a request."""
         return read_values(field, self.parcels.take)
 
     # -- access, checked by the metadata of a call in the network thread
 
     def _admitted(self, shown: Mapping[str, Any], method: str) -> MessageProofs:
-        """Return the object that authenticates a call with this metadata; OpError if rejected."""
+        """Check a call's metadata; return its message authenticator. OpError if it is rejected."""
         if shown.get("gpugraph-protocol") != PROTOCOL:
             raise FailedPreconditionError.of_no_node(
                 f"The caller speaks protocol {shown.get('gpugraph-protocol')!r:.20} (version "
@@ -169,7 +170,7 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """Return a handler that ends a call with an error unread; None if there are too many."""
+        """Return a handler that ends a call with an error, unread; None if there are too many."""
         if not self._refusals.acquire(blocking=False):
             return None
 
@@ -185,7 +186,10 @@ class Listener:
         return grpc().stream_stream_rpc_method_handler(refuse)
 
     def _handler(self, make: Callable[[Any], Any], behavior: Any, proofs: MessageProofs) -> Any:
-        """Return gRPC's handler of one call."""
+        """Return gRPC's handler of one accepted call.
+
+        make: gRPC's function that creates a handler. behavior: answers the call.
+        """
 
         def admit(content: Any, context: Any) -> Any:
             if self._door is not None:
@@ -199,7 +203,7 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answer the frames of a stream: by the core in this thread, else by yielding answers."""
+        """Answer the frames of a stream: by the core in this thread, or by yielding the answers."""
         try:
             caller = Caller(context)
             self._clients.begin_stream(caller)
@@ -237,7 +241,7 @@ class Listener:
         content: bytes,
         context: Any,
     ) -> bytes:
-        """Return the answer to a call outside of a stream."""
+        """Return the answer to a call that is not in a stream."""
         try:
             message = bytes(proofs.detach(content))
         except OpError as error:
@@ -280,14 +284,14 @@ class Listener:
 
 
 _Maker = Callable[[MessageProofs], Any]
-"""Creates gRPC's handler of one call."""
+"""Creates gRPC's handler of one call from the authenticator of its messages."""
 
 
 class _Entrance:
-    """The interceptor that returns the handler of each call, given only the metadata.
+    """The interceptor that chooses the handler of each call, from the call's metadata only.
 
     admitted: checks the caller's proof. refusal: returns the handler of a rejected call. makers:
-    create handlers, by the paths of the methods.
+    functions that create the handlers, by the paths of the methods.
     """
 
     def __init__(
@@ -310,7 +314,7 @@ class _Entrance:
 
 
 def _options() -> tuple[tuple[str, int], ...]:
-    """Return gRPC's options for a server, which leave half of the process's files to others."""
+    """Return gRPC's options for a server: connections use at most half of the file descriptors."""
     num_files = os.sysconf("SC_OPEN_MAX")
     limit = min(2 * MAX_CALLS, num_files // 2) if num_files > 0 else 2 * MAX_CALLS
     return (
@@ -329,6 +333,6 @@ def _parsed(method: str, content: bytes) -> Any:
 
 
 def _abort(context: Any, error: OpError) -> None:
-    """End a stream with an error."""
+    """End a gRPC call or stream with the status and the message of an error."""
     names = {code: name for name, code in status_codes().items()}
     context.abort(grpc().StatusCode[names[error.error_code]], error.message[:1000])

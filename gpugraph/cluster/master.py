@@ -38,7 +38,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import is_specification_of
 
 MAX_RUNS = 512
-"""The maximum number of sets of feeds, fetches and targets that a session keeps registered."""
+"""The maximum number of runs (sets of feeds, fetches and targets) that a session registers."""
 
 UNKNOWN_SLOT = "The run is not kept under this number: send its names"
 """The error message for a client that has to send the names of a run once more."""
@@ -48,11 +48,11 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RegisteredRun(NamedTuple):
-    """One run, with its registered parts: by task, the part's number, feeds and fetches.
+    """A run with its registered parts: by task, the part's number, and indices of feeds, fetches.
 
     others: by task, the other tasks that have parts. collectives: by task, the keys of its part's
     collectives, or None if all members are in the run. later: the tasks whose parts are started by
-    the messages of the first stage of this process.
+    the messages that the first stage of the master's task sends.
     """
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
@@ -81,12 +81,12 @@ class MasterSession:
         self._runs: OrderedDict[StepNames, RegisteredRun] = OrderedDict()
         self._slots: OrderedDict[int, RegisteredRun] = OrderedDict()
         self._steps: set[MasterStep] = set()
-        self._rounds: dict[tuple[int, int] | None, int] = {None: 0}  # by keys of collectives
+        self._rounds: dict[tuple[int, int] | None, int] = {None: 0}  # by collective
         self._is_closed = False
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return a run, which is placed and cut on first request."""
+        """Return the run with these names, which is placed, cut and registered on first request."""
         with self._lock:
             run = self._runs.get(names)
             if run is None:
@@ -99,7 +99,7 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that the client keeps under a number; None if its names are needed."""
+        """Return the run of a client's slot; None if the client must send the names again."""
         if names is not None:
             run = self.registered(names)
             with self._lock:
@@ -114,7 +114,7 @@ class MasterSession:
             return known
 
     def do(self, run: RegisteredRun, values: Sequence[Any], options: StepOptions) -> list[Any]:
-        """Return the values of a run's fetches in one step."""
+        """Run one step and return the values of the fetches."""
         options = options.within(self.config.operation_timeout_in_ms)
         step = int.from_bytes(os.urandom(8), "little") >> 2
         results: list[Any] = [None] * run.num_fetches
@@ -141,7 +141,7 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """Return, by task, the number of steps with collectives, then with each one of the run."""
+        """Count a step; return, by task, the numbers of steps with any collective and with each."""
         with self._lock:
             for key in {None}.union(*run.collectives.values()):
                 self._rounds[key] = self._rounds.get(key, 0) + 1
@@ -152,7 +152,7 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """End the step if the session is closed meanwhile."""
+        """Register a step for the block, so that `close` can end it; CancelledError if closed."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)
@@ -172,7 +172,7 @@ class MasterSession:
     def _placed(
         self, names: StepNames
     ) -> tuple[Mapping[str, str], Mapping[str, Sequence[StageSpec]]]:
-        """Return the task of each operation of a run, and the stages of each task."""
+        """Return the task of each operation of a run, by name, and the stages of each task."""
         graph = self.graph.graph
         feeds, fetches = self.graph.tensors(names.feeds), self.graph.tensors(names.fetches)
         targets, done = self.graph.operations(names.targets), self.graph.operations(names.done)
@@ -216,7 +216,7 @@ class MasterSession:
         return RegisteredRun(parts, others, *counts, collectives, later)
 
     def _keys(self, spec: CollectiveSpec) -> tuple[int, int] | None:
-        """Return the keys of a collective that members of other sessions join."""
+        """Return the group and instance keys if members of other sessions take part, else None."""
         if spec.is_whole:
             return None
         attrs = self.graph.graph.get_operation_by_name(spec.operations[0]).attrs
@@ -239,14 +239,14 @@ class MasterSession:
         }
 
     def keeper(self, tensor: str) -> WorkerLink:
-        """Return the worker on which a tensor is kept; InvalidArgumentError if there is none."""
+        """Return the link to the worker that keeps a tensor; InvalidArgumentError if none does."""
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):
             raise unknown_handle(tensor)
         return link
 
     def close(self) -> None:
-        """End the steps in progress, and close the session on all workers."""
+        """End the steps in progress with CancelledError, and close the session on all workers."""
         with self._lock:
             self._is_closed, steps = True, list(self._steps)
         for step in steps:
@@ -256,9 +256,9 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """Return the tasks whose parts wait for messages of a task's first stage: all others, or none.
+    """Return the tasks whose parts wait for the local first stage: all others, or none.
 
-    The messages are combined with those that start the parts, as these could do nothing before.
+    Messages of this stage also start the parts, as these could do nothing before.
     """
     if local not in stages:
         return ()
@@ -269,7 +269,7 @@ def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collecti
 
 
 def _whole(names: StepNames) -> StageSpec:
-    """Return the stage of a run that is on one task."""
+    """Return the only stage of a run that is on one task."""
     return StageSpec(
         [(name, name) for name in names.feeds],
         [(name, name) for name in names.fetches],
@@ -289,7 +289,7 @@ def _is_joined_by_others(graph: Graph, tasks: Mapping[str, str]) -> bool:
 
 
 def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
-    """Return a stage by names."""
+    """Return the stage with tensors and operations replaced by their names."""
     return StageSpec(
         [(tensor.name, key) for tensor, key in stage.feeds.items()],
         [(tensor.name, key) for key, tensor in stage.fetches.items()],
@@ -304,7 +304,7 @@ def _spec(stage: Stage, collectives: Sequence[CollectiveSpec]) -> StageSpec:
 
 
 class Master:
-    """The sessions of one server's clients. `links` are the workers of its cluster by task."""
+    """The sessions of one server's clients. links: the workers of its cluster, by task."""
 
     def __init__(self, task: str, links: Mapping[str, WorkerLink], wait_s: float) -> None:
         self.task = task
@@ -325,7 +325,7 @@ class Master:
         return handle
 
     def _seen(self, filters: Sequence[str]) -> dict[str, WorkerLink]:
-        """Return the workers that match a session's filters, the master's own first."""
+        """Return the workers on tasks that match the device filters, the master's own first."""
         try:
             seen = {
                 task: link
@@ -355,11 +355,11 @@ class Master:
         session.close()
 
     def has(self, handle: str) -> bool:
-        """Return whether there is such a session."""
+        """Return whether the master has a session with this handle."""
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the partners of a session in collectives that its client has gone."""
+        """Notify members of other sessions that share collectives that the client has gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 
@@ -369,11 +369,11 @@ class Master:
         return {device: use for link in links for device, use in link.memory_use(handle).items()}
 
     def release_memory(self, handle: str) -> int:
-        """Release a session's memory for later runs on all tasks; return its size in bytes."""
+        """Release a session's idle plans on all tasks; return the number of freed bytes."""
         return sum(link.release_memory(handle) for link in self.session(handle).links.values())
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps; InvalidArgumentError if unknown."""
+        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
         return self.session(handle).keeper(tensor).read_kept(handle, tensor)
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:

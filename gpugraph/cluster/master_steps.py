@@ -11,7 +11,10 @@ from gpugraph.cluster.worker_links import PartRun, WorkerLink
 
 
 class MasterStep:
-    """A step in progress. If one part fails, the others are ended, and its error is raised."""
+    """A step in progress on all of its tasks.
+
+    If one part fails, all parts are ended, and the context manager raises the first error.
+    """
 
     def __init__(
         self, links: Mapping[str, WorkerLink], step: int, tasks: Mapping[str, Any]
@@ -29,14 +32,18 @@ class MasterStep:
         keys: Sequence[str] = (),
         tensors: Sequence[Any] = (),
     ) -> None:
-        """Start a part, which computes these fetches, with the first tensors that it receives."""
+        """Start the part of a task.
+
+        fetched: the indices of the run's fetches that the part computes. keys, tensors: the first
+        tensors that it receives from another task, and their rendezvous keys.
+        """
         part_run = self._links[task].run_part(part_step._replace(first=(keys, tensors)))
         self.part_runs.append((part_run, fetched))
         if len(self._tasks) > 1:
             part_run.when_done(self.fail)
 
     def fail(self, error: OpError | None) -> None:
-        """End the step on all tasks, if this is the first error."""
+        """End the step on all tasks; do nothing for None, or after an earlier error."""
         if error is None or self._failure is not None:
             return
         self._failure = error
@@ -55,7 +62,7 @@ class MasterStep:
             self._failure = None  # it holds the frames of the step, which hold this object
 
     def _end(self, error: BaseException) -> None:
-        """End the parts in progress; raise the first failure if that is another one."""
+        """End the parts in progress; raise the first failure if it is not `error`."""
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()
         first = self._failure

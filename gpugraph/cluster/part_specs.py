@@ -1,4 +1,4 @@
-"""Descriptions of runs that masters and workers exchange, by names: of steps, stages and parts."""
+"""Descriptions of steps, stages and parts, by names, that masters and workers exchange."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from gpugraph.cluster.shared_segments import Lease
 
 
 class StepNames(NamedTuple):
-    """Feeds, fetches and targets of a run, by name; pairs are a tensor and the one fed to it."""
+    """Feeds, fetches and targets of a run, by name.
+
+    connections: pairs of a tensor and the tensor that is read in its place. done: the operations
+    that earlier calls of a partial run have executed.
+    """
 
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]
@@ -21,7 +25,11 @@ class StepNames(NamedTuple):
 
 
 class StageSpec(NamedTuple):
-    """A stage of a part (`run_stages.Stage`) by names: pairs are tensor and key."""
+    """A stage of a part (`run_stages.Stage`), with names in place of tensors and operations.
+
+    feeds, fetches: pairs of a tensor and its key in the part's store. receives: rendezvous key,
+    sending task, key in the store. sends: rendezvous key, key in the store.
+    """
 
     feeds: Sequence[tuple[str, str]]
     fetches: Sequence[tuple[str, str]]
@@ -35,7 +43,11 @@ class StageSpec(NamedTuple):
 
 
 class PartSpec(NamedTuple):
-    """The part of a task in the steps of one run. others: the other tasks of the run."""
+    """One task's work in each step with the same feeds and fetches.
+
+    feeds, fetches: the names of those that the part reads or computes. others: the other tasks of
+    the run.
+    """
 
     stages: Sequence[StageSpec]
     feeds: Sequence[str]
@@ -44,10 +56,10 @@ class PartSpec(NamedTuple):
 
 
 class StepOptions(NamedTuple):
-    """The options of a step: its time limit (0: none), and a list for StepStats as bytes, or None.
+    """The options of a step: its time limit in ms (0: none), and lists for reports, or None.
 
-    graphs: a list for the stages' graphs of each device, GraphDefs as bytes, or None.
-    leases: a list for the leases of shared memory that holds fetched tensors, if the client has
+    trace: for serialized StepStats. graphs: for the graphs of each stage and device, serialized
+    GraphDefs. leases: for the leases of shared memory that holds fetched tensors, if the client has
     access to it.
     """
 
@@ -57,30 +69,33 @@ class StepOptions(NamedTuple):
     graphs: list[bytes] | None = None
 
     def take_reports(self, answer: Any) -> None:
-        """Copy the requested reports from another process's answer, a Values message."""
+        """Append the reports in another process's answer, a Values message, to the lists."""
         if self.trace is not None:
             self.trace.extend(answer.step_stats)
         if self.graphs is not None:
             self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
-        """Return these options, with the limit if they have none."""
+        """Return these options, with `limit_ms` as the time limit if they have none."""
         return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
 
 
 Begin = Callable[[Sequence[str], Sequence[Any]], Any]
-"""Starts the part of another task with the names and values of the first tensors it receives."""
+"""A function that starts another task's part. Its arguments are the rendezvous keys and the values
+of
+the first tensors that the part receives.
+"""
 
 NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 
 
 class PartStep(NamedTuple):
-    """A step of a part: the session, the part's number, the fed values, the options.
+    """One step of a part: the session's handle, the numbers of part and step, the fed values.
 
     others: the other tasks of the step, which are notified of a failure. rounds: if the part has
-    collectives, the number of the session's steps with any, and the number with each of them.
-    begins: by task, starts the parts that wait for this one's first stage. first: the names and
-    values with which the part is started.
+    collectives, the number of the session's steps so far with any collective, and with each one of
+    the part. begins: by task, functions that start the parts that wait for this part's first stage.
+    first: the rendezvous keys and values of tensors that the part has received when it starts.
     """
 
     handle: str

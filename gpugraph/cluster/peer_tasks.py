@@ -1,4 +1,4 @@
-"""A worker's view of the other tasks of a cluster."""
+"""Communication of a worker with the other tasks of a cluster."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""The maximum wait for a server that is notified of an end."""
+"""Seconds to wait for the answer of a server that is notified of the end of a step or a session."""
 
 _PATIENCE_S = 20.0
-"""The maximum time for a server's report of its state; a busy one may be slow."""
+"""Seconds to wait for a server's report of a part's state; a busy server may be slow."""
 
 SeenByTask = dict[str, SeenParcels]
-"""Parcels in the memory of other tasks, by sender."""
+"""Parcels (large tensors in transfer) in shared memory of other tasks, by sending task."""
 
 
 class PeerTasks:
-    """Sends tensors of steps, and queries the progress of other tasks.
+    """Sends tensors of steps to other tasks, and queries the progress of their parts.
 
     peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
     """
@@ -35,9 +35,10 @@ class PeerTasks:
     def send_tensors(
         self, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
     ) -> None:
-        """Send tensors of a step, without waiting for their arrival.
+        """Send tensors of a step to a task, without waiting for their arrival.
 
-        Large ones are fetched, or read in shared memory.
+        keys: the tensors' rendezvous keys. The message does not contain large tensors: the receiver
+        fetches them, or reads them in shared memory.
         """
         message = message_of("SendTensors")
         self.write_tensors(message, task, step, keys, values)
@@ -46,7 +47,7 @@ class PeerTasks:
     def write_tensors(
         self, message: Any, task: str, step: int, keys: Sequence[str], values: Sequence[Any]
     ) -> None:
-        """Fill a SendTensors for a task."""
+        """Write tensors of a step into a SendTensors message for a task."""
 
         def share(memory: Memory) -> tuple[str, SegmentName] | None:
             return self._parcels.share(memory, owners) if self.is_near(task) else None
@@ -56,27 +57,30 @@ class PeerTasks:
         write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
 
     def is_near(self, task: str) -> bool:
-        """Return whether a task and this one have access to each other's memory."""
+        """Return whether a task and this process share memory."""
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that wait here to be fetched."""
+        """Drop the tensors of a failed step that are kept here for other tasks to fetch."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
-        """Return the arrays that a task has sent. Those in its memory are recorded, to be freed."""
+        """Return the arrays in Value messages of a task.
+
+        Arrays in its shared memory are not copied, but recorded in `seen`, for `end`.
+        """
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)
 
     def read_copies(self, task: str, messages: Sequence[Any]) -> list[Any]:
-        """Do as `see_values`, but copy into memory of this process."""
+        """Return the arrays in Value messages of a task, all in memory of this process."""
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Notify the senders that nothing here reads these parcels any more.
+        """Notify the senders that this process reads these parcels no longer.
 
-        If the step has failed, the senders do not reuse the memory, so its mappings are dropped
-        here.
+        If the step has failed, the senders do not reuse the memory: they are not notified, and the
+        memory is only unmapped here.
         """
         for task, parcels in seen.items():
             if has_failed:
@@ -90,12 +94,12 @@ class PeerTasks:
         return int(self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S).state)
 
     def abort(self, task: str, step: int, error: OpError) -> None:
-        """End a step there, without waiting for the answer."""
+        """End a step on another task with an error, without waiting for the answer."""
         tell_end(self._peer(task), step, error)
 
 
 def tell_end(peer: Peer, step: int, error: OpError) -> None:
-    """End a step at a server, without waiting for the answer."""
+    """End a step at a server with an error, without waiting for the answer."""
     message = message_of("AbortStep", step=step)
     write_failure(message.failure, error)
     peer.tell("AbortStep", message, limit_s=CLEANING_S)

@@ -3,11 +3,11 @@
     ray_cluster({"ps": 1, "worker": 4})
      |   a bundle of resources for each task       Ray places it on a machine, permanently
      |   an actor in it, with a free port          Ray restarts it if it dies
-     |   then each starts its server, as all have all addresses
+     |   once all addresses are known, each actor starts its server
      '-- a thread supervises them: a new process gets its server back, at the old address
 
 Ray is an extra, `gpugraph[ray]`. It pickles the functions of `run` and their data;
-servers among themselves send no pickles, as always.
+messages between the servers contain no pickles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.graph.client.client_graph import Graph
 _LOG = logging.getLogger("gpugraph")
 _LOOK_S = 0.5
 _STATE_S = 10.0
-_CALLS = 16  # concurrent calls of an actor
+_CALLS = 16  # maximum number of concurrent calls of an actor
 _KEY = "GPUGRAPH_CLUSTER_KEY"
 
 Addresses = Mapping[str, list[str]]
@@ -46,7 +46,7 @@ def ray() -> Any:
 
 
 class TaskLocation(NamedTuple):
-    """The location of a task: all addresses, its machine by Ray's name, and the cluster's key."""
+    """The data of a task's server: all addresses, Ray's id of its machine, the cluster's key."""
 
     addresses: Addresses
     node: str
@@ -54,10 +54,9 @@ class TaskLocation(NamedTuple):
 
 
 class RayTask:
-    """The task in which a function of `RayCluster.run` is called.
+    """The task in which a function of `RayCluster.run` is called: the function's first argument.
 
-    job, index: its name. cluster: the ClusterSpec. server: its Server; `target` is that of the
-    server.
+    job, index: the task's name. cluster: the ClusterSpec. server: the task's Server.
     """
 
     def __init__(
@@ -69,16 +68,16 @@ class RayTask:
 
     @property
     def target(self) -> str:
-        """The target of sessions in this process."""
+        """The target of sessions that use this task's server."""
         return self.server.target
 
     @property
     def device(self) -> str:
-        """The name of the task in device names: `/job:worker/task:1`."""
+        """The task as a prefix of device names: `/job:worker/task:1`."""
         return f"/job:{self.job}/task:{self.index}"
 
     def report(self, **values: Any) -> None:
-        """Report the task's progress: numbers and strings, which `RayCluster.progress` returns."""
+        """Report numbers and strings on the task's progress, for `RayCluster.progress`."""
         self._note(values)
 
 
@@ -92,13 +91,16 @@ class ServerActor:
         self._lock = new_lock()
 
     def find_place(self) -> tuple[str, str, int]:
-        """Return the machine of this process, its address, and the number of a free port."""
+        """Return Ray's id of this machine, the machine's address, and the number of a free port."""
         with socket.create_server(("", 0)) as listener:
             port = int(listener.getsockname()[1])
         return _node(), str(ray().util.get_node_ip_address()), port
 
     def start(self, location: TaskLocation) -> int:
-        """Start the server if it is not running; return the process id."""
+        """Start the server if it is not running; return the process id.
+
+        Raises UnavailableError if Ray has restarted the actor on another machine.
+        """
         with self._lock:
             if self._server is None:
                 if _node() != location.node:
@@ -118,7 +120,7 @@ class ServerActor:
     def work(
         self, location: TaskLocation, function: Callable[..., Any], arguments: Sequence[Any]
     ) -> Any:
-        """Call the function with this task, in a new graph, and return its result."""
+        """Call the function with this RayTask and the arguments, in a new graph."""
         self.start(location)
         assert self._server is not None
         task = RayTask(self._job, self._index, location.addresses, self._server, self._note)
@@ -142,17 +144,17 @@ def ray_cluster(
 ) -> RayCluster:
     """Return a cluster whose servers are actors of Ray.
 
-    jobs: the number of tasks of each job. resources: the requirements of a job's tasks, in Ray's
-    names, `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: of a running Ray, "auto"
-    for the one of this machine; None starts one here, with as many CPUs as are requested, unless
-    the program has called `ray.init`. init: further arguments of `ray.init`. wait_s: how long to
-    wait for placement; 0: GPUGRAPH_CLUSTER_WAIT.
+    jobs: the number of tasks of each job. resources: by job, the requirements of each of its tasks,
+    in Ray's names, `{"worker": {"CPU": 2, "GPU": 1}}`; one CPU by default. address: the address of
+    a running Ray, or "auto" for the one on this machine. None starts Ray here, with as many CPUs as
+    are requested, unless the program has called `ray.init`. init: further arguments of `ray.init`.
+    wait_s: seconds to wait until Ray has placed the tasks; 0: GPUGRAPH_CLUSTER_WAIT.
 
-    If all tasks are on the machine of the program they listen on localhost. Otherwise they use its
-    GPUGRAPH_CLUSTER_KEY, which is generated and set if there is none.
+    If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
+    GPUGRAPH_CLUSTER_KEY: the program's, or if there is none a new one, which is set here too.
 
-    ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and resources of
-    other jobs; UnavailableError if Ray can't place the tasks.
+    Raises ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and
+    resources of other jobs; UnavailableError if Ray can't place the tasks.
     """
     needed = dict(resources or {})
     if not jobs or min(jobs.values()) < 1 or set(needed) - set(jobs):
@@ -181,9 +183,9 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray, made by `ray_cluster`. A context manager that ends them.
+    """Servers that are actors of Ray, created by `ray_cluster`. A context manager that ends them.
 
-    cluster_spec: the ClusterSpec. restarts: by job and task, the number of restarts by Ray.
+    cluster_spec: the ClusterSpec. restarts: by job and task number, how often Ray has restarted it.
     """
 
     def __init__(
@@ -243,12 +245,12 @@ class RayCluster:
         return actor.remote(*task)
 
     def _look_after(self) -> None:
-        """Restart the servers in processes that Ray has restarted."""
+        """Restart the servers in processes that Ray has restarted, until `shutdown`."""
         while not self._ended.wait(_LOOK_S):
             for task, actor in self._actors.items():
                 try:
                     self._look_at(task, actor)
-                except Exception as error:  # Ray's, which keeps trying
+                except Exception as error:  # an error of Ray's, which keeps trying
                     if not self._ended.is_set():
                         _LOG.warning("%s:%d does not answer: %s", *task, type(error).__name__)
 
@@ -272,7 +274,7 @@ class RayCluster:
         return {job: [f"grpc://{x}" for x in tasks] for job, tasks in self.addresses.items()}
 
     def progress(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Return the last report of each task, with the `time`."""
+        """Return the last report of each task, to which `time` adds when it was made."""
         return dict(self._progress)
 
     def processes(self) -> dict[tuple[str, int], int]:
@@ -286,11 +288,11 @@ class RayCluster:
         job: str = "worker",
         on_progress: Callable[[dict[tuple[str, int], dict[str, Any]]], Any] | None = None,
     ) -> list[Any]:
-        """Call a function, with a RayTask and the arguments, in each task of a job.
+        """Call `function(ray_task, *arguments)` in each task of a job, and return the results.
 
-        Return the results. Output is shown here, with the actor's name. If a process dies, the
-        function is called again in the next one. on_progress: called twice a second with the
-        tasks' reports. Raises the function's errors.
+        The tasks' output appears in this process, with the actor's name. If a process dies, the
+        function is called again in the process that replaces it. on_progress: called twice a second
+        with the tasks' reports. Raises the function's errors.
         """
         if job not in self.addresses:
             raise invalid_argument(f"There is no job {job!r}: {', '.join(self.addresses)}")

@@ -39,10 +39,12 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 class Stage:
     """The work of a task at one level.
 
-    feeds: tensors with the keys of their values in the part's store; fetches: keys with tensors.
-    receives: by rendezvous key, the task that sends a value, and its key. sends: by rendezvous key,
-    the keys of values for other tasks; an empty one signals the end of the stage. takes:
-    collectives over processes, by name, whose results it needs.
+    feeds: tensors, with the keys of their values in the part's store. fetches: the tensors to
+    store, by key. connections: a reference or handle of an earlier stage, with the variable that is
+    read in its place. done: operations that have run in earlier stages. receives: by rendezvous
+    key, the task that sends a value, and the value's key. sends: by rendezvous key, the key of a
+    value for another task; an empty key signals the end of the stage. takes: collectives over
+    processes, by name, whose results it needs.
     """
 
     task: str
@@ -73,7 +75,7 @@ def cut_into_stages(
 
 
 class _Cutter:
-    """The cut of one run."""
+    """Cuts one run into stages."""
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class _Cutter:
         self.shared = {op for op in self.graph.operations if is_in_each_part(op)}
         self.levels: dict[Operation, int] = {}
         self.writes: list[tuple[Operation, Operation]] = []  # each with the written variable
-        self.after: dict[Operation, int] = {}  # the writes that an operation depends on, as bits
+        self.after: dict[Operation, int] = {}  # bit n: depends on the write with the number n
         self.stages: dict[tuple[str, int], Stage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
@@ -132,10 +134,10 @@ class _Cutter:
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self) -> None:
-        """Find the collectives over processes in branches and loops.
+        """Mark the collectives over processes in branches and loops.
 
         Their plans wait for the other members, which must be in other sessions: two stages of one
-        run could wait for each other.
+        run could wait for each other. Raises UnimplementedError for two members in this run.
         """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
@@ -152,7 +154,7 @@ class _Cutter:
             self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> Stage:
-        """Return the first stage that has the result of a collective for other tasks."""
+        """Return the first stage of a collective's task that can send its result to other tasks."""
         stage = self._stage(self.task_of[op], self.levels[op] + 1)
         stage.takes[op.name] = None
         return stage
@@ -194,7 +196,7 @@ class _Cutter:
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
-        """Number the writes of a group, and find the other writes that its members depend on."""
+        """Number the writes of a group, and record on which writes each of its members depends."""
         sources = {source for op in unit for source in self.graph.sources(op)}
         before = 0
         for source in sources:
@@ -210,14 +212,14 @@ class _Cutter:
                         self.after[member] |= bit
 
     def _min_level(self, op: Operation) -> int:
-        """Return the first level at which an operation's inputs from outside of its group exist."""
+        """Return the first level at which all inputs of an operation, except its group's, exist."""
         level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
             if source in self.levels:
                 is_near = self.task_of[source] == task
                 later = 0 if is_near else 1
-                if self._is_spread(source):  # one collective may be held back by another
+                if self._is_spread(source):  # one collective may delay another
                     is_read = any(tensor.op is source for tensor in op._inputs)
                     later += int(is_read or not self._is_spread(op))
                 level = max(level, self.levels[source] + later)
@@ -247,7 +249,10 @@ class _Cutter:
         return max(writes, key=self.levels.__getitem__, default=None)
 
     def _last_level(self, tensor: Tensor) -> int:
-        """Return the level at which a fetched tensor is read: for a variable, its task's last."""
+        """Return the level of the stage that fetches a tensor.
+
+        A variable is fetched in the last stage of its task.
+        """
         if tensor.op not in self.shared:
             return self.levels[tensor.op]
         task = self.task_of[tensor.op]
@@ -259,7 +264,7 @@ class _Cutter:
     # -- transfers between stages
 
     def _connect(self, stage: Stage) -> None:
-        """Fill in the inputs of a stage, and the outputs of other stages for them."""
+        """Set a stage's inputs and targets, and make other stages output these inputs."""
         members = set(stage.operations)
         for op in stage.operations:
             for tensor in op._inputs:
@@ -276,7 +281,7 @@ class _Cutter:
             stage.feeds.pop(tensor, None)
 
     def _take(self, stage: Stage, op: Operation, tensor: Tensor) -> None:
-        """Add a tensor of another stage to the inputs of a stage, for an operation."""
+        """Add an operation's input from another stage to the inputs of the operation's stage."""
         if self._is_spread(tensor.op):
             self._take_result(stage, tensor)
             return
@@ -295,7 +300,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: Stage, tensor: Tensor, written: Operation) -> None:
-        """Add a variable's value, at the end of the stage that writes it, to a stage's inputs."""
+        """Feed a stage the value that a variable has at the end of the stage with a write to it."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]
@@ -303,7 +308,7 @@ class _Cutter:
         home.fetches[key] = variable._outputs[0]
         earlier = stage.feeds.get(tensor, "")
         if "#" in earlier and int(earlier.rpartition("#")[2]) >= home.level:
-            return  # another reader depends on a later write
+            return  # the stage has another reader, which depends on a later write
         stage.feeds[tensor] = key
         if home.task != stage.task:
             self._receive(stage, home, f"{key}>{stage.task}", key)
@@ -311,7 +316,7 @@ class _Cutter:
     def _connect_control(
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Make `stage` wait for `other` unless it is available in the stage already."""
+        """Make `stage` wait for `other`, a control input of `op`, unless it runs in the stage."""
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return
@@ -348,15 +353,18 @@ class _Cutter:
         key = tensor.name if tensor.op not in self.shared else f"{tensor.name}#{level}"
         home.fetches[key] = tensor
         if stage.feeds.setdefault(tensor, key) != key:
-            return  # another reader depends on a write
+            return  # the stage has another reader, which depends on a write
         self._receive(stage, home, f"{key}>{stage.task}", key)
 
     def _wait_for(self, stage: Stage, other: Stage) -> None:
-        """Make a stage wait for the end of a stage of another task."""
+        """Make a stage wait until a stage of another task has ended."""
         self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
 
     def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
-        """Make the first stage of a task that needs a value receive it."""
+        """Make the lowest stage of the receiving task that needs a value receive it.
+
+        meeting: the rendezvous key. key: the value's key in the part's store.
+        """
         if home.level >= stage.level:  # the two could wait for each other
             raise InternalError.of_no_node(
                 f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"

@@ -17,10 +17,10 @@ def server_def_of(
     protocol: str | None,
     config: ConfigProto | None,
 ) -> Any:
-    """Return the ServerDef of a server.
+    """Return the ServerDef of a server, from the arguments of `Server`.
 
-    TypeError for anything but a ServerDef or a cluster, ValueError if a job or task must be named,
-    InternalError for one that is not in the cluster.
+    Raises TypeError for anything but a ServerDef or a cluster, ValueError if a job or task must be
+    named or the job is unknown, and InvalidArgumentError for a protocol other than "grpc".
     """
     result = messages_pb2.ServerDef()
     if isinstance(server_or_cluster_def, messages_pb2.ServerDef):
@@ -69,7 +69,11 @@ def _one_of(choices: list[Any], parameter: str) -> Any:
 
 
 def own_address(cluster: ClusterSpec, server_def: Any) -> str:
-    """Return the address of the server's task; InternalError if the cluster has no such task."""
+    """Return the address of the server's task, `host:port`.
+
+    Raises InternalError if the cluster has no such task, InvalidArgumentError for a malformed
+    address.
+    """
     job, index = server_def.job_name, server_def.task_index
     if job not in cluster.jobs:
         raise InternalError.of_no_node(
@@ -91,12 +95,12 @@ def own_address(cluster: ClusterSpec, server_def: Any) -> str:
 
 
 def task_name(job: str, index: int) -> str:
-    """Return the name of a task, the prefix of its devices' names."""
+    """Return the name of a task, with which the names of its devices begin."""
     return f"/job:{job}/replica:0/task:{index}"
 
 
 def config_of(content: bytes) -> ConfigProto:
-    """Return the settings in a message; InvalidArgumentError if it is malformed."""
+    """Parse a serialized ConfigProto; InvalidArgumentError if it is malformed."""
     try:
         return ConfigProto.FromString(content)
     except (ValueError, TypeError, messages_pb2.DecodeError) as error:

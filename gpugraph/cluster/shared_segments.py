@@ -1,9 +1,10 @@
 """Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
-A segment has no name, so nothing is left when its process is killed; its size can't change,
-and the last process that maps it frees it. Others open it as `/proc/<pid>/fd/<number>`. A random
-token at its start, which its owner has sent over gRPC, proves that they are on the same machine and
-opened the right one. A process that can't open it uses gRPC for the tensors too.
+A segment has no name in the file system, so nothing is left when its process is killed; its size
+can't change, and the system frees it when the last process has unmapped it. Others open it as
+`/proc/<pid>/fd/<number>`. A random token at its start, which its owner has sent over gRPC, proves
+that they are on the same machine and have opened the right file. A process that can't open it gets
+the tensors over gRPC too.
 """
 
 from __future__ import annotations
@@ -29,21 +30,25 @@ _HEAD_BYTES = 64
 _TOKEN_BYTES = 32
 _MAX_FREE_BYTES = 2 << 30
 _IDLE_S = 10.0
-"""How long a free segment is kept, so that shapes that occur only once leave nothing behind."""
+"""Seconds that a free segment is kept. So shapes that occur only once leave nothing behind."""
 
 _MAX_MAPPED = 256
 _MAX_MAPPED_BYTES = 8 << 30
 _SEALS = "F_SEAL_SHRINK", "F_SEAL_GROW", "F_SEAL_SEAL"
 _SHARED = getattr(mmap, "MAP_SHARED", 0) | getattr(mmap, "MAP_POPULATE", 0)
 _OPENING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Without blocking: the number of a process of another machine may belong to a FIFO here."""
+"""Opening must not block: on another machine, the path of a segment may lead to a FIFO."""
 
 _STEPS = 8
-"""Sizes of lent segments between a power of 2 and the next, so that similar tensors share them."""
+"""The number of sizes of lent segments from a power of 2 to the next: similar ones are reused."""
 
 
 class SegmentName(NamedTuple):
-    """The data with which others map a segment; `size` is that of its content, 0 for none."""
+    """The data with which other processes map a segment.
+
+    number: the file descriptor in the process `pid`. token: the bytes at the segment's start. size:
+    the bytes of the content after them; 0 if there is no segment.
+    """
 
     pid: int = 0
     number: int = 0
@@ -52,12 +57,15 @@ class SegmentName(NamedTuple):
 
 
 class Segment:
-    """Memory of this process that others may read. OSError if the system has none left."""
+    """Memory of this process that others may map and read.
+
+    size: the bytes of its content. Raises OSError if the system has too little memory left.
+    """
 
     def __init__(self, size: int) -> None:
         file = os.memfd_create("gpugraph", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
-            os.posix_fallocate(file, 0, _HEAD_BYTES + size)  # else a write could be a SIGBUS
+            os.posix_fallocate(file, 0, _HEAD_BYTES + size)  # a write could raise SIGBUS
             seals = [getattr(fcntl, name) for name in _SEALS]
             fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals[0] | seals[1] | seals[2])
             memory = mmap.mmap(file, _HEAD_BYTES + size, flags=_SHARED)
@@ -73,7 +81,7 @@ class Segment:
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
 
     def free(self) -> None:
-        """Return its memory to the system, even if others have it mapped: they read zeros."""
+        """Return the memory to the system; processes that still map it read zeros."""
         with contextlib.suppress(OSError):  # otherwise it is freed with the last mapping
             self._memory.madvise(mmap.MADV_REMOVE)
 
@@ -88,19 +96,19 @@ def address_of(memory: Any) -> int:
 
 
 class _Mapping(NamedTuple):
-    """Memory of another process, and the time of its last use."""
+    """Another process's memory that is mapped here, and the time of its last use."""
 
     memory: Any
     used: float
 
 
 def is_possible() -> bool:
-    """Return whether this system supports such memory."""
+    """Return whether this system has memfd files with seals."""
     return hasattr(os, "memfd_create") and hasattr(fcntl, "F_ADD_SEALS")
 
 
 def _available_bytes() -> int:
-    """Return the memory available without killing a process. OSError if it is unknown."""
+    """Return the bytes that Linux estimates as available (MemAvailable). OSError if unknown."""
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
     return int(lines["MemAvailable"].split()[0]) << 10
@@ -124,10 +132,10 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class Lease:
-    """The start of a segment with several holders: the last drop returns it to its pool.
+    """The start of a segment, shared by several holders: the last `drop` returns it to its pool.
 
-    A lease that is never dropped, as its reader may still read it, is not reused: the system frees
-    it when neither this process nor the reader has it.
+    If a reader might still use it, as after a failed step, it is never dropped and never reused:
+    the system frees the memory when neither this process nor the reader maps it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -151,7 +159,7 @@ class Lease:
 
 
 class SegmentPool:
-    """Free segments of one task, by size, and mapped segments of others."""
+    """The free segments of one task, by size, and its mappings of other tasks' segments."""
 
     def __init__(self) -> None:
         self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # in the order of last use
@@ -163,14 +171,17 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment, to test access; empty if there can't be one."""
+        """Return the name of a small segment with which others test whether they can map segments.
+
+        The name is empty if this system has no such memory.
+        """
         if self._probe is None and is_possible():
             with contextlib.suppress(OSError):
                 self._probe = Segment(1)
         return SegmentName() if self._probe is None else self._probe.name
 
     def lend(self, size: int) -> Lease | None:
-        """Return a lease of `size` bytes, which the caller holds; None if there can be none."""
+        """Return a lease of `size` bytes, held by the caller; None if there is no such memory."""
         step = max(1 << max(size.bit_length() - 1, 0), mmap.PAGESIZE) // _STEPS
         segment = self.take(-(-size // step) * step)
         if segment is None:
@@ -180,20 +191,20 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """Return the lease of this memory, with one more holder; None if it has none.
+        """Return the lease of exactly this memory, with one more holder; None if there is none.
 
-        The caller must pass memory of a lease that is held meanwhile.
+        The caller must make sure that another holder keeps the lease during the call.
         """
         lease = self._leases.get(address_of(memory))
         return None if lease is None or lease.content.nbytes != memory.nbytes else lease.hold()
 
     def end_lease(self, lease: Lease, segment: Segment) -> None:
-        """Take back a segment without holders."""
+        """Take back the segment of a lease that has no holder left."""
         self._leases.pop(address_of(lease.content), None)
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment for the caller, who must give it back; None if there can't be one."""
+        """Return a segment, which the caller must give back; None if there is no such memory."""
         with self._lock:
             free = self._free.get(size)
             if free:
@@ -214,7 +225,7 @@ class SegmentPool:
         return None
 
     def give_back(self, segment: Segment) -> None:
-        """Take back a segment that is no longer read or written."""
+        """Take back a segment that no process reads or writes any more."""
         size = segment.name.size
         segment.idle_since = monotonic()
         with self._lock:
@@ -224,7 +235,7 @@ class SegmentPool:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Free segments that have been idle for long, or exceed the limit."""
+        """Free segments and drop mappings that have been idle for 10 s, or exceed the limits."""
         for size, kept in list(self._free.items()):
             while kept and (
                 self._free_bytes > _MAX_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S
@@ -242,7 +253,10 @@ class SegmentPool:
             del self._mapped[name]
 
     def map(self, name: SegmentName) -> Any | None:
-        """Return the content of another's segment, or None; keep the mapping for later steps."""
+        """Return the content of another task's segment, or None if it can't be mapped.
+
+        The mapping is kept for later steps.
+        """
         if not name.size:
             return None
         with self._lock:
@@ -255,13 +269,13 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Unmap these segments: their owners have failed, and do not use them again."""
+        """Unmap segments of failed steps, which their owners do not use again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)
 
     def clear(self) -> None:
-        """Free everything that is not in use."""
+        """Free all idle segments, and drop all mappings."""
         with self._lock:
             for segment in itertools.chain(*self._free.values()):
                 segment.free()

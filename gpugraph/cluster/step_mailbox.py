@@ -16,15 +16,15 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""How long a part waits for a tensor before it checks whether its sender is still there."""
+"""Seconds that a part waits for a tensor before it checks whether the sender is still there."""
 
 _PATIENCE_S = 60.0
-"""The maximum delay of the start of a sender's part, and of a tensor in transfer."""
+"""Seconds that a part waits for a tensor whose sender has not started its part, or has ended it."""
 
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096
 _MAX_EARLY = 1 << 16
-"""The maximum number of steps whose tensors arrived before the part here has started."""
+"""The maximum number of mailboxes, most of which are of steps that have not started here yet."""
 
 
 class PartState(IntEnum):
@@ -36,13 +36,13 @@ class PartState(IntEnum):
 
 
 AskState = Callable[[], int]
-"""Queries the progress of a tensor's sender; raises UnavailableError if it is not there."""
+"""Returns the PartState of a tensor's sender; raises UnavailableError if the sender is gone."""
 
 
 class StepMailbox:
-    """The received tensors of one step, and its failure if it has failed.
+    """The received tensors of one step, and the error that ended the step, if any.
 
-    One thread at a time takes them.
+    Only one thread at a time may call `take`.
     """
 
     def __init__(self) -> None:
@@ -54,14 +54,14 @@ class StepMailbox:
         self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()  # wakes sooner than Condition
 
     def put(self, keys: Sequence[str], values: Sequence[Any]) -> None:
-        """Store tensors that another task has sent."""
+        """Store tensors that another task has sent, by their rendezvous keys."""
         with self._lock:
             if self.failure is None:
                 self._values.update(zip(keys, values))
         self._changes.put(None)
 
     def abort(self, error: OpError) -> None:
-        """End the step: all waits raise the error."""
+        """End the step: `take` raises this error, unless there was an earlier one."""
         with self._lock:
             if self.failure is None:
                 self.failure = error
@@ -71,10 +71,11 @@ class StepMailbox:
     def take(
         self, keys: Sequence[str], ask: AskState, check: Callable[[], Any], slice_s: float = SLICE_S
     ) -> list[Any]:
-        """Return the values of keys once all have arrived; raise the error that ends the step.
+        """Wait for the values of all keys, and remove and return them.
 
-        check: called every `slice_s`; it may raise. UnavailableError if their sender is not
-        there or has no part in the step.
+        ask: queries the sender's progress after 2 seconds of waiting. check: called every `slice_s`
+        seconds; it may raise. Raises the error that ends the step; UnavailableError if the sender
+        is gone or has no running part in the step.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -98,7 +99,7 @@ class StepMailbox:
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:
-        """Return the values of keys, or None after a time; raise the error that ends the step."""
+        """Remove and return the values of all keys; None if one is missing after `limit_s`."""
         ends = monotonic() + limit_s
         while True:
             with self._lock:
@@ -115,7 +116,7 @@ class StepMailbox:
 class StepMailboxes:
     """The mailboxes of the steps in which this task takes part.
 
-    on_abort: called with the number of each step that fails.
+    on_abort: called with the number of each step that is ended by an error.
     """
 
     def __init__(self, on_abort: Callable[[int], Any] = lambda _: None) -> None:
@@ -128,8 +129,8 @@ class StepMailboxes:
     def of(self, step: int) -> StepMailbox:
         """Return the mailbox of a step, to which others may send before this task's part starts.
 
-        Raises the error that has ended the step; ResourceExhaustedError for too many unstarted
-        ones.
+        Raises the error that has ended the step, or ResourceExhaustedError if too many steps have
+        mailboxes.
         """
         with self._lock:
             mailbox = self._open.get(step)
@@ -143,7 +144,7 @@ class StepMailboxes:
             return mailbox
 
     def _drop_old(self) -> None:
-        """Drop steps whose master is gone."""
+        """Drop mailboxes of steps not started here within ten minutes: their master is gone."""
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):
             if not mailbox.is_running and mailbox.created < limit:
@@ -152,13 +153,13 @@ class StepMailboxes:
             raise ResourceExhaustedError.of_no_node(f"{len(self._open)} steps wait to begin")
 
     def end(self, step: int) -> None:
-        """Record that the part of a step has ended."""
+        """Drop a step's mailbox, and record that this task's part has ended."""
         with self._lock:
             self._open.pop(step, None)
             _remember(self._over, step, None)
 
     def state(self, step: int) -> PartState:
-        """Return the progress of the part of a step."""
+        """Return the progress of this task's part in a step."""
         with self._lock:
             mailbox = self._open.get(step)
             if mailbox is not None and mailbox.is_running:
@@ -166,7 +167,7 @@ class StepMailboxes:
             return PartState.OVER if step in self._over else PartState.UNKNOWN
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step, also for calls that come late."""
+        """End a step with an error; later calls of `of` for the step raise it too."""
         error = error.bare()
         with self._lock:
             mailbox = self._open.pop(step, None)
@@ -176,7 +177,7 @@ class StepMailboxes:
         self._on_abort(step)
 
     def abort_all(self, error: OpError) -> None:
-        """End all steps."""
+        """End all steps with an error."""
         for step in list(self._open):
             self.abort(step, error)
 
@@ -188,12 +189,15 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run, and the end of its step."""
+    """The time limit of a part's run, which also ends when the step has failed elsewhere."""
 
     mailbox: StepMailbox
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError after the time limit; AbortedError if the step has ended."""
+        """Raise DeadlineExceededError after the time limit; AbortedError if the step has failed.
+
+        where: the end of the message, such as "before a stage".
+        """
         if self.mailbox.failure is not None:
             raise AbortedError.of_no_node(f"The step has ended {where}")
         super().check(where)

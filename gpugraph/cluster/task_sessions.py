@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def from_task(task: str, error: OpError) -> OpError:
-    """Return the error with the name of its task in the message."""
+    """Return the error with `From <task>:` before its message, unless one is there already."""
     if error.message.startswith("From /job:"):
         return error
     placed = same_kind(error, error._node_def, error.op, f"From {task}:\n{error.message}")
@@ -31,7 +31,7 @@ def from_task(task: str, error: OpError) -> OpError:
 
 
 def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
-    """Return the session of a handle; AbortedError if there is none."""
+    """Return the session of a handle; AbortedError if there is none on this task."""
     if handle not in sessions:
         raise AbortedError.of_no_node(
             f"{task} has no session {handle}: it was closed, or the server was restarted. Create a "
@@ -48,7 +48,7 @@ class TaskDevices:
 
     def __init__(self, name: str, config: ConfigProto) -> None:
         self.name = name
-        self.num_threads = config.inter_op_parallelism_threads  # the default of sessions
+        self.num_threads = config.inter_op_parallelism_threads  # for sessions that set none
         self.devices = DeviceFactory.add_devices(SessionOptions("", config), name)
         self.resources = Resources()
         self.sessions: WeakSet[TaskSession] = WeakSet()
@@ -65,13 +65,13 @@ class TaskDevices:
             session.reclaim()
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Clear these resource containers (all, if none are named) for all sessions of the task."""
         for session in list(self.sessions):
-            session.reset(containers)  # of other masters: their plans are bound to these resources
+            session.reset(containers)  # of other masters too: their plans are bound to these
         self.resources.clear(list(containers) or None)
 
     def close(self) -> None:
-        """Close the sessions and free the memory."""
+        """Close the task's sessions and free the memory of its devices."""
         for session in list(self.sessions):
             session.close()
         self.resources.clear()
@@ -82,7 +82,8 @@ class TaskDevices:
 class TaskSession(DirectSession):
     """A session on the devices of a task.
 
-    It shares variables and queues with the other sessions there, unless `isolate_session_state`.
+    It shares variables and queues with the task's other sessions, unless `isolate_session_state` is
+    set.
     """
 
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: Graph) -> None:
@@ -90,7 +91,7 @@ class TaskSession(DirectSession):
         self._is_isolated = config.isolate_session_state
         local = ConfigProto()
         local.CopyFrom(config)
-        local.isolate_session_state, local.device_filters = False, []  # they are applied here
+        local.isolate_session_state, local.device_filters = False, []  # both are applied here
         local.inter_op_parallelism_threads = config.inter_op_parallelism_threads or task.num_threads
         super().__init__(SessionOptions("", local))
         self.target = self.target._replace(task=task.name)
@@ -98,12 +99,12 @@ class TaskSession(DirectSession):
         task.sessions.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:
-        """Return the task's devices and its long-lived resources."""
+        """Return the task's devices, and the resources that the session uses."""
         resources = Resources() if self._is_isolated else self._task.resources.for_session()
         return self._task.devices, resources
 
     def close_devices(self) -> None:
-        """Drop the resources that only this session uses."""
+        """Drop the resources that only this session uses; the devices stay open for others."""
         if self._is_isolated:
             self.resources.clear()
         else:
@@ -111,10 +112,10 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A client's graph on a server: a copy that grows with the client's.
+    """A server's copy of a client's graph, which grows when the client's graph has grown.
 
-    `increments` are the GraphDefs from which it was built, as bytes, with the client's number of
-    operations after each.
+    increments: the serialized GraphDefs from which the copy was built; with each, the number of
+    operations that the client's graph had then.
     """
 
     def __init__(self) -> None:
@@ -124,14 +125,14 @@ class SessionGraph:
 
     @property
     def version(self) -> int:
-        """The client's number of operations after the last increment."""
+        """The number of operations that the client's graph had at the last increment."""
         return self.increments[-1][1] if self.increments else 0
 
     def extend(self, content: bytes, old_version: int, new_version: int) -> None:
-        """Add a GraphDef that leads from one version to another.
+        """Add the client's operations from `old_version` to `new_version`, a serialized GraphDef.
 
-        AbortedError if the graph has another version, InvalidArgumentError for malformed bytes;
-        otherwise as `extend_graph`.
+        Raises AbortedError if the graph is not at `old_version`, InvalidArgumentError for malformed
+        bytes, and the errors of `extend_graph`.
         """
         graph_def = parsed_message("GraphDef", content)
         with self._lock:
@@ -155,7 +156,7 @@ class SessionGraph:
         return [self._element(self.graph.get_operation_by_name, name) for name in names]
 
     def connections(self, pairs: Sequence[tuple[str, str]]) -> dict[Tensor, Tensor]:
-        """Return the connected tensors for pairs of names."""
+        """Return the pairs of connected tensors as a mapping, from pairs of names."""
         firsts = self.tensors([first for first, _ in pairs])
         return dict(zip(firsts, self.tensors([second for _, second in pairs])))
 
@@ -167,7 +168,7 @@ class SessionGraph:
 
 
 def parsed_message(name: str, content: bytes) -> Any:
-    """Parse TensorFlow's message from bytes; InvalidArgumentError if they are malformed."""
+    """Parse a message of the type `name`; InvalidArgumentError if the bytes are malformed."""
     try:
         return messages_pb2.parse_bytes(getattr(messages_pb2, name), content)
     except ValueError as error:

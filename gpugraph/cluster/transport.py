@@ -1,9 +1,9 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
-Most calls go over streams (`call_streams.py`), those with a time limit separately. Two methods
-are streams of bytes: `Fetch` returns the memory of a ticket, `Store` sends some. A caller's proof
-is in the metadata; all messages, and all answers (`calls/answers.py`), are authenticated
-(`calls/proofs.py`).
+Calls without a time limit go over streams (`call_streams.py`), those with one are separate gRPC
+calls. Two methods are streams of bytes: `Fetch` returns the memory under a ticket, `Store` sends
+memory and returns its ticket. A caller's proof is in the metadata; all messages, and all answers
+(`calls/answers.py`), are authenticated (`calls/proofs.py`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ MAX_MESSAGE_BYTES = 256 << 20
 _FREEING_S = 5.0
 _AGAIN_S = 0.1
 _CONNECTING_S = 10.0
-"""How long the first call to a server, or the first tensor for it, waits for it."""
+"""Seconds that the first call to a server, or the first tensor for it, waits for the server."""
 
 _UNPROVEN = frozenset(
     (
@@ -95,7 +95,7 @@ OPTIONS = (
 
 
 class Peer:
-    """A caller's view of a server."""
+    """The connection to one server: sends requests and receives answers."""
 
     def __init__(self, address: str, access: Access) -> None:
         self.address = address
@@ -126,7 +126,7 @@ class Peer:
         self._channel.close()
 
     def _open_stream(self) -> LastingStream:
-        """Open a stream; if there is none yet, also one that detects the loss of the server."""
+        """Open a stream, and, unless there is one, another that detects the loss of the server."""
         with self._watch_lock:
             if self._watch is None or self._watch.is_over:
                 self._watch = self._public_stream(self._note_loss)
@@ -144,8 +144,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates its messages.
 
-        A server with a key is greeted first; no other message goes to one that has not proven
-        that it has that key. wait_s, limit_s: as in `call`, for the greeting.
+        The first call to a server with a key is a `GREETING`: until the server has proven that it
+        has the key, it gets no other message. wait_s, limit_s: as in `call`, for the greeting.
         """
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
@@ -154,7 +154,7 @@ class Peer:
         return (*metadata, ("gpugraph-proof", shown)) if shown else metadata, proofs
 
     def _note_loss(self) -> None:
-        """Drop all streams to a server that is gone."""
+        """Drop all streams to a server that is gone, and report the loss to calls in progress."""
         self._streams.drop()
         self._sending = None
         for call in list(self._on_loss):
@@ -168,11 +168,11 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Return the server's answer to a message, over a stream; raises as `call`."""
+        """Send a message over a stream; return the answer's bytes. Raises as `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it: over a stream, or separately if it has a limit."""
+        """Start a call and return it: over a stream, or as a separate gRPC call with a limit."""
         if limit_s:
             return self.start(method, message, limit_s)
         return self._begin_in_stream(method, message)
@@ -184,7 +184,7 @@ class Peer:
         return StreamedCall(self, method, stream)
 
     def send(self, method: str, message: Any) -> None:
-        """Send a message of a `ONE_WAY` method after those before it."""
+        """Send a message of a `ONE_WAY` method; these arrive in the order of their sending."""
         content = self._checked(method, message)
         with self._lock:
             (stream := self._sending_stream()).send_one_way(method, content)
@@ -209,14 +209,15 @@ class Peer:
     def call(self, method: str, message: Any, wait_s: float = 0.0, limit_s: float = 0.0) -> Any:
         """Return the answer to a message.
 
-        wait_s: how long to wait for a server that is not there yet. limit_s: how long the call
-        may take; 0: no limit. Raises the server's errors; UnavailableError if none answers.
+        wait_s: seconds to wait for a server that can't be reached yet. limit_s: the maximum
+        duration of the call in seconds; 0: no limit. Raises the server's errors; UnavailableError
+        if no server answers.
         """
         if not (wait_s or limit_s):
             return answered(method, self.exchange(method, message))
         content, until = self._checked(method, message), monotonic() + wait_s
         metadata, proofs = self._opening(method, wait_s, limit_s)
-        try:  # in this thread, which takes half as long as a future
+        try:  # waiting in this thread takes half as long as a future
             content = self._methods[method](
                 proofs.attach(content),
                 timeout=wait_s or limit_s or None,
@@ -236,7 +237,7 @@ class Peer:
         return answer
 
     def start(self, method: str, message: Any, limit_s: float) -> PendingCall:
-        """Do as `call`, but return a pending call at once, which waits for the answer."""
+        """Start a call as a separate gRPC call, and return an object that waits for the answer."""
         content = self._checked(method, message)
         metadata, proofs = self._opening(method, limit_s=limit_s or _CONNECTING_S)
         future = self._methods[method].future(
@@ -245,7 +246,7 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Return a message as bytes, with its checksum; ResourceExhaustedError if too large."""
+        """Serialize a message and add its checksum; ResourceExhaustedError if it is too large."""
         content: bytes = message.SerializeToString()
         if len(content) > MAX_MESSAGE_BYTES:
             raise ResourceExhaustedError.of_no_node(
@@ -257,7 +258,8 @@ class Peer:
     def tell(self, method: str, message: Any, limit_s: float) -> None:
         """Send a message without waiting for the answer, and ignore failures.
 
-        It goes over the stream of `send`, if that is open and the method is `ONE_WAY`.
+        It goes over the stream of `send` if that is open and the method is `ONE_WAY`, otherwise as
+        a separate call of at most `limit_s` seconds.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)
@@ -271,7 +273,7 @@ class Peer:
         pending.when_done(lambda: self._unawaited.discard(pending))
 
     def fetch(self, ticket: str, size: int) -> Memory:
-        """Return the memory that the server keeps under a ticket."""
+        """Fetch the memory, of `size` bytes, that the server keeps under a ticket."""
         metadata, proofs = self._opening("Fetch")
         call = self._fetch(proofs.attach(ticket.encode()), metadata=metadata)
         try:
@@ -298,19 +300,22 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Add arrays to a message for this server."""
+        """Add arrays to a field of a message for this server, which stores large ones first."""
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
-        """Return the arrays of an answer of this server."""
+        """Return the arrays in a field of this server's answer; large ones are fetched."""
         return read_values(field, self.fetch)
 
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
-        """Do as `read_values`, but leave arrays in accessible shared memory, and record them."""
+        """Do as `read_values`, but do not copy arrays in shared memory of the server.
+
+        They are recorded in `seen`; the caller must pass them to `free`.
+        """
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
-        """Do as `read_values`; arrays in accessible shared memory of the server are copied."""
+        """Do as `read_values`, but copy from the server's shared memory where that is possible."""
         seen: SeenParcels = []
         values = self.see_values(field, segments, seen)
         if seen:
@@ -319,7 +324,7 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that nothing here reads these parcels any more."""
+        """Notify the server that this process reads these parcels no longer."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
@@ -343,7 +348,7 @@ class Peer:
 
 
 class StreamedCall:
-    """A call in progress over a stream, which serves others after it."""
+    """A call in progress over a stream. After the answer, the stream is free for other calls."""
 
     def __init__(self, peer: Peer, method: str, stream: LastingStream) -> None:
         self._peer, self.method, self._stream = peer, method, stream
@@ -374,7 +379,7 @@ class StreamedCall:
         return content
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Call the function, in some thread, with the error if the server is lost beforehand."""
+        """Call the function, in some thread, with the error if the server is lost before."""
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:

@@ -1,9 +1,9 @@
 """Values of tensors as messages: raw memory, with dtype and shape. Nothing is pickled.
 
-A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the message has its
-ticket, with which the receiver fetches it in chunks. Between processes of one machine the parcel is
-in shared memory (`shared_segments.py`), which the message also names: the receiver reads it there,
-and notifies the sender when it has done so.
+A value up to `INLINE_BYTES` is part of the message. A larger one is a parcel: the sender keeps its
+memory, and the message has a ticket with which the receiver fetches it in chunks. Between processes
+of one machine the parcel is in shared memory (`shared_segments.py`), which the message also names:
+the receiver reads the parcel in place, and then notifies the sender.
 """
 
 from __future__ import annotations
@@ -28,30 +28,33 @@ from gpugraph.formats.tensor_bytes import decoded_strings, encoded_strings
 INLINE_BYTES = 1 << 20
 CHUNK_BYTES = 1 << 20
 MAX_VALUE_BYTES = 8 << 30
-"""The maximum size of one tensor between two processes."""
+"""The maximum size in bytes of one tensor that is sent to another process."""
 
 MAX_PARCEL_BYTES = 16 << 30
-"""The maximum size of all parcels that wait in a server."""
+"""The maximum size in bytes of all parcels that a server keeps for receivers."""
 
 KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
-"""A receiver that fetches a tensor of a failed step gets its error meanwhile."""
+"""Seconds that parcels of failed steps are kept: meanwhile, a receiver that fetches one of them
+gets
+the step's error.
+"""
 
 _LATER_S = 0.05
 _MAX_ENDED = 4096
 _MAX_RANK = 254
 
 Memory = Any
-"""A flat array of bytes."""
+"""A flat NumPy array of bytes."""
 
 
 def write_segment(message: Any, name: SegmentName) -> None:
-    """Fill a Segment."""
+    """Set the fields of a Segment message."""
     message.pid, message.number, message.token, message.size = name
 
 
 def read_segment(message: Any) -> SegmentName:
-    """Return the name in a Segment."""
+    """Return the name in a Segment message."""
     return SegmentName(message.pid, message.number, message.token, message.size)
 
 
@@ -61,10 +64,10 @@ def write_values(
     put: Callable[[Memory], str],
     share: Callable[[Memory], tuple[str, SegmentName] | None] | None = None,
 ) -> None:
-    """Add a Value for each array.
+    """Add a Value message for each array.
 
-    `put` stores the memory of a large one and returns its ticket. `share` is tried first: it
-    returns the ticket and the name of the shared memory that holds it, or None if that is
+    put: stores the memory of a large array and returns its ticket. share: is tried before `put`; it
+    returns a ticket and the name of the shared memory that holds the array, or None if that is
     impossible.
     """
     for value in arrays:
@@ -98,13 +101,13 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype in which an array is sent to another process. TypeError if it can't be."""
+    """Return the dtype with which a NumPy array is sent. TypeError if there is none."""
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
 @cache
 def _dtype_of_number(number: int) -> DType:
-    """Return the dtype of a Value. TypeError for an invalid number."""
+    """Return the dtype for the DataType number of a Value. TypeError for an invalid number."""
     return as_dtype(number).base_dtype
 
 
@@ -119,16 +122,16 @@ def read_values(
     take: Callable[[str, int], Memory],
     see: Callable[[Any], Memory | None] | None = None,
 ) -> list[Any]:
-    """Return the arrays of these Values.
+    """Return the arrays in Value messages.
 
-    `take` returns the memory of a ticket, `see` that of a Value in shared memory, if possible.
-    InvalidArgumentError for malformed values.
+    take: returns the memory of a ticket, given its size. see: returns the memory of a Value that is
+    in shared memory, or None if it is not accessible. InvalidArgumentError for malformed values.
     """
     return [_read(message, take, see) for message in messages]
 
 
 SeenParcels = list[tuple[str, SegmentName]]
-"""Parcels in the memory of a server: the ticket of each, and its segment."""
+"""Parcels that stay in shared memory of a server: the ticket and the segment of each."""
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
@@ -175,14 +178,14 @@ def _read(
 
 
 def chunks(memory: Memory) -> Iterator[bytes]:
-    """Yield the memory in pieces of at most CHUNK_BYTES."""
+    """Yield the memory as pieces of at most CHUNK_BYTES."""
     view = memoryview(memory)
     for start in range(0, len(view), CHUNK_BYTES):
         yield bytes(view[start : start + CHUNK_BYTES])
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Return the memory joined from pieces; InvalidArgumentError for more or fewer bytes."""
+    """Join pieces to an array of `size` bytes; InvalidArgumentError for more or fewer bytes."""
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0
     for piece in pieces:
@@ -197,28 +200,28 @@ def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
 
 
 def _came_of_ended() -> float:
-    """Return the fictitious arrival time of parcels that are kept only for a short while."""
+    """Return an arrival time at which a parcel would be dropped in `_KEPT_OF_ENDED_S` seconds."""
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
 Owners = tuple[int, str]
-"""The step of a parcel, and the connection of its receiver; 0 and "" for none."""
+"""The step of a parcel, or 0, and the connection of its receiver, or ""."""
 
 NO_OWNERS: Owners = (0, "")
 
 
 class _Parcel:
-    """Memory that waits to be taken. lease: that of its shared memory."""
+    """Memory that is kept until its receiver takes it. lease: that of shared memory, else None."""
 
     def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
         self.memory, self.came, self.owners, self.lease = memory, came, owners, lease
 
 
 class Parcels:
-    """The memory of large values in transfer, by ticket. Each is taken once.
+    """The memory of large values in transfer, by ticket. Each can be taken once.
 
-    Memory that was not taken within `KEPT_S` is dropped: its receiver is gone. `segments` is the
-    pool of the shared memory.
+    A parcel that was not taken within `KEPT_S` seconds is dropped, as its receiver is gone.
+    segments: the pool of shared memory.
     """
 
     def __init__(self) -> None:
@@ -230,10 +233,10 @@ class Parcels:
         self._timer: threading.Timer | None = None
 
     def put(self, memory: Memory, owners: Owners = NO_OWNERS, lease: Lease | None = None) -> str:
-        """Store memory and return its ticket. ResourceExhaustedError if too much waits.
+        """Store memory and return its ticket. ResourceExhaustedError beyond `MAX_PARCEL_BYTES`.
 
-        owners: the parcel ends with the first of them. lease: that of the memory, if any; it is
-        held until the parcel is freed.
+        owners: the parcel is dropped when the step fails or the connection ends. lease: the lease
+        of the memory, if it is shared; it is held until the parcel is freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -252,7 +255,10 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Do as `put`, in shared memory: return ticket and segment, or None if there is none."""
+        """Do as `put`, in shared memory, to which `memory` is copied unless it is in it already.
+
+        Returns ticket and segment, or None if there is no shared memory.
+        """
         lease = self.segments.lease_of(memory)
         if lease is None:
             lease = self.segments.lend(memory.nbytes)
@@ -262,7 +268,7 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """Record that a step has failed: its parcels here are soon dropped."""
+        """Record that a step has failed: its parcels, also later ones, are dropped in seconds."""
         with self._lock:
             self._ended[step] = None
             if len(self._ended) > _MAX_ENDED:
@@ -270,7 +276,7 @@ class Parcels:
         self.expire(step)
 
     def expire(self, owner: int | str) -> None:
-        """Mark the parcels for a step or an ended connection: they are soon dropped."""
+        """Let the parcels of a failed step or an ended connection be dropped in a few seconds."""
         with self._lock:
             for parcel in self._parcels.values():
                 if owner in parcel.owners:
@@ -279,7 +285,7 @@ class Parcels:
             self._look_later()
 
     def _look_later(self) -> None:
-        """Set a timer that drops expired parcels even if nothing else happens here."""
+        """Set a timer that drops expired parcels even if no method is called."""
         came = min((parcel.came for parcel in self._parcels.values()), default=monotonic())
         wait_s = came + KEPT_S - monotonic()
         if self._timer is None and wait_s <= _KEPT_OF_ENDED_S:
@@ -305,9 +311,9 @@ class Parcels:
         return parcel
 
     def take(self, ticket: str, size: int = -1) -> Memory:
-        """Return stored memory; NotFoundError for an unknown ticket.
+        """Remove and return the memory under a ticket; NotFoundError for an unknown ticket.
 
-        InvalidArgumentError if the memory has another size.
+        size: the expected number of bytes, -1 for any. InvalidArgumentError for another size.
         """
         with self._lock:
             parcel = self._pop(ticket)

@@ -29,12 +29,12 @@ from gpugraph.session.feed_conversion import feed_array, refuse_shape
 from gpugraph.session.traced_execution import TracedExecution
 
 CLIENT_IS_GONE = "its client is gone"
-"""The reason for which an unclosed session leaves its collectives."""
+"""The reason in the error of members that share collectives with a session whose client is lost."""
 
 _NEVER_S = 1e9
 _PLAIN = StepOptions()
 _MAX_KEPT = 1024
-"""The maximum number of steps whose kept tensors are recorded."""
+"""The maximum number of steps of which the worker remembers the tensors that sessions keep."""
 
 _SIGNAL = np.zeros(0, np.bool_)
 
@@ -55,7 +55,7 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Extend the graph of a session; its first GraphDef creates the session."""
+        """Extend a session's graph by a serialized GraphDef; the first one creates the session."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -68,7 +68,7 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the session of the master in this process, whose graph it shares."""
+        """Return the worker's session for the master in this process, whose graph it shares."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -80,7 +80,7 @@ class Worker:
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
-        """Return whether there is such a session."""
+        """Return whether the worker has a session with this handle."""
         return handle in self._sessions
 
     def run_part(self, part_step: PartStep) -> list[Any]:
@@ -90,8 +90,8 @@ class Worker:
     def begun(self, part_step: PartStep) -> Callable[[], list[Any]]:
         """Return a function that runs a step of a part.
 
-        AbortedError if the session or the part does not exist, InvalidArgumentError for other
-        values: the other tasks of the step are not notified of these.
+        Raises AbortedError if the session or the part does not exist, InvalidArgumentError if the
+        values do not fit the part. The other tasks of the step are not notified of these errors.
         """
         part, values = self.session(part_step.handle).part(part_step.part), part_step.values
         part.check(len(values), len(part_step.rounds))
@@ -111,7 +111,7 @@ class Worker:
             store = self._run_stages(part, fed, part_step, mailbox, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
-            if failure is not None:  # another task reported it; here it affected some operation
+            if failure is not None:  # another task failed first; here is only its effect
                 raise failure.bare() from None
             failure = from_task(self.task.name, error)
             self._fail(part, step, mailbox, failure)
@@ -127,14 +127,14 @@ class Worker:
             for lease in () if has_client else shared.leases:
                 lease.drop()
             self._others.end(shared.seen, failure is not None)
-            failure = None  # it holds this frame, with all values of the step
+            failure = None  # the error holds this frame, with all values of the step
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
     def _note_kept(
         self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Record the tensors that a step keeps: if it fails, on any task, they have no handle."""
+        """Record the tensors that a step keeps; if it failed, drop them: they have no handles."""
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -149,7 +149,7 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors that a failed step has kept here."""
+        """Drop the tensors of a failed step that are kept here, in sessions or for other tasks."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -157,7 +157,7 @@ class Worker:
     def _collectives(
         self, handle: str, part: Part, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """Return the executor of a run's collectives over processes, or None if it has none."""
+        """Return the object that executes a run's collectives over processes, None without any."""
         if not part.collectives:
             return None
         assert self.peers is not None
@@ -172,13 +172,13 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step here, and on the other tasks unless it has ended there."""
+        """End a step here and on the other tasks, unless another task has ended it."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
 
     def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
-        """End a step here and on other tasks."""
+        """End a step with an error, here and on these other tasks."""
         self.mailboxes.abort(step, error)
         for task in others:
             self._others.abort(task, step, error)
@@ -186,7 +186,7 @@ class Worker:
     def _run_at_once(
         self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
     ) -> list[Any]:
-        """Run a part of one stage that neither receives from nor sends to other tasks."""
+        """Run a part that has a single stage and exchanges nothing with other tasks."""
         try:
             for stage in part.stages:
                 place = None
@@ -248,7 +248,7 @@ class Worker:
         store: dict[str, Any],
         limit: StepLimit,
     ) -> None:
-        """Wait for the results of collectives that a stage needs."""
+        """Wait for the results of collectives that a stage needs, and put them into the store."""
         for key, value in collectives.results(spec.takes, limit).items():
             store[key] = np.array(value) if key in part.lent else value
 
@@ -293,7 +293,7 @@ class Worker:
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
-        """Return the allocator of shared memory for large tensors that only leave this process."""
+        """Return an allocator of shared memory for large fetches that only leave the process."""
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -314,13 +314,13 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Receive another task's tensors; InvalidArgumentError for names without values."""
+        """Put another task's tensors into a mailbox; InvalidArgumentError if counts differ."""
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step."""
+        """End a step on this task with an error."""
         self.mailboxes.abort(step, error)
 
     def close_session(self, handle: str) -> None:
@@ -333,17 +333,17 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Notify the partners of a session in collectives that they wait for it in vain."""
+        """Notify members that share collectives with a session that its own won't come again."""
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """Return the memory of each device, which all sessions share."""
+        """Return the memory use of each device, by full name, over all sessions."""
         del handle
         return {device.name: memory_use(device) for device in self.task.devices}
 
     def release_memory(self, handle: str) -> int:
-        """Release idle plans of a session, and shared memory; return the freed bytes of devices."""
+        """Free a session's idle plans and idle shared memory; return the devices' freed bytes."""
         session = self._sessions.get(handle)
         self._segments.clear()
         return 0 if session is None else session.direct.release_memory()
@@ -363,7 +363,7 @@ class Worker:
         return KeptTensors() if session is None else session.direct.kept_tensors
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these containers."""
+        """Clear these resource containers (all, if none are named)."""
         self.task.clear(containers)
 
     def stop(self) -> None:
@@ -378,9 +378,9 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: parcels of other tasks that it reads, and leases that it lends.
+    """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
 
-    has_client: whether a client has access to the leases, and answering it drops them.
+    has_client: whether a client reads the leases; they are dropped after the answer to it.
     """
 
     seen: SeenByTask
@@ -393,5 +393,5 @@ def _stopped(task: str) -> AbortedError:
 
 
 def _error_for_others(error: BaseException) -> OpError:
-    """Return the error with which the other parts of the step are ended."""
+    """Return the error that ends the step's other parts after an exception that is no OpError."""
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

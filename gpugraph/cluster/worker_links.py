@@ -1,4 +1,4 @@
-"""A master's links to workers, in its process and over connections."""
+"""A master's links to workers: to the one in its process, and to others over connections."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LocalWorker:
         self.has = worker.has
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Return its devices."""
+        """Return the attributes of the worker's devices; `wait_s` is not used."""
         del wait_s
         return self._worker.task.attributes
 
@@ -43,36 +43,36 @@ class LocalWorker:
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Share the master's copy of the graph."""
+        """Create the worker's session, if there is none, on the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
-        """Register a new part and return its number."""
+        """Register a part with a session of the worker, and return the part's number."""
         return self._worker.session(handle).register(spec)
 
     def run_part(self, part_step: PartStep) -> LocalRun:
-        """Return a run of a part, which runs in the thread that waits for it."""
+        """Return a run of a part; it is executed by the thread that calls it."""
         return LocalRun(partial(self._worker.run_part, part_step))
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step."""
+        """End a step on the worker with an error."""
         self._worker.abort(step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop a session."""
+        """Drop the worker's session."""
         self._worker.close_session(handle)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the partners of a session that its client has gone."""
+        """Notify the members that share collectives with a session that its client has gone."""
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these containers."""
+        """Clear these resource containers of the worker (all, if none are named)."""
         self._worker.clear(containers)
 
 
 class LocalRun:
-    """A part of this process, which runs when it is called."""
+    """A run of a part in this process; the call of this object executes it."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
@@ -88,47 +88,50 @@ class LocalRun:
             raise
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Call the function if the part fails."""
+        """Register a function that is called with the error if the part fails."""
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: it is not running."""
+        """Do nothing: the thread that would cancel it is the one that executes it."""
 
 
 class SessionMemory(ABC):
-    """The memory of sessions at a server: of a master for all tasks, of a worker for its own."""
+    """Access to the memory of a server's sessions: on all tasks by a master, on one by a worker."""
 
     @property
     @abstractmethod
     def peer(self) -> Peer:
-        """The connection."""
+        """The connection to the server."""
 
     def memory_use(self, handle: str) -> dict[str, MemoryUse]:
-        """Return the memory of each device."""
+        """Return the memory use of each device, by full name, over all sessions."""
         message = message_of("MemoryOf", handle=handle)
         return read_memory(self.peer.call("GetMemoryUse", message).use)
 
     def release_memory(self, handle: str) -> int:
-        """Release the memory that a session keeps for later runs; return its size in bytes."""
+        """Release a session's idle plans; return the number of freed bytes."""
         message = message_of("MemoryOf", handle=handle, is_released=True)
         return int(self.peer.call("GetMemoryUse", message).given_back)
 
     def read_kept(self, handle: str, tensor: str) -> Any:
-        """Return the value of a tensor that a session keeps."""
+        """Return a tensor that a session keeps, by its handle; InvalidArgumentError if unknown."""
         peer, message = self.peer, message_of("KeptTensors", handle=handle, tensor=[tensor])
         return peer.read_values(peer.call("ReadKept", message).value)[0]
 
     def delete_kept(self, handle: str, tensors: Sequence[str], must_be_there: bool) -> None:
-        """Delete tensors that a session keeps."""
+        """Delete tensors that a session keeps, by their handles.
+
+        must_be_there: raise InvalidArgumentError for an unknown handle, otherwise ignore it.
+        """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
         self.peer.call("DeleteKept", message)
 
 
 class RemoteWorker(SessionMemory):
-    """The link to a worker behind a connection, which is opened on first use.
+    """The link to a worker in another process, over a connection that is opened on first use.
 
-    others: sends tensors to it.
+    others: writes the tensors that are sent to the worker when a part starts.
     """
 
     def __init__(self, task: str, open_peer: Callable[[], Peer], others: PeerTasks) -> None:
@@ -138,11 +141,15 @@ class RemoteWorker(SessionMemory):
 
     @property
     def peer(self) -> Peer:
-        """The connection."""
+        """The connection to the worker's server."""
         return self._open_peer()
 
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
-        """Return its devices; UnavailableError if it is not there, or another task is."""
+        """Return the attributes of the worker's devices, once its server answers.
+
+        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or the
+        server of another task does.
+        """
         status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:
             raise UnavailableError.of_no_node(
@@ -152,15 +159,15 @@ class RemoteWorker(SessionMemory):
         return devices_of(status.device)
 
     def has(self, handle: str) -> bool:
-        """Return whether such a session was sent to it."""
+        """Return whether the session's graph was sent to this worker."""
         return handle in self._versions
 
     def is_near(self) -> bool:
-        """Return whether its memory is accessible here; UnavailableError if it is not there."""
+        """Return whether the worker and this process share memory; UnavailableError if gone."""
         return self.peer.is_near()
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Send the increments that it has not received yet."""
+        """Send the increments of a session's graph that the worker has not received yet."""
         with self._lock:
             known = self._versions.get(handle, 0)
             for content, version in graph.increments[known:]:
@@ -177,7 +184,7 @@ class RemoteWorker(SessionMemory):
                 self._versions[handle] = known
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
-        """Register a new part and return its number."""
+        """Register a part with a session of the worker, and return the part's number."""
         stages, feeds, fetches, others = spec
         message = message_of("RegisterPart", handle=handle, feed=feeds, fetch=fetches, task=others)
         for stage in stages:
@@ -185,7 +192,7 @@ class RemoteWorker(SessionMemory):
         return int(self.peer.call("RegisterPart", message).part)
 
     def run_part(self, part_step: PartStep) -> RemoteRun:
-        """Start a run of a part."""
+        """Start a step of a part on the worker, and return the run, without waiting for results."""
         handle, part, step, values, options, others, rounds, _, first = part_step
         message = message_of("RunPart", handle=handle, part=part, step=step, task=others)
         message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
@@ -200,11 +207,11 @@ class RemoteWorker(SessionMemory):
         return RemoteRun(peer, call, options)
 
     def abort(self, step: int, error: OpError) -> None:
-        """End a step, without waiting for the answer."""
+        """End a step on the worker with an error, without waiting for the answer."""
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop a session there."""
+        """Drop the worker's session, if it has one; ignore a server that is gone."""
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
@@ -213,18 +220,21 @@ class RemoteWorker(SessionMemory):
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the partners of a session that its client has gone, without waiting."""
+        """Notify the members that share collectives with a session that its client has gone.
+
+        Does not wait for the answer.
+        """
         if handle in self._versions:
             message = message_of("SessionHandle", handle=handle, client_is_gone=True)
             self.peer.tell("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def clear(self, containers: Sequence[str]) -> None:
-        """Clear these containers."""
+        """Clear these resource containers of the worker (all, if none are named)."""
         self.peer.call("ClearContainers", message_of("Containers", container=containers))
 
 
 class RemoteRun:
-    """A part that runs on another server."""
+    """A run of a part on another server; the call of this object waits for its results."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions
@@ -232,20 +242,20 @@ class RemoteRun:
         self._peer, self._pending, self._options = peer, pending, options
 
     def __call__(self) -> list[Any]:
-        """Wait for the values of its fetches, and return them."""
+        """Wait for the values of the part's fetches, and return them."""
         answer = self._pending()
         self._options.take_reports(answer)
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Call the function, in some thread, if the worker can't be reached any more.
+        """Register a function that is called, in some thread, with the error if the server is lost.
 
-        A part that fails there ends the step on all tasks itself.
+        If the part fails on the server, the worker itself ends the step on all tasks.
         """
         self._pending.when_lost(function)
 
     def cancel(self) -> None:
-        """Stop waiting for the answer."""
+        """Stop waiting for the answer; the worker ends the step."""
         self._pending.cancel()
 
 
@@ -257,7 +267,7 @@ PartRun = LocalRun | RemoteRun
 
 
 def write_stage(message: Any, stage: StageSpec) -> None:
-    """Fill a Stage."""
+    """Set the fields of a Stage message."""
     for field, pairs in (
         (message.feed, stage.feeds),
         (message.fetch, stage.fetches),
@@ -300,7 +310,7 @@ def read_stage(message: Any) -> StageSpec:
 
 
 def write_names(message: Any, names: StepNames) -> None:
-    """Fill a StepNames."""
+    """Set the fields of a StepNames message."""
     message.feed.extend(names.feeds)
     message.fetch.extend(names.fetches)
     message.target.extend(names.targets)
@@ -310,7 +320,7 @@ def write_names(message: Any, names: StepNames) -> None:
 
 
 def read_names(message: Any) -> StepNames:
-    """Return the names in a message."""
+    """Return the names in a StepNames message."""
     return StepNames(
         tuple(message.feed),
         tuple(message.fetch),
@@ -321,19 +331,19 @@ def read_names(message: Any) -> StepNames:
 
 
 def read_pairs(messages: Any) -> list[tuple[str, str]]:
-    """Return the pairs of a field."""
+    """Return the pairs in a field of pair messages."""
     return [(pair.first, pair.second) for pair in messages]
 
 
 def write_devices(field: Any, devices: Sequence[DeviceAttributes]) -> None:
-    """Add devices to a field."""
+    """Append devices to a field of device messages."""
     for name, kind, limit, incarnation, text in devices:
         device = field.add(name=name, device_type=kind, memory_limit=limit, description=text)
         device.incarnation = incarnation
 
 
 def devices_of(messages: Any) -> list[DeviceAttributes]:
-    """Return the devices of a field."""
+    """Return the devices in a field of device messages."""
     return [
         DeviceAttributes(x.name, x.device_type, x.memory_limit, x.incarnation, x.description)
         for x in messages
@@ -341,7 +351,7 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
 
 
 def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
-    """Add the memory of devices to a field."""
+    """Append each device's memory use to a field of messages; -1 stands for an unknown counter."""
     for device, memory in use.items():
         counters = [getattr(memory, counter) for counter in _COUNTERS]
         field.add(
@@ -353,7 +363,7 @@ def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
 
 
 def read_memory(messages: Any) -> dict[str, MemoryUse]:
-    """Return the memory of the devices of a field."""
+    """Return the memory use by device from a field that `write_memory` filled."""
     uses = {}
     for message in messages:
         values = (None if value < 0 else int(value) for value in message.counter)

@@ -22,20 +22,23 @@ from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
 MAX_PARTS = 1024
-"""The maximum for one session on a worker; the least recently run part is dropped first."""
+"""The maximum number of parts that one session registers on a worker. When there are more, the
+least
+recently run part is dropped.
+"""
 
 CLIENT = ""
-"""The receiver of a step's fetches."""
+"""Stands for the client among the receivers of a fetch, which are otherwise tasks."""
 
 
 class CompiledStage(NamedTuple):
-    """A stage with its runner.
+    """A stage with its runner, None if it computes nothing.
 
-    receives, sends: by the other task, the names of values in messages, and their keys here.
-    lendable: the receivers of the fetch at each position: other tasks, and CLIENT; positions of
-    large ones are recorded in `large`.
-    handles: by the keys of tensor handles, the store of their tensors; None if no handle is
-    fetched.
+    feeds: tensors with the keys of their values. fetches: the positions of results, by key.
+    receives, sends: by the other task, the rendezvous keys of values, and the values' keys here.
+    lendable: by position, the receivers (tasks, or CLIENT) of a fetch that may be in shared memory.
+    large: the positions of those that have been larger than `INLINE_BYTES`. handles: by the key of
+    a tensor handle, the session's kept tensors, or None if the client does not fetch the handle.
     """
 
     spec: StageSpec
@@ -52,8 +55,10 @@ class CompiledStage(NamedTuple):
 class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
-    lent: keys of collectives' results that leave the task, and are therefore copied. copied: keys
-    of received values that are copied.
+    is_alone: whether no other task and no collective over processes takes part. waits: whether it
+    may wait for other runs. lent: keys of collectives' results that are sent or fetched; they are
+    copied, as the next run overwrites their memory. copied: keys of received values that are
+    fetched, and therefore copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -67,7 +72,7 @@ class Part(NamedTuple):
     copied: frozenset[str]
 
     def check(self, num_values: int, num_rounds: int) -> None:
-        """Raise InvalidArgumentError if a step has another number of values, or of step counts."""
+        """Raise InvalidArgumentError if a step has the wrong number of values or of rounds."""
         if num_values != len(self.feeds):
             raise invalid_argument(f"{num_values} values were fed to {len(self.feeds)} tensors")
         if num_rounds != (len(self.collectives) + 1 if self.collectives else 0):
@@ -87,8 +92,8 @@ class WorkerSession:
     def register(self, spec: PartSpec) -> int:
         """Register a new part and return its number.
 
-        InvalidArgumentError for names that the graph does not have, and values that no stage
-        supplies.
+        Raises InvalidArgumentError for names that the graph does not have, and for values that no
+        stage supplies.
         """
         _refuse_gaps(spec)
         stages, feeds, fetches, others = spec
@@ -114,7 +119,7 @@ class WorkerSession:
         return number
 
     def part(self, number: int) -> Part:
-        """Return the part of a number; AbortedError if it does not exist."""
+        """Return the part with this number; AbortedError if it does not exist."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:
@@ -186,7 +191,7 @@ def _refuse_gaps(spec: PartSpec) -> None:
 def _by_task(
     transfers: Iterable[tuple[str, str, str]],
 ) -> list[tuple[str, Sequence[str], Sequence[str]]]:
-    """Return, by task, the names and keys of its transfers."""
+    """Group transfers (task, rendezvous key, key) by task, with a list for each kind of key."""
     grouped: dict[str, tuple[list[str], list[str]]] = {}
     for task, meeting, key in transfers:
         names, keys = grouped.setdefault(task, ([], []))
@@ -196,10 +201,10 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Return whether an operation of the graph may wait for other runs."""
+    """Return whether a run may wait for other runs, judged by the op types in its graph."""
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)
 
 
 _WAITING = ("Queue", "Barrier", "Accumulator", "Reader", "Stage", "Map", "PyFunc", "Enter")
-"""Substrings of op types that may wait for other runs, or run for long."""
+"""Substrings of the types of ops that may wait for other runs, or run for long."""

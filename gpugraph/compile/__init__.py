@@ -1,9 +1,9 @@
 """Compilation: from the client's graph, fetches and feeds to a plan, pass by pass.
 
     prune                             keep the ancestors of the fetches and targets; create the unit
-    collectives_joined                infer members of a collective from all its inputs
-    serial_updates                    order the updates of a variable that is written several times
-    read_after_write                  read a variable again for ops that must run after a write
+    collectives_joined                compute collectives from the inputs of all members
+    serial_updates                    order several updates of one variable
+    read_after_write                  repeat reads of variables for ops after a write
     constant_folding                  infer exact shapes; fold constants
     no_op_elimination                 replace ops without effect by views
     transpose_folding                 fold transposes into matrix products
@@ -20,11 +20,11 @@
     activation_recomputation          rematerialize forward values for gradients, if requested
     gradual_sums                      split large sums to add each term when it is computed
     fusion_groups                     form groups of ops that run as one kernel
-    graph_partition                   insert Send and Recv between devices
+    graph_partition                   insert a Send and a Recv where data crosses devices
     host_swapping                     move idle tensors of GPUs to the host, if requested
-    flow_analysis                     determine the loop and the guard of each op
+    flow_analysis                     determine each op's loop and guard (its condition)
     execution_order                   create one sequence for all devices, by depth
-    memory_planning                   assign offsets in one arena per device, from lifetimes
+    memory_planning                   assign offsets in a block per device, by lifetimes
     binder                            bind kernels and arrays; create the plan
 
 With verification on, `verify` checks the unit after each pass.
@@ -111,7 +111,8 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     order,
     memory,
 )
-"""The passes between `prune`, which creates the unit, and `bind`, which creates the plan from it.
+"""The passes in their order. `prune`, before them, creates the unit; `bind`, after them, creates
+the plan from it.
 """
 
 
@@ -120,11 +121,11 @@ _SWAPPING = (RewriterConfig.HEURISTICS, RewriterConfig.SWAPPING_HEURISTICS)
 
 
 def compile_plan(target: Target, request: RunRequest) -> Plan:
-    """Return the plan that computes the fetches and runs the targets for these feeds.
+    """Return the plan that computes the fetches and runs the targets of `request`.
 
-    Raises the errors of the passes: InvalidArgumentError for an unfed placeholder, shapes that
-    don't fit, a cycle or a device that does not exist; ResourceExhaustedError for too little
-    memory.
+    Raises the errors of the passes: InvalidArgumentError for a placeholder without a feed, for
+    shapes that don't fit, for a cycle, or for a device that does not exist; ResourceExhaustedError
+    if an arena does not fit into its device's memory.
     """
     with _without_collector():
         unit = _fitted(target, request)
@@ -165,11 +166,10 @@ class OpenUnit:
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:
-    """Return the arena size of such a run as a part of a GPU's free memory; the maximum of all
-    GPUs.
+    """Return the share of free GPU memory that the arena of the requested run would occupy.
 
-    ResourceExhaustedError if the free memory does not suffice even without the session's idle
-    plans.
+    With several GPUs, the largest of their shares. If an arena does not fit, the session's idle
+    plans are dropped first; ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -179,13 +179,17 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
 
 
 def compile_record(target: Target, request: RunRequest) -> GraphRecord:
-    """Return each device's part of the graph of such a run, and the memory of its tensors."""
+    """Return the graph that the requested run would execute, by device, and the memory of its
+    tensors.
+    """
     with _without_collector():
         return graph_record(_fitted(target, request))
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """Return the unit with as much recomputation and swapping as its settings require."""
+    """Compile the request, with the recomputation and swapping that `memory_optimization`
+    requires.
+    """
     rewrites = target.config.graph_options.rewrite_options
     optimization = rewrites.memory_optimization
     if rewrites.disable_meta_optimizer:
@@ -201,7 +205,12 @@ def _fitted(target: Target, request: RunRequest) -> Unit:
 
 
 def _recomputed(target: Target, request: RunRequest, limit: int) -> Unit:
-    """Return a unit with recomputation; with a limit, of the first degree that fits it, if any."""
+    """Compile with recomputation of activations and return the unit.
+
+    limit: bytes of all arenas together. Recomputation grows from nothing to cheap ops to all ops
+    until the arenas fit; if they never fit, the smallest result is returned. With a limit of 0,
+    cheap ops are recomputed.
+    """
     if not limit:
         unit = _compiled(target, request, CHEAP)
         unit.amend("activation_recomputation", _time_of_recomputation(unit), ())
@@ -223,7 +232,9 @@ _DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
 
 
 def _time_of_recomputation(unit: Unit) -> str:
-    """Return the report of the pass with the estimated cost by a model; empty if it did nothing."""
+    """Return the summary of the recomputation pass, with the modelled increase of a step's time
+    added if there is one.
+    """
     (summary,) = [
         report.summary for report in unit.reports if report.name == "activation_recomputation"
     ]
@@ -232,7 +243,9 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
-    """Return lines on the memory and time of each degree tried, and whether one fits the limit."""
+    """Return report lines: memory and time of each degree of recomputation that was compiled, and a
+    line if none fits the limit in bytes.
+    """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
         f"{_DEGREES[unit.recomputation]}: arenas of {human_readable_bytes(size)}"
@@ -245,7 +258,12 @@ def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
 
 
 def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: bool) -> Unit:
-    """Return the unit with some tensors swapped to the host, if that reduces the memory of GPUs."""
+    """Return the unit compiled with some tensors swapped to the host, or `unit` itself if no GPU
+    tensor can be swapped.
+
+    by_heuristics: the swaps are chosen by idle time, and rejected if the arenas of GPUs do not
+    shrink.
+    """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())
         return unit
@@ -270,7 +288,7 @@ def _gpu_bytes(unit: Unit) -> int:
 def _compiled(
     target: Target, request: RunRequest, recomputation: int = 0, swaps: Sequence[Swap] | None = None
 ) -> Unit:
-    """Return the unit after all passes."""
+    """Run `prune` and all passes, and return the unit."""
     unit = prune(target, request)
     unit.recomputation, unit.swaps = recomputation, swaps
     _report_unused(unit)
@@ -282,7 +300,7 @@ def _compiled(
 
 
 def _report_unused(unit: Unit) -> None:
-    """Report the settings that are set and have no effect, if there are any."""
+    """Add a report of the settings that the user changed and that have no effect here."""
     names = unused(unit.target.config)
     if names:
         with unit.report("settings") as set_outcome:
@@ -296,7 +314,9 @@ def _check(unit: Unit) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause the garbage collector, which would traverse many live records in vain."""
+    """Pause Python's garbage collector: a compilation creates many records that live on, and it
+    would traverse them again and again.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -16,7 +16,7 @@ from gpugraph.config.config_proto import RunOptions
 
 
 class TensorConnection(Message):
-    """Redirects all readers of the tensor named `to_tensor` to the tensor named `from_tensor`."""
+    """Feeds the tensor named `to_tensor` with the value of the tensor named `from_tensor`."""
 
     from_tensor = text()
     to_tensor = text()
@@ -30,9 +30,9 @@ class CallableOptions(Message):
       fetch: names of the tensors whose values it returns.
       target: names of the operations that it only runs.
       run_options: settings of each of its runs.
-      tensor_connection: tensors of the graph that are fed to others, see TensorConnection.
-      feed_devices, fetch_devices, fetch_skip_sync: where fed and fetched values are. Here they
-        are NumPy arrays on the host, and any non-empty value is refused.
+      tensor_connection: tensors that are fed with the values of other tensors, see
+      TensorConnection. feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched
+      values. Here they are NumPy arrays on the host, and any non-empty value is refused.
     """
 
     feed = list_of(to_str)

@@ -7,7 +7,7 @@ from gpugraph.base.proto_messages import Message
 
 
 class ThreadPoolOptionProto(Message):
-    """A pool of threads. Fields: num_threads; global_name, the name by which sessions share it."""
+    """A pool of threads. Fields: num_threads; global_name, under which sessions share the pool."""
 
     num_threads, global_name = fields.integer(), fields.text()
 
@@ -20,14 +20,14 @@ class RPCOptions(Message):
 
 
 class JobDef(Message):
-    """A job. Fields: name; tasks, the addresses as text, by task number."""
+    """A job. Fields: name; tasks, the addresses "host:port" by task number."""
 
     name = fields.text()
     tasks = fields.map_of(fields.to_str, fields.to_int)
 
 
 class ClusterDef(Message):
-    """A cluster. Fields: job, its jobs."""
+    """A cluster. Fields: job, a list of JobDefs."""
 
     job = fields.messages_of(JobDef)
 
@@ -41,7 +41,7 @@ class DebugTensorWatch(Message):
 
 
 class DebugOptions(Message):
-    """The tensors that a debugger watches, and its options."""
+    """The tensors that a debugger watches, and the debugger's options."""
 
     debug_tensor_watch_opts = fields.messages_of(DebugTensorWatch)
     global_step = fields.integer()

@@ -1,10 +1,10 @@
 """Settings of sessions, devices and runs, with the names and structure of TensorFlow 1.15's.
 
 They are plain Python objects that behave like TensorFlow's protocol messages as far as programs
-notice. Every field is declared with a type and has a default. A nested message exists as soon as
-it is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. A value
-is checked when it is assigned, and copied. The error for an unknown name or a wrong type lists the
-valid ones. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
+notice. Every field is declared with a type and has a default. A nested message exists as soon as it
+is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
+checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
+ones. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
 host, to rehearse placements and memory limits without a GPU.
@@ -80,12 +80,12 @@ class GPUOptions(Message):
       experimental: see `Experimental`.
       virtual_gpus: memory limits in MiB, one per virtual GPU on the host. A number n stands
         for n virtual GPUs of 256 MiB each. ValueError if one is negative or not an int.
-      emulated_gpus: the same, for GPUs whose CUDA kernels are compiled by the host's C++ compiler:
-        slow, but with the behaviour of a CUDA GPU in all other respects.
+      emulated_gpus: memory limits in the same form, for emulated GPUs, whose CUDA kernels the
+        host's C++ compiler compiles: slow, but otherwise they behave like CUDA GPUs.
     """
 
     class Experimental(Message):
-        """Fields: virtual_devices, one VirtualDevices per visible GPU that is to be split."""
+        """Fields: virtual_devices, one VirtualDevices for each visible GPU, which splits it."""
 
         class VirtualDevices(Message):
             """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
@@ -118,9 +118,9 @@ class OptimizerOptions(Message):
     """How much the graph is rewritten before it runs.
 
     Fields:
-      do_common_subexpression_elimination, do_constant_folding: request one rewrite at any level.
+      do_common_subexpression_elimination, do_constant_folding: request this rewrite even at L0.
       max_folded_constant_in_bytes: the largest constant that folding may create; 0 for the default.
-      opt_level: L1, the default, or L0 for none.
+      opt_level: L1, the default, or L0 for no rewrites.
       global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for fusing operations.
     """
 
@@ -144,8 +144,9 @@ class GraphOptions(Message):
       optimizer_options: see OptimizerOptions.
       rewrite_options: see RewriterConfig.
       infer_shapes: whether `Session.graph_def` includes the shapes of outputs.
-      build_cost_model, build_cost_model_after: steps between two cost models, 0 for none, and
-        steps to skip first.
+      build_cost_model: the number of runs with RunMetadata from one cost graph to the next; 0:
+        none.
+      build_cost_model_after: the number of such runs before the first cost graph.
     The other fields have no effect: a plan covers only the operations of one run, in one process.
     Operations that a run does not need are never placed, as with `place_pruned_graph=True`.
     """
@@ -167,20 +168,20 @@ class ConfigProto(Message):
     Fields:
       device_count: the maximum number of devices per type, as {"GPU": 0}; types that are not listed
         are unlimited.
-      intra_op_parallelism_threads, inter_op_parallelism_threads: threads within and between
-        operations; 0 for the default.
+      intra_op_parallelism_threads: the number of threads within an op; 0 for the default.
+      inter_op_parallelism_threads: the number of threads that run ops; 0 for the default.
       allow_soft_placement: if a device has no kernel for an operation, use a device that has one.
-      log_device_placement: log the device of each operation.
+      log_device_placement: print the device of each operation to stderr.
       gpu_options: see GPUOptions.
       graph_options: see GraphOptions.
-      operation_timeout_in_ms: how long a run may block; 0 for no limit. device_filters,
-      isolate_session_state: the tasks that a session on a server can use; whether it has separate
-      variables. They have no effect in a session of this process.
-    The other fields are TensorFlow's and have no effect here: clusters, thread pools, periods.
+      operation_timeout_in_ms: the time limit of a run; 0 for no limit.
+      device_filters, isolate_session_state: only for a session on a server: the tasks that it can
+        use, and whether it has separate variables.
+    The other fields are TensorFlow's and have no effect here.
     """
 
     class Experimental(Message):
-        """TensorFlow's experimental fields. None of them has an effect."""
+        """TensorFlow's experimental fields. Only `collective_group_leader` has an effect."""
 
         collective_group_leader, executor_type = text(), text()
         recv_buf_max_chunk, collective_nccl = integer(), boolean()
@@ -211,9 +212,11 @@ class RunOptions(Message):
     """Settings of one run.
 
     Fields:
-      trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE.
-      timeout_in_ms: how long the run may take; 0 for no limit.
-      inter_op_thread_pool: the pool to use; -1 for the calling thread.
+      trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE; the last
+        three are the same here.
+      timeout_in_ms: the time limit of the run; 0 for the session's.
+      inter_op_thread_pool: -1 does all work in the calling thread. Other numbers have no effect,
+        but must be those of pools of the session.
       output_partition_graphs: return the partitioned graphs in RunMetadata.
       report_tensor_allocations_upon_oom: list the allocations when memory runs out.
     The other fields are TensorFlow's and have no effect here.
@@ -244,7 +247,7 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """The report of a run: step_stats, partition_graphs and cost_graph, as messages of TensorFlow.
 
-    They are built on first access. function_graphs stays empty: there are no functions.
+    They are built on first access. function_graphs stays empty: the runtime has no functions.
     """
 
     class FunctionGraphs(Message):

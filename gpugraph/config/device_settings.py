@@ -1,7 +1,7 @@
-"""The devices of `tf.config.experimental`: the GPUs of sessions without a config, and their use.
+"""The devices of `tf.config.experimental`: those of the machine, and of sessions without a config.
 
 A physical device is the CPU or a usable CUDA GPU. A logical device is a device of a session.
-The list of devices comes from the registered `DeviceSource`.
+The lists of devices come from the registered `DeviceSource`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from gpugraph.config.config_proto import ConfigProto
 
 
 class DeviceSource(Protocol):
-    """Lists the devices of the machine and of a session."""
+    """The source of the lists of devices: of the machine, and of a session."""
 
     def gpu_ordinals(self) -> Sequence[int]:
-        """Return the usable CUDA GPUs by their numbers in `visible_device_list`."""
+        """Return the numbers, as in `visible_device_list`, of the usable CUDA GPUs."""
 
     def session_devices(self, config: ConfigProto) -> Sequence[tuple[str, str]]:
         """Return the full name and the type of each device that a session with this config has."""
@@ -101,7 +101,7 @@ def _check(device: Any, device_type: str | None = None) -> None:
 
 
 class VirtualDeviceConfiguration(NamedTuple):
-    """A part of a physical device. memory_limit: in MiB, for a part of a GPU."""
+    """A part of a physical device. memory_limit: in MiB, for a part of a GPU; None for the CPU."""
 
     memory_limit: float | None = None
 
@@ -131,7 +131,10 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 def get_virtual_device_configuration(
     device: PhysicalDevice,
 ) -> list[VirtualDeviceConfiguration] | None:
-    """Return the parts of a physical device, or None if it is whole. ValueError for others."""
+    """Return the parts of a physical device, or None if it is not split.
+
+    ValueError for an object that is not a physical device of this machine.
+    """
     _check(device)
     return _parts.get(device)
 
@@ -142,7 +145,7 @@ def set_virtual_device_configuration(
     """Split a physical device in new sessions without a config.
 
     logical_devices: the parts: with a memory limit in MiB each for a GPU, without one for the CPU.
-      ValueError for another device or part.
+    ValueError if one has or lacks a limit wrongly, or `device` is not a device of this machine.
     """
     _check(device)
     limits = [part.memory_limit for part in logical_devices]
@@ -154,7 +157,7 @@ def set_virtual_device_configuration(
 
 
 def forget() -> None:
-    """Make all devices visible and whole again, and reset memory growth."""
+    """Undo all settings of this module: all devices are visible and whole, without growth."""
     _visible.clear()
     _growth.clear()
     _parts.clear()

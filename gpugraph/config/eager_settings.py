@@ -1,4 +1,4 @@
-"""Settings of TensorFlow's eager execution. They are stored but have no effect: there is none."""
+"""Settings of eager execution. They are stored but have no effect: gpugraph only runs graphs."""
 
 from __future__ import annotations
 

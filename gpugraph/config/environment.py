@@ -17,6 +17,7 @@ from gpugraph.base.errors import invalid_argument
 class Variable(NamedTuple):
     """An environment variable.
 
+    meaning: the meaning of its value, for the documentation.
     values: the valid values, with the meaning of each; empty if any value is valid.
     default: the value if the variable is not set, or empty.
     """
@@ -172,7 +173,7 @@ def change_setting(name: str, value: str) -> None:
 
 
 def put_first_in_python_path(folder: str) -> None:
-    """Put a folder first in PYTHONPATH, for future child processes, unless it is in it."""
+    """Put a folder first in PYTHONPATH, for future child processes, unless it is listed already."""
     before = os.environ.get("PYTHONPATH", "")
     if folder not in before.split(os.pathsep):
         os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{before}" if before else folder

@@ -1,8 +1,8 @@
 """Settings of the whole process, under the names of `tf.config.experimental`.
 
-Settings of devices and of eager execution are in `device_settings` and `eager_settings`. Plans
-depend on the remaining ones. Holders of plans are notified when one of these changes, so that
-runs need not read them.
+Settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
+module has the settings on which compiled plans depend. When one changes, sessions are notified and
+compile their plans again, so that runs need not read the settings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpugraph.config.eager_settings import (
 
 
 class Watcher(Protocol):
-    """An object whose state depends on the settings."""
+    """An object, such as a session, whose state depends on the settings."""
 
     def settings_changed(self) -> None:
         """Rebuild the state that depends on the settings, one of which has changed."""
@@ -44,7 +44,7 @@ _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Notify `watcher` of changes, as long as it lives."""
+    """Call `watcher.settings_changed()` after each change of a setting, as long as it lives."""
     with _lock:
         _watchers.add(watcher)
 

@@ -14,12 +14,12 @@ from gpugraph.base.proto_messages import to_bool, to_int
 from gpugraph.config.config_proto import ConfigProto, OptimizerOptions
 
 _numbers: dict[str, int] = {}
-"""Values of fields of the ConfigProto, by name."""
+"""Values of fields of the ConfigProto, by field name."""
 _jit: list[int] = []
 rewriters: dict[str, Any] = {}
-"""Values of options of graph rewriting, by name."""
+"""Values of fields of the RewriterConfig, by field name."""
 parts: list[Callable[[ConfigProto], None]] = []
-"""Functions that apply further settings to a session's config."""
+"""Functions of other modules that apply their settings to a session's config."""
 
 
 def session_config() -> ConfigProto:
@@ -39,7 +39,7 @@ def session_config() -> ConfigProto:
 
 
 UNSWITCHED = ("disable_model_pruning", "disable_meta_optimizer", "min_graph_nodes")
-"""Options that do not switch a rewriter on or off: their values are copied as they are."""
+"""RewriterConfig fields that do not switch a rewriter on or off: their values are copied."""
 
 
 def forget() -> None:
@@ -75,33 +75,33 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return the number of threads between ops; with 0, the default, the system chooses."""
+    """Return the number of threads that run ops; 0, the default, leaves the choice to gpugraph."""
     return _numbers.get("inter_op_parallelism_threads", 0)
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Set the threads between ops of new sessions without a config; with 0 the system chooses.
+    """Set the number of threads that run ops in new sessions without a config.
 
-    The same as the field of the ConfigProto. TypeError if it is not an int.
+    0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
     """
     _numbers["inter_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return the number of threads within an op; with 0, the default, the system chooses."""
+    """Return the number of threads within an op; 0, the default, leaves the choice to gpugraph."""
     return _numbers.get("intra_op_parallelism_threads", 0)
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Set the threads within an op of new sessions without a config; with 0 the system chooses.
+    """Set the number of threads within an op in new sessions without a config.
 
-    The same as the field of the ConfigProto. TypeError if it is not an int.
+    0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
     """
     _numbers["intra_op_parallelism_threads"] = to_int("num_threads", num_threads)
 
 
 def get_jit() -> bool:
-    """Return whether ops are always fused into a kernel, not only when it pays."""
+    """Return whether new sessions without a config fuse ops whether or not that saves time."""
     return bool(_jit) and _jit[0] in (OptimizerOptions.ON_1, OptimizerOptions.ON_2)
 
 

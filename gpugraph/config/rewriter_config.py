@@ -30,19 +30,19 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for replicas of a graph that would train in parallel."""
+    """Options for training replicas of a graph in parallel. They have no effect here."""
 
     enable, num_replicas = boolean(), integer()
 
 
 class ScopedAllocatorOptions(Message):
-    """Fields: enable_op, the op types that are merged into one; CollectiveReduce if it is empty."""
+    """Fields: enable_op, the op types that are merged into one; if empty, CollectiveReduce."""
 
     enable_op = list_of(to_str)
 
 
 class VerifierConfig(Message):
-    """How graphs would be checked between rewrites."""
+    """How graphs are checked between rewrites. The fields have no effect here."""
 
     DEFAULT, ON, OFF = 0, 1, 2
     Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -52,7 +52,7 @@ class VerifierConfig(Message):
 
 
 class CustomGraphOptimizer(Message):
-    """A rewrite that a program has registered."""
+    """A rewrite that a program has registered. It has no effect here."""
 
     _protobuf_name = "RewriterConfig.CustomGraphOptimizer"
 
@@ -73,15 +73,17 @@ class RewriterConfig(Message):
       loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
       disable_meta_optimizer: apply none of these.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients recompute cheap
-        parts of the forward pass, so that these are not stored until then. With HEURISTICS or
+        parts of the forward pass, whose values are not stored until then. With HEURISTICS or
         SWAPPING_HEURISTICS tensors of GPUs are moved to the host between an early and a late use,
-        where the copies are hidden. With MANUAL, and with these, so are inputs that ops list in
-        their attr `_swap_to_host`, and ops with the attr `_recompute_hint` are recomputed.
+        if other work hides the copies. With MANUAL or any of the values above, inputs that ops list
+        in their attr `_swap_to_host` are moved too, and ops with the attr `_recompute_hint` are
+        recomputed.
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`); scoped_allocator_opts lists the op types.
-      recomputation_limit_mb: not TensorFlow's. Recompute only if a step needs more MiB for its
-        arenas; and then, if the cheap parts are not enough, everything between checkpoints.
+      recomputation_limit_mb: not TensorFlow's. Recompute only if the arenas of a run would need
+        more MiB than this; and then, if the cheap parts are not enough, everything between
+        checkpoints.
     Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
     OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
     reports those that are set.

@@ -22,13 +22,13 @@ _SWITCHES = (
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that are set, and the two that have defaults."""
+    """Return the options that were set, and the two that are False by default."""
     always = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     return {**always, **rewriters}
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Set fields of the RewriterConfig of new sessions without a config; keep the others.
+    """Set fields of the RewriterConfig of new sessions without a config; keep the other fields.
 
     options: True or False for a rewriter such as "constant_folding", for "disable_model_pruning"
       and "disable_meta_optimizer"; a number for "min_graph_nodes". Other names have no effect.

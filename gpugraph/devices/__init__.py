@@ -1,4 +1,6 @@
-"""Devices and the registry of their factories. The import registers the CPU and the GPU."""
+"""Devices, and the registry of their factories. Importing the package registers the CPU and GPU
+factories.
+"""
 
 from __future__ import annotations
 

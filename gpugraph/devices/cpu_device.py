@@ -1,4 +1,6 @@
-"""The CPU: host memory from the allocator registry's preferred factory, kernels on NumPy."""
+"""The CPU device: NumPy kernels on host memory, which the allocator registry's preferred factory
+provides.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _REPORTED_LIMIT = 256 << 20
 
 
 class CPUDevice(HostDevice):
-    """A CPU device with a separate allocator."""
+    """A CPU device with its own allocator."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -31,12 +33,14 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value` if it is contiguous, else None."""
+        """Return `value` itself as a Const's array if it is C-contiguous, else None."""
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator. InvalidArgumentError if it does not implement `host_region`."""
+    """Return the allocator. InvalidArgumentError if it does not implement `host_region`, which
+    gives the bytes at an address.
+    """
     inner = allocator
     while (
         isinstance(inner, AllocatorWrapper)
@@ -53,7 +57,7 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
 
 
 class CPUDeviceFactory:
-    """Creates `device_count["CPU"]` devices, one by default."""
+    """Creates as many CPU devices as `device_count["CPU"]` requires, by default one."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
         """Create the CPU devices of a session."""
@@ -62,9 +66,9 @@ class CPUDeviceFactory:
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """Creates the CPU beside GPUs: the same devices, in memory that GPU devices can copy from.
+    """Creates the CPU devices of a process with GPUs. They equal those of `CPUDeviceFactory`.
 
-    Today only the priority differs: virtual GPUs copy from any host memory.
+    Only the priority of the factory differs: GPU devices copy from any host memory.
     """
 
 

@@ -1,9 +1,9 @@
-"""Device: a memory space, and the way kernels run in it.
+"""Devices: a memory space, and the execution of kernels in it.
 
-A device owns an allocator; its arrays are views of memory from that allocator. It binds kernels to
-callables, copies arrays in and out, and checks whether an array is in its memory. `HostDevice`
-does so with NumPy in host memory; the CPU is one, and so is each virtual GPU. Other devices derive
-from `Device`.
+A device owns an allocator, and its arrays are views of memory from that. It binds kernels to
+arrays, copies arrays to and from the host, and checks whether an array is in its memory.
+`HostDevice` does all of this with NumPy in host memory; the CPU is such a device, and so is each
+virtual GPU. Other devices derive from `Device`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 class DeviceAttributes(NamedTuple):
-    """A device's full name, type, memory limit in bytes, incarnation and description."""
+    """A device's full name, type, memory limit in bytes, incarnation (a random number that
+    identifies it in rendezvous keys) and description.
+    """
 
     name: str
     device_type: str
@@ -41,8 +43,9 @@ class DeviceAttributes(NamedTuple):
 class Block:
     """An array and the allocation that it views.
 
-    `release` deallocates the memory, once. So does the end of the last reference to the block:
-    memory that several plans hold (a variable's) is freed when the last of them drops it.
+    The memory is deallocated once: by `release`, or when the last reference to the block is
+    dropped. So memory that several plans hold, such as a variable's, is freed when the last plan
+    drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -53,11 +56,11 @@ class Block:
         self.array = array
 
     def read(self) -> Any:
-        """Return a host copy of the array, after all work that is enqueued on its device."""
+        """Return a copy of the array on the host, after all work that is enqueued on its device."""
         return self.device.read(self.array)
 
     def write(self, value: Any) -> None:
-        """Copy a host array into the array."""
+        """Copy a host array into the block's array."""
         self.device.write(self.array, value)
 
     def release(self) -> None:
@@ -74,10 +77,11 @@ class Block:
 
 
 class Device(ABC):
-    """A device of a session: memory, kernels, name (`/job:j/replica:r/task:t/device:TYPE:0`).
+    """A device of a session. name: in full, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
-    has_kernels: whether its `kernels` may bind steps instead of `bind` (a CUDA GPU).
-    shared_bytes: the maximum of shared memory for a block of such a kernel.
+    has_kernels: whether it has a launcher, `kernels`, that may bind steps instead of `bind`; true
+    for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory for a block of such
+    a kernel.
     """
 
     has_kernels = False
@@ -97,29 +101,35 @@ class Device(ABC):
             description,
         )
         self.reclaim: Callable[[], object] = _nothing_to_reclaim
-        """Releases memory that is kept for later runs; called when memory runs out."""
+        """Releases memory that idle plans keep for later runs. It is called when an allocation
+        fails.
+        """
         self.owners: dict[int, tuple[int, str]] = {}
-        """The size in bytes and the owner of each allocation by address, for messages."""
+        """By address of an allocation, its size in bytes and its owner, for messages."""
 
     @abstractmethod
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return the C-ordered array at `address`, which is None for an array of no bytes."""
+        """Return the C-ordered array of this shape and dtype at `address`; None is the address of
+        an array without bytes.
+        """
 
     @abstractmethod
     def owns(self, array: Any) -> bool:
-        """Return whether the array is in this device's memory; True for arrays of no bytes."""
+        """Return whether the array is in this device's memory; True for an array without bytes."""
 
     @abstractmethod
     def write(self, array: Any, value: NDArray[Any]) -> None:
         """Copy a host array into an array of this device."""
 
     def writing(self, array: Any) -> Callable[[Any], None]:
-        """Return `write` for one array, as a callable of one argument."""
+        """Return a callable that writes its argument, a host array, into the array."""
         return partial(self.write, array)
 
     @abstractmethod
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a host copy of an array of this device."""
+        """Return a copy of an array of this device on the host, after all work that is enqueued on
+        the device.
+        """
 
     @abstractmethod
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
@@ -129,39 +139,50 @@ class Device(ABC):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that runs `kernel` on these arrays: device inputs, then outputs."""
+        """Return a callable that runs `kernel` on these arrays, which are its inputs followed by
+        its outputs.
+        """
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """Return `value` itself if kernels of this device can read it as it is, else None."""
+        """Return `value`, a Const's host array, itself if kernels of this device can read it there;
+        None if it must be copied.
+        """
         return None
 
     def refusals(self) -> Any:
-        """Return the error flags of one plan, or None for a device without `kernels`.
+        """Return an object for the error flags of one plan's kernels; None for a device without
+        `kernels`.
 
-        `check()` raises the error of a set flag, `wait()` does so when all kernels are done, and
-        `release()` frees them."""
+        Its `check()` raises the error of a flag that is set; `wait()` first waits for all enqueued
+        work; `release()` frees the flags."""
         return None
 
     def fetching(self, array: Any) -> Any:
-        """Return an asynchronous fetch of an array to the host, or None if there is only `read`.
+        """Return an object that fetches an array asynchronously in each run; None if the array must
+        be fetched by `read`.
 
-        `begin` is a step that enqueues the copy, `read()` returns it, `release()` frees it."""
+        Its `begin` is the callable of a step that enqueues the copy, `read()` waits for the copy
+        and returns it, and `release()` frees its memory."""
         return None
 
     def swapping(self, array: Any, target: Any) -> Any:
-        """Return copies of an array to host memory and back that overlap with computation.
+        """Return an object that copies an array to host memory and back while other work is
+        executed; only for devices with `kernels`.
 
-        Only for a device with `kernels`. `leave` begins the copy to the host and `left` waits for
-        it; `come` begins the copy to `target` and `back` waits for it; `finish` and `release`.
+        Its methods: `leave` begins the copy to the host, and `left` makes later work wait for that;
+        `come` begins the copy back, to `target`, and `back` makes later work wait for that;
+        `finish` waits after a failed run, and `release` frees the host memory.
         """
         return None
 
     def memory_note(self) -> str:
-        """Return further facts for the error when memory runs out."""
+        """Return a text to be added to out-of-memory messages."""
         return ""
 
     def give_regions_back(self) -> None:
-        """Return regions without an allocation to the system, if the allocator has any."""
+        """Return regions without allocations from the allocator to the system, if it is a BFC
+        allocator.
+        """
         allocator = self.allocator
         while isinstance(allocator, AllocatorWrapper):
             allocator = allocator.inner
@@ -169,19 +190,23 @@ class Device(ABC):
             allocator.deallocate_free_regions()
 
     def synchronize(self) -> None:  # noqa: B027 - not every device has something to wait for
-        """Wait until all enqueued work is done."""
+        """Wait until all enqueued work has been executed."""
 
     def close(self) -> None:  # noqa: B027 - or to release
-        """Release the device's resources other than its allocations."""
+        """Release the device's resources, except its allocations."""
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate a block of `num_bytes` without an array, or return None.
+        """Allocate a block of `num_bytes` without an array; return None if there is not enough
+        memory.
 
-        If needed, idle plans are released for it. The block owns the memory from the moment of the
-        allocation, so that none is lost. block: one that has no memory yet; a new one if None.
+        If the first attempt fails, `reclaim` releases idle plans. block: an existing block without
+        memory, which gets it; None for a new one. The block owns the memory from the moment of the
+        allocation, so an interrupt can't leak it. owner: for messages.
         """
         block = Block(self, None, None) if block is None else block
-        if not self.allocator.allocate_for(block, num_bytes, optional=True):  # not final yet
+        if not self.allocator.allocate_for(
+            block, num_bytes, optional=True
+        ):  # the second attempt reports a failure
             self.reclaim()
             if not self.allocator.allocate_for(block, num_bytes):
                 return None
@@ -189,14 +214,15 @@ class Device(ABC):
         return block
 
     def note_owner(self, block: Block, num_bytes: int, owner: str) -> None:
-        """Record the owner of a block's memory, for messages."""
+        """Record the owner of a block's memory, for out-of-memory messages."""
         if block.address is not None:
             self.owners[block.address] = (num_bytes, owner)
 
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
-        """Allocate a new array for `owner` (a node's name, for messages).
+        """Allocate a new array and return its block. owner: a node's name, for messages.
 
-        ResourceExhaustedError, with owner, shape, limit and largest hole, when memory runs out.
+        ResourceExhaustedError, with the owner, shape, limit and largest free block, if there is not
+        enough memory.
         """
         if dtype.base_dtype in OBJECTS:
             return Block(self, None, np.empty(shape, object))
@@ -216,11 +242,11 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """Do nothing: the default of `Device.reclaim`, as a device without a session keeps nothing."""
+    """Do nothing: the default of `Device.reclaim` for a device that is in no session."""
 
 
 class HostDevice(Device):
-    """A device in host memory, which runs the NumPy `Call` of kernels."""
+    """A device in host memory that runs kernels as their NumPy `Call`."""
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
         """Return the NumPy array at `address`."""
@@ -231,7 +257,9 @@ class HostDevice(Device):
         return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
 
     def owns(self, array: NDArray[Any]) -> bool:
-        """Return whether the array is in the allocator's memory."""
+        """Return whether the array is in this device's allocator's memory; True for arrays of
+        strings or without elements.
+        """
         if array.size == 0 or array.dtype == object:
             return True
         try:
@@ -245,10 +273,12 @@ class HostDevice(Device):
         if array.dtype.hasobject:
             array[...] = value  # an index of () would store a string as an array inside this one
         else:
-            array[()] = value  # a quarter of the time of np.copyto for a scalar
+            array[()] = value  # takes a quarter of the time of np.copyto for a scalar
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return the same assignment, without a Python function call."""
+        """Return the assignment of a value to the array as a callable, without a Python function
+        around it.
+        """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -258,7 +288,9 @@ class HostDevice(Device):
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """Return an assignment, or a `read` and a `write` if the source is not in host memory."""
+        """Return a callable that copies `array` on `source` into `target`: an assignment between
+        host devices, else a `read` and a `write`.
+        """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
         return partial(target.__setitem__, ... if target.dtype.hasobject else (), array)
@@ -266,15 +298,17 @@ class HostDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[NDArray[Any]]
     ) -> Callable[[], Any]:
-        """Bind the kernel's NumPy `Call`."""
+        """Bind the kernel's NumPy `Call` to the arrays, after `check_memory`."""
         self.check_memory(context, arrays)
         return reference(kernel).bind(context, arrays)
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Do nothing. Devices with a separate memory space override it to refuse foreign arrays."""
+        """Do nothing. A device with its own memory space overrides this to refuse arrays in other
+        memory.
+        """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory."""
+        """Raise InternalError if an array is in another device's memory. name: of the step."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

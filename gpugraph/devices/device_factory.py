@@ -1,8 +1,8 @@
-"""The registry of device factories, which creates the devices of a session.
+"""The registry of device factories, and the creation of a session's devices.
 
-A factory has `create_devices(options, name_prefix)`, which returns its devices in order. The
-factory of the highest priority is used for a device type. The priority also ranks device types for
-placement: a GPU (210) goes before the CPU (70).
+A factory's `create_devices(options, name_prefix)` returns its devices in order. A device type has
+one factory: of those registered, the one with the highest priority. The priorities also order the
+device types for placement: a GPU (210) is preferred to the CPU (70).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """Create the devices for these options; their names begin with `name_prefix`."""
+        """Create the devices for these options, with names that begin with `name_prefix`."""
 
 
 class _Entry(NamedTuple):
@@ -29,16 +29,17 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """The process's factories and their priorities, by device type."""
+    """The factories of this process and their priorities, by device type."""
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
     _lock = new_lock()
 
     @classmethod
     def register(cls, device_type: str, factory: SupportsCreateDevices, priority: int = 50) -> None:
-        """Register the factory of `device_type`, unless it has one of higher priority.
+        """Register a factory for `device_type`, unless the type has a factory with a higher
+        priority.
 
-        AlreadyExistsError if it has one of the same priority, InvalidArgumentError for an empty
+        AlreadyExistsError if it has one with the same priority. InvalidArgumentError for an empty
         type, a negative priority, or a factory without `create_devices`.
         """
         if not device_type or priority < 0 or not hasattr(factory, "create_devices"):
@@ -71,13 +72,15 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """Return the priority of a device type; -1 without a factory."""
+        """Return the priority of a device type's factory; -1 if it has none."""
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 
     @classmethod
     def device_types(cls) -> list[str]:
-        """Return device types in the order of placement: by priority, then by name."""
+        """Return the device types with a factory, in the order of preference for placement: by
+        priority, then by name.
+        """
         entries = cls._entries
         return sorted(
             entries, key=lambda device_type: (-entries[device_type].priority, device_type)
@@ -85,10 +88,10 @@ class DeviceFactory:
 
     @classmethod
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
-        """Create all devices for these options, the CPU's first.
+        """Create all devices for these options, the CPUs first.
 
-        NotFoundError if there is no CPU factory or it creates no device, AlreadyExistsError for
-        two devices of one name.
+        NotFoundError if there is no CPU factory, or it creates no device. AlreadyExistsError if two
+        devices have the same name.
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:

@@ -1,4 +1,4 @@
-"""The devices that a session would have, without a session."""
+"""Device listing: the devices that a session would have, without a session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gpugraph.devices.device_factory import DeviceFactory
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
-    """Return the name, type, memory limit in bytes, incarnation and description of each device."""
+    """Return the attributes (name, type, memory limit in bytes, incarnation, description) of each
+    device that a session with this config would have.
+    """
     options = SessionOptions("", session_config if session_config is not None else ConfigProto())
     devices = DeviceFactory.add_devices(options, "")
     try:
@@ -22,12 +24,12 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """Return the reason, as a sentence, for each GPU that is left out while others are used."""
+    """Return a sentence with the reason for each visible GPU that is not used while others are."""
     return detect().left_out
 
 
 class _Devices:
-    """The `DeviceSource` for `tf.config`."""
+    """The source of the devices that `tf.config` lists (`DeviceSource`)."""
 
     def gpu_ordinals(self) -> Sequence[int]:
         return [gpu.ordinal for gpu in detect().gpus]

@@ -1,9 +1,10 @@
-"""GPU devices: one factory for CUDA GPUs, emulated GPUs and virtual GPUs.
+"""GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
-A virtual GPU is a device of type GPU with a separate memory space and memory limit on the host.
-Programs are placed, partitioned and planned for it as for a CUDA GPU, and a kernel refuses other
-devices' memory, so that placement and memory can be rehearsed on a laptop. It runs the NumPy `Call`
-of kernels, with the CPU's results bit for bit. An emulated GPU runs CUDA kernels on the host.
+A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
+Programs are placed, partitioned and planned for it as for a CUDA GPU, and binding a kernel to
+arrays in another device's memory is an error. So placement and memory use can be tested without a
+GPU. It runs kernels as their NumPy `Call`, with the same results as the CPU, bit for bit. An
+emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Return whether virtual GPUs are to be emulated. InvalidArgumentError for a bad setting."""
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual ones.
+    InvalidArgumentError for an invalid value.
+    """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 class VirtualGPUDevice(HostDevice):
-    """A device of type GPU with a separate memory space on the host, which runs NumPy."""
+    """A device of type GPU with its own memory space on the host, which runs NumPy kernels."""
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
         allocator = GPUBFCAllocator(
@@ -43,18 +46,21 @@ class VirtualGPUDevice(HostDevice):
         super().__init__(name, "GPU", allocator, memory_limit, "virtual GPU in host memory")
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array that must be in this device's memory is not."""
+        """Raise InternalError if an array is not in this device's memory, except for host inputs
+        and outputs.
+        """
         on_host = context.on_host
         on_device = [array for index, array in enumerate(arrays) if index not in on_host]
         self.refuse_foreign(context.name, on_device)
 
 
 class GPUDeviceFactory:
-    """Creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated ones of
-    `emulated_gpus` (limits in MiB); without either, CUDA GPUs.
+    """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
+    `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. Other options for the number or memory of GPUs are
-    InvalidArgumentError beside virtual GPUs; without any GPU they are ignored, as in TensorFlow.
+    `device_count["GPU"]` limits their number. With virtual or emulated GPUs, other options for the
+    number or memory of GPUs are an InvalidArgumentError. If there is no GPU, such options are
+    ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
@@ -74,7 +80,9 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its memory exceeds the limit by the part that the driver uses."""
+    """Create an emulated GPU. Its total memory exceeds `limit` by 64 MiB, for the driver's
+    own use.
+    """
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
 
@@ -98,7 +106,9 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return why a session has no GPU, for placement errors, or an empty string if it has one."""
+    """Return why a session with these options has no GPU, for placement errors; an empty string if
+    it has one.
+    """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'
     if options.config.gpu_options.virtual_gpus or options.config.gpu_options.emulated_gpus:

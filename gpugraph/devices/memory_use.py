@@ -1,4 +1,4 @@
-"""The use of a device's memory: its allocator's counters, and the bytes of each owner."""
+"""Memory use: the counters of a device's allocator, and the bytes that each owner has allocated."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gpugraph.memory import AllocatorStats
 
 @dataclass(slots=True)
 class MemoryUse(AllocatorStats):
-    """The counters of a device's allocator, in bytes, and the bytes of each owner.
+    """The counters of a device's allocator in bytes, and the owners of its memory.
 
-    owners: requested bytes by owner, the largest first. An owner is a variable or an op by its
-    name, or a plan as `a run of FETCHES`.
+    owners: allocated bytes by owner, in descending order. An owner is the name of a variable or an
+    op, or `a run of FETCHES` for a plan.
     """
 
     owners: dict[str, int] = field(default_factory=dict)
 
 
 def memory_use(device: Device) -> MemoryUse:
-    """Return the current counters and owners."""
+    """Return the allocator's counters and the owners of a device at this moment."""
     stats = device.allocator.get_stats()
     owners: Counter[str] = Counter()
     for num_bytes, owner in list(device.owners.values()):
@@ -32,7 +32,9 @@ def memory_use(device: Device) -> MemoryUse:
 
 
 def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
-    """Release idle memory with `reclaim`, then whole regions; return the bytes released."""
+    """Call `reclaim`, which releases idle plans, and return free regions of the devices to the
+    system; return by how many bytes the reserved memory shrank.
+    """
     before = _reserved(devices)
     reclaim()
     for device in devices:

@@ -1,4 +1,5 @@
-"""The error of a failed allocation: the request, the holders of memory, and possible remedies.
+"""The out-of-memory error of a device: the request, the holders of the memory, and possible
+remedies.
 
     OOM when allocating tensor with shape[512,512] and type float on /job:.../device:GPU:0 by
     allocator GPU_0_bfc: 1048576 bytes for 'y'; limit ..., ... bytes in use, largest hole ...
@@ -6,7 +7,7 @@
     All of 3.00MiB there is held by: <bytes, tensor, line of the user's>
     It would fit: <the possible changes>
 
-All such errors of devices are composed here.
+All such errors of devices are created here.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ from gpugraph.base.shapes import shape_text
 from gpugraph.memory import Allocator, human_readable_bytes
 
 MAX_HOLDERS = 10
-"""The maximum number of holders of memory in the message, the largest first."""
+"""The maximum number of holders of memory that the message lists, the largest first."""
 
 STAYS_USABLE = "The session stays usable."
-"""The end of the message."""
+"""The last line of the message."""
 
 _SHORT_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 class HeldMemory(NamedTuple):
-    """A row of the message: a number of bytes, and the tensor that holds them."""
+    """A line of the message: a number of bytes, and a text for the tensor that holds them."""
 
     num_bytes: int
     text: str
 
 
 class MemorySpace(Protocol):
-    """The properties of a device that the report reads."""
+    """The properties of a device, or of pinned memory, that the message needs."""
 
     name: str
     allocator: Allocator
     owners: dict[int, tuple[int, str]]
 
     def memory_note(self) -> str:
-        """Return further facts for the error when memory runs out."""
+        """Return a text to be added to the message."""
 
 
 @dataclass
 class PlainSpace:
-    """A memory space with just an allocator."""
+    """A memory space that is no device, with a name and an allocator."""
 
     name: str
     allocator: Allocator
@@ -61,10 +62,11 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The needs of a step that was refused before it ran.
+    """The memory that a step would need, if it is refused before it runs.
 
-    place: its first node without room, with the user's line. summary: a sentence about the peak.
-    holders: the values that the step would hold there. advice: possible remedies, line by line.
+    place: the first op without enough memory, with the user's line. summary: a sentence about the
+    step's peak. holders: the tensors that the step would hold at that place. advice: possible
+    remedies, one per line.
     """
 
     place: str
@@ -74,17 +76,19 @@ class StepMemory(NamedTuple):
 
 
 def tensor_words(shape: Sequence[int | None] | None, dtype: DType) -> str:
-    """Describe a tensor in the words of TensorFlow's error."""
+    """Return the shape and dtype of a tensor in the words of TensorFlow's message."""
     return f"tensor with shape{shape_text(shape)} and type {short_type(dtype)}"
 
 
 def short_type(dtype: DType) -> str:
-    """Return a dtype's name in TensorFlow's runtime: float, half, double, int32."""
+    """Return a dtype's name in TensorFlow's runtime, such as float, half, double, int32."""
     return _SHORT_TYPES.get(dtype.base_dtype.name, dtype.base_dtype.name)
 
 
 def largest_hole(device: MemorySpace) -> int | None:
-    """Return the largest size that could be allocated at once, or None if it is unknown."""
+    """Return the size in bytes of the largest possible allocation; None if the allocator can't
+    tell.
+    """
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()
     if hole is not None and stats.bytes_limit is not None:
@@ -95,9 +99,10 @@ def largest_hole(device: MemorySpace) -> int | None:
 def out_of_memory(
     device: MemorySpace, num_bytes: int, what: str, owner: str, step: StepMemory | None = None
 ) -> ResourceExhaustedError:
-    """Return the error of `num_bytes` for `what`, of the op `owner`, that did not fit on a device.
+    """Return the error for an allocation of `num_bytes` that failed on a device.
 
-    step: the needs of the step, if a whole step is refused.
+    what: a text for the requested memory, such as `tensor_words`. owner: the op that requested it.
+    step: the needs of the step, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)
@@ -125,7 +130,9 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the heading above the holders, with their share of the memory in use."""
+    """Return the line above the list of holders, with the share of the held memory that it
+    covers.
+    """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])
     which = "All" if len(held) <= MAX_HOLDERS else f"{100 * named // max(total, 1)} %"

@@ -1,17 +1,19 @@
-"""Memory that the runs of several plans time-share: a block for their arenas, and scratch.
+"""Run memory: memory that the runs of several plans time-share, one block for their arenas and
+pools of scratch memory.
 
     plan A  [ weights' gradients ][ activations ]      run A, run B, run A ...
     plan B  [ activations ]                            one block, as large as A's arena
 
-The steps of a plan are bound to addresses. So plans that run alternately are bound to one block
-per device, as large as the largest arena among them, and a run holds the `RunMemory` while it
-lasts. Nothing in an arena or in scratch outlives a run; longer-lived data (variables, constants,
-captured graphs) has separate memory. A run that finds the memory in use does not wait: its plan
-gets other memory.
+A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
+device, as large as their largest arena. A run acquires the `RunMemory` for its duration. Nothing in
+an arena or in scratch memory outlives a run; data that lives longer (variables, constants, captured
+graphs) has separate memory. A run that finds the memory in use does not wait: its plan is moved to
+other memory.
 
-A plan that needs more than the block gets a new one. If the old ones are worth it, the plans in
-them are given up, and compiled again into the new one at their next run. So all plans together
-have the largest arena, and at most `LEFT_OVER` beside it, or a `LEFT_OVER_PART` of it.
+A plan whose arena is larger than the block gets a new block. If the old blocks are not small
+compared to the new one, the plans in them are given up, and are compiled again, with the new block,
+at their next run. So all plans together occupy the largest arena, and in addition at most
+`LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of that.
 """
 
 from __future__ import annotations
@@ -27,20 +29,27 @@ from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.memory import size_class
 
 LEFT_OVER = 1 << 20
-"""The total size of smaller blocks, in bytes, up to which their plans are not compiled again."""
+"""Bytes: if smaller blocks have at most this total size, they stay, and their plans are not
+compiled again.
+"""
 
 LEFT_OVER_PART = 8
-"""The same as a fraction of the largest block: 1 / LEFT_OVER_PART."""
+"""The same limit as a fraction of the largest block, 1 / LEFT_OVER_PART; the larger limit
+applies.
+"""
 
 
 _USERS = new_rlock(brief=True)
-"""Held while the users of a block change: runs leave blocks while other threads compile."""
+"""The lock that is held while users of a block are added or removed: a run may leave a block while
+another thread compiles a plan into it.
+"""
 
 
 class SharedBlock(Block):
-    """A block of several users, which is freed when the last of them leaves it or is deleted.
+    """A block with several users. It is freed when the last user leaves it or is deleted.
 
-    is_left: whether the last user has left; from then on no user can join.
+    is_left: whether the last user has left; no user can be added after that. is_given_up: whether
+    its plans are to be compiled again elsewhere. number: the order of creation.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -54,7 +63,9 @@ class SharedBlock(Block):
         self.is_left = False
 
     def lease(self, user: str, num_bytes: int) -> Lease | None:
-        """Add a user of `num_bytes` of the block; return None if the last user has left it."""
+        """Add a user of `num_bytes` of the block and return its lease; None if the last user has
+        left the block.
+        """
         lease = Lease(self, user, num_bytes)
         with _USERS:
             if self.is_left:
@@ -64,7 +75,7 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Remove a user. It may be called again if Ctrl-C ended the first attempt."""
+        """Remove a user. It may be called again if an interrupt (Ctrl-C) ended the first call."""
         with _USERS:
             self.users.pop(lease, None)
             self.is_left = not self.users
@@ -74,16 +85,20 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Record the owners of the memory, if that depends on the users."""
+        """Record the owners of the memory for messages; only subclasses whose owners depend on the
+        users do so.
+        """
 
 
 class ArenaBlock(SharedBlock):
-    """A block for the arenas of plans, which messages and statistics list as its owners."""
+    """A block for the arenas of plans. Its users are the owners that out-of-memory messages and
+    statistics name.
+    """
 
     __slots__ = ()
 
     def note_users(self) -> None:
-        """Record which plans have an arena inside this block, for messages about memory."""
+        """Record for messages which plans have their arena in this block."""
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
@@ -92,27 +107,30 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """A user's part of a block, from `SharedBlock.lease`."""
+    """The use of a part of a `SharedBlock` by one user, from its `lease` method. user: a name for
+    messages.
+    """
 
     def __init__(self, block: SharedBlock, user: str, num_bytes: int) -> None:
         self.block, self.user, self.num_bytes = block, user, num_bytes
 
     def release(self) -> None:
-        """Leave the block."""
+        """Leave the block. The last user's lease frees it."""
         self.block.leave(self)
 
 
 class RunMemory:
-    """The memory of plans that run alternately.
+    """The memory that plans time-share.
 
-    holder: `{0: plan}` while the run of a plan has the memory. `setdefault(0, plan) is plan`
-    acquires
-    it: one atomic call, cheaper than a lock. why: the reason for sharing it, for explanations of a
-    plan.
+    holder: `{0: plan}` while a run of the plan has the memory. To acquire it, `setdefault(0, plan)
+    is plan` must hold: one atomic call, which is faster than a lock. why: the reason for sharing
+    it, for reports about a plan.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
-        """give_up: gives up the plans in a block; its memory is freed at once, or after runs."""
+        """give_up: a function that gives up the plans in a block. The block's memory is freed at
+        once, or when their runs end.
+        """
         self.why = why
         self.holder: dict[int, Any] = {}
         self.scratch: dict[str, ScratchPool] = {}
@@ -120,11 +138,13 @@ class RunMemory:
         self._give_up = give_up
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
-        """Lease part of the device's block for an arena; return None when memory runs out."""
+        """Return a lease of part of the device's block for an arena of `num_bytes`; None if there
+        is not enough memory. The block is replaced if it is too small.
+        """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
         if lease is None:
-            del block  # it may be given up
+            del block  # a reference would keep a block alive that is given up
             self._shrink(device, num_bytes)
             block = ArenaBlock(device, num_bytes)
             if device.take(num_bytes, user, block) is None:
@@ -134,7 +154,7 @@ class RunMemory:
         return lease
 
     def trim(self) -> None:
-        """Give up blocks of which the remaining plans need less than half."""
+        """Give up the blocks of which the plans that are left need less than half."""
         for block in list(self._blocks):
             most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):
@@ -151,7 +171,9 @@ class RunMemory:
         ]
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
-        """Give up blocks, the largest first, until the rest is small compared to `num_bytes`."""
+        """Give up blocks, the largest first, until the total of the others is small compared to
+        `num_bytes`.
+        """
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
         blocks = self._on(device)
         while sum(block.num_bytes for block in blocks) > most:
@@ -165,11 +187,11 @@ class RunMemory:
 
 
 class ScratchPool:
-    """Scratch blocks of one device, which steps share, since they run one after the other.
+    """Blocks of scratch memory on one device. Steps share them, as they run one after the other.
 
-    A step gets the smallest block that is large enough and that it does not have yet; else a new
-    one, a little larger than it needs. So all plans together hold about as much as the most
-    demanding step.
+    A step gets the smallest block that is large enough and that it does not use already. If there
+    is none, a new block is allocated, a little larger than needed. So all plans together hold about
+    as much scratch memory as the step that needs the most.
     """
 
     def __init__(self, device: Device) -> None:
@@ -178,9 +200,10 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """Lease a block of at least `num_bytes` that is not one of `but`.
+        """Return a lease of a block with at least `num_bytes` that is not in `but`, the blocks that
+        the step has already.
 
-        ResourceExhaustedError, with the owner, when memory runs out.
+        ResourceExhaustedError, with the owner, if there is not enough memory.
         """
         fitting = [
             block

@@ -1,7 +1,8 @@
-"""A session's resources, which outlive a run: variables, kernel states, constants on devices.
+"""Session resources: state that outlives a run: variables, kernel states, and constants on devices.
 
-A `VariableState` is a named array on one device, and whether it is initialized. Plans bind its
-memory; when it gets another shape, plans that hold the old memory become stale.
+A `VariableState` is an array on one device under a name, and whether it is initialized. Plans are
+bound to its memory. If the variable gets memory of another shape, plans that are bound to the old
+memory become stale.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from gpugraph.devices.variable_access import AccessTable
 
 
 class Watcher(Protocol):
-    """A holder of a variable's memory (a plan), which must not use it any more when `stale`."""
+    """A plan that is bound to a variable's memory. If `stale` is set, it must not run again."""
 
     stale: bool
 
 
 class VariableState:
-    """A variable of a session: its device, its memory, and whether it is initialized."""
+    """A variable of a session: its device, its memory, and whether it is initialized. watchers: the
+    plans that are bound to the memory.
+    """
 
     __slots__ = (
         "block", "by_handle", "device", "dtype", "initialized", "lock", "name", "resizing",
@@ -47,15 +50,16 @@ class VariableState:
 
     @property
     def value(self) -> Any:
-        """The array; FailedPreconditionError before the first assignment."""
+        """The array. FailedPreconditionError if the variable is not initialized."""
         if not self.initialized or self.block is None:
             raise uninitialized(self.name, self.by_handle)
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """Give the variable memory of this shape; plans bound to other memory become stale.
+        """Return memory of this shape for the variable. If that is new, plans that are bound to
+        other memory become stale.
 
-        The old memory is freed when the last plan that holds it is released.
+        The old memory is freed when the last of these plans is released.
         """
         with self.resizing:
             block = self.block
@@ -66,13 +70,15 @@ class VariableState:
             return block
 
     def release(self) -> None:
-        """Drop the memory; the variable is uninitialized again."""
+        """Drop the memory; the variable is then uninitialized."""
         self.initialized = False
         self.block = None
 
 
 def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
-    """Return the error of a variable that is read before its first assignment."""
+    """Return the error for a variable that is read before it is initialized. by_handle: whether it
+    is a resource variable.
+    """
     advice = (
         "Run its initializer first, for example session.run(tf.global_variables_initializer())."
     )
@@ -88,7 +94,7 @@ def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
 
 
 class Resources:
-    """The variables, kernel states and constants of a session."""
+    """The variables, kernel states, kept tensors and constants of a session."""
 
     def __init__(self) -> None:
         self.lock = new_rlock()
@@ -101,10 +107,10 @@ class Resources:
         self._unused: deque[tuple[str, int]] = deque()
 
     def for_session(self) -> Resources:
-        """Return the resources of another session on the same devices.
+        """Return the resources for another session on the same devices.
 
-        Variables, queues and other objects that have a container and a name are shared; the states
-        of kernels and the kept tensors are not.
+        Both sessions share variables, constants, and objects with a container and a name, such as
+        queues. Kernel states and kept tensors are separate.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
@@ -113,16 +119,19 @@ class Resources:
         return other
 
     def end_session(self) -> None:
-        """Drop the resources that belong to one session."""
+        """Drop the resources that no other session shares: kept tensors, kernel states and unused
+        constants.
+        """
         with self.lock:
             self.kept.clear()
             self.states.clear()
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """Return the variable of that name, created on `device` if there is none.
+        """Return the variable with this container and name; if there is none, create it on
+        `device`.
 
-        InternalError if it is on another device: variables do not move.
+        InternalError if it is on another device, since variables do not move.
         """
         with self.lock:
             state = self.variables.get((container, name))
@@ -136,19 +145,25 @@ class Resources:
             return state
 
     def home(self, container: str, name: str) -> str | None:
-        """Return the name of the device that holds the variable, or None."""
+        """Return the name of the device with the variable's memory; None if there is no such
+        variable.
+        """
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return a kernel's state by its node's name, created by `make` on first use."""
+        """Return the state of a kernel, by the name of its node; the first call creates it with
+        `make`.
+        """
         with self.lock:
             if key not in self.states:
                 self.states[key] = make()
             return self.states[key]
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return an object, such as a queue, that all nodes share by its container and name."""
+        """Return the object, such as a queue, that all nodes with this container and name share;
+        the first call creates it with `make`.
+        """
         with self.lock:
             key = (container or "localhost", name)
             if key not in self.shared:
@@ -156,9 +171,11 @@ class Resources:
             return self.shared[key]
 
     def constant(self, device: Device, value: Any, dtype: DType, owner: str) -> Any:
-        """Return `value` in the device's memory, one copy per device for all plans.
+        """Return a copy of `value` in the device's memory, which all plans share. owner: for
+        messages.
 
-        The copy is freed when neither the graph nor a plan holds `value` any more.
+        It is freed when the object `value` no longer exists: neither the graph nor a plan refers to
+        it.
         """
         key = (device.name, id(value))
         with self.lock:
@@ -172,7 +189,9 @@ class Resources:
             return self.constants[key][1].array
 
     def release_unused(self) -> None:
-        """Free the constants whose values are gone. (A weak reference's callback must not.)"""
+        """Free the copies of constants that no longer exist. The callback of a weak reference only
+        records them, as it must not free memory itself.
+        """
         with self.lock:
             while self._unused:
                 _, block = self.constants.pop(self._unused.popleft(), (None, None))
@@ -181,7 +200,7 @@ class Resources:
 
     @uninterrupted
     def clear(self, containers: Sequence[str] | None = None) -> None:
-        """Drop the variables of these containers; with None, all resources.
+        """Drop the variables and shared objects of these containers; with None, all resources.
 
         `"localhost"` is TensorFlow's name for the default container.
         """

@@ -1,13 +1,14 @@
-"""Mutual exclusion of a session's concurrent runs that use the same resource variables.
+"""Variable access: mutual exclusion of concurrent runs that use the same resource variables.
 
-The reads and writes of a plan are fixed before it runs. Its run enters the session's table with
-them, and waits while another run there uses the same variables, unless both only read. So no
-update of a resource variable is lost and none is read half-written, which TensorFlow achieves with
-a lock per variable; and the values that a run reads do not change until the run ends. Runs are
-admitted in the order in which they come. A step that may wait for other runs leaves the table
+A plan's reads and writes of variables are known before it runs. Its run enters the table of the
+session with these sets, and waits while another run in the table uses one of the variables, unless
+both only read it. So no update of a resource variable is lost, and none is read half-written;
+TensorFlow achieves this with one lock per variable. In addition, the values that a run reads do not
+change until the run ends. Runs are admitted in the order of their arrival, except that one may
+overtake others with which it does not collide. A step that may wait for other runs leaves the table
 meanwhile (`WaitingRun`).
 
-Reference variables are not part of this: they have `use_locking`.
+Reference variables are not protected by this: they have `use_locking`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import is_main_thread
 from gpugraph.plan import INTERRUPTED
 
-_SLICE_S = 0.05  # the interval at which a waiting run checks for its cancellation
+_SLICE_S = 0.05  # seconds between checks whether a waiting run was cancelled
 
 
 class AccessTable:
-    """The runs that use resource variables now, and those that wait to."""
+    """The runs that use resource variables now, and those that wait for variables."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -31,13 +32,15 @@ class AccessTable:
         self.waiting: list[tuple[RunAccess, threading.Event]] = []
 
     def forget_all(self) -> None:
-        """Remove all runs, in a forked child, which has none of the other threads."""
+        """Remove all runs, in a forked child, in which the other threads do not exist."""
         self.active.clear()
         self.waiting.clear()
 
 
 class RunAccess:
-    """The variables that the runs of a plan, one at a time, read and write."""
+    """The resource variables, by id of their states, that a plan reads and writes. A plan has one
+    run at a time.
+    """
 
     __slots__ = ("around", "reads", "table", "writes")
 
@@ -45,10 +48,14 @@ class RunAccess:
         self.table = table
         self.reads: set[int] = set()
         self.writes: set[int] = set()
-        self.around: tuple[RunAccess, ...] = ()  # runs that this one interrupts
+        self.around: tuple[
+            RunAccess, ...
+        ] = ()  # runs of the same thread that this one interrupts (a signal handler)
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether the runs of two plans must not overlap."""
+        """Return whether this run and the other must not overlap: one of them writes a variable
+        that both use, and this run does not interrupt the other.
+        """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
             and self.writes.isdisjoint(other.reads)
@@ -56,7 +63,9 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no run collides with this one. `check` raises to end the waiting."""
+        """Wait until no earlier run collides with this one, then enter the table. `check` is called
+        repeatedly meanwhile, and raises an error to end the wait.
+        """
         table = self.table
         with table.lock:
             if not table.active and not table.waiting:
@@ -79,7 +88,9 @@ class RunAccess:
             raise
 
     def leave(self) -> None:
-        """Leave the table and admit waiting runs; do nothing if this run is not in the table."""
+        """Leave the table, and admit waiting runs that no longer collide; do nothing if this run is
+        not in the table.
+        """
         table = self.table
         with table.lock:
             if self in table.active:
@@ -96,7 +107,9 @@ class RunAccess:
             self._admit()
 
     def _admit(self) -> None:
-        """Activate the waiting runs that can proceed. The caller must hold the lock."""
+        """Admit the waiting runs that collide with no run before them. The caller must hold the
+        table's lock.
+        """
         table = self.table
         waiting, table.waiting = table.waiting, []
         for access, entered in waiting:

@@ -1,9 +1,9 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process, and each of its threads is a lane of steps that do not overlap. Transfers
-are arrows from the step that computes a tensor to the step that receives it. Live bytes are a
-counter. Times are microseconds since the first step.
+Each device is a process of the trace, with threads as lanes: the steps of a lane do not overlap.
+Transfers are arrows from the step that computes a tensor to the step that receives it. Live bytes
+are a counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Event = dict[str, Any]
 
 
 class TraceEvents:
-    """Collects the events of one or more runs; each device is a separate process."""
+    """Collects the events of one or more runs; each device becomes a process of the trace."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -30,7 +30,11 @@ class TraceEvents:
         )
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
-        """Add a run; `dataflow` adds arrows between devices, `memory` counters of live bytes."""
+        """Add the steps in a StepStats message of one run.
+
+        dataflow: add arrows for tensors that move between devices. memory: add counters of live
+        bytes.
+        """
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
         ]
@@ -60,7 +64,10 @@ class TraceEvents:
         return json.dumps(self.as_dict(), indent=indent, sort_keys=indent is not None)
 
     def _moment(self, stats: Any, name: str) -> float:
-        """Return a time of a step, in microseconds since the first step of the first run."""
+        """Return a time of a step, in microseconds since the first step of the first run.
+
+        name: the field of NodeExecStats, without its unit, such as "all_start".
+        """
         return max(_nanos(stats, name) - (self._origin_ns or 0), 0) / 1000
 
     def _process(self, device: str) -> int:
@@ -101,7 +108,7 @@ class TraceEvents:
         return event
 
     def _transfer(self, device: str, stats: Any, spans: Mapping[tuple[str, str], Event]) -> None:
-        """Add an arrow to a step that receives a tensor from the step that computed it."""
+        """Add an arrow to a step that receives a tensor, from the step that computed the tensor."""
         op_type, inputs, _ = parts_of(stats)
         if op_type != "_Recv" or not inputs or " @" not in inputs[0]:
             return
@@ -141,7 +148,7 @@ class TraceEvents:
 
 
 class Lanes:
-    """The lanes of one device. The steps of a lane do not overlap."""
+    """The lanes of one device, to which its steps are assigned. A lane's steps do not overlap."""
 
     def __init__(self) -> None:
         self._ends: list[float] = []
@@ -174,10 +181,10 @@ def duration_of(stats: Any) -> float:
 
 
 def parts_of(stats: Any) -> tuple[str, list[str], str]:
-    """Return the op type, the inputs and the rest of a step's label.
+    """Return the op type, the inputs and the rest of a step's label, `name = Op(inputs)rest`.
 
-    A label of another form has no inputs and no rest: the part after its " = " is the op type, else
-    the name of the node.
+    For a label of another form, inputs and rest are empty, and the op type is the text after " = ",
+    or the node's name if there is none.
     """
     match = _LABEL.fullmatch(stats.timeline_label)
     if match is None:
@@ -195,7 +202,8 @@ def trace_faults(trace: Any) -> Iterator[str]:
     """Yield a sentence for each violation of the rules that trace viewers rely on.
 
     Every event has the fields that its phase requires, times are not negative, the steps of a lane
-    do not overlap, each arrow has two ends in order, both within steps, and processes have names.
+    do not overlap, the ends of each arrow are within steps and in the order of time, and processes
+    have names.
     """
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         yield "the trace is not an object with a list 'traceEvents'"

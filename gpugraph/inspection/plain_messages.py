@@ -1,7 +1,7 @@
-"""TensorFlow's messages as plain records, with fields from the same declarations.
+"""Records with the fields of TensorFlow's messages, from the same declarations.
 
-A run collects its statistics in these records. They are converted to protobuf messages when a
-program reads them.
+A run collects its statistics in these records, as they are faster than protobuf messages. They are
+converted to messages when a program reads them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLAIN = {"string": "", "bool": False, "bytes": b"", "float": 0.0, "double": 0.0
 
 
 class PlainMessage(SimpleNamespace):
-    """A message with its fields as attributes; `type_name` is its name in TensorFlow."""
+    """A record with a message's fields as attributes. type_name: TensorFlow's name for it."""
 
     type_name: str
 
@@ -39,9 +39,9 @@ def _fields() -> dict[str, tuple[FieldDeclaration, ...]]:
 
 
 def plain_message(type_name: str, **values: Any) -> PlainMessage:
-    """Return a message of TensorFlow's tensors or statistics with these fields and default others.
+    """Return a record of TensorFlow's message `type_name`; fields that are not given have defaults.
 
-    Raise TypeError for an unknown field.
+    Raises TypeError for an unknown field.
     """
     fields = {field.name: _default(field) for field in _fields()[type_name]}
     if values.keys() - fields.keys():

@@ -1,4 +1,4 @@
-"""StepStats, the cost graph and the graphs of devices, from step times and graph records."""
+"""StepStats, the cost graph and partition graphs of a run, from step times and graph records."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _KINDS = """measure: its sizes; flag: whether a condition holds;
 fetch: its copy to the host; joined: one launch; loop: a loop; region: under a condition;
 concurrent: calls at the same time"""
 _WORDS = dict(entry.strip().split(": ") for entry in _KINDS.split(";"))
-"""The words for each kind of step in labels."""
+"""By the kind of a step, the words for it in labels."""
 
 _MAX_NAMES = 50
 
 
 class _StepNode(NamedTuple):
-    """A step's position in the order, and its node; -1 and None if the records lack the node."""
+    """A step's first node and its position in the order; None and -1 if there is no record."""
 
     position: int
     node: NodeRecord | None
 
 
 def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """Return the steps of the run as TensorFlow's StepStats."""
+    """Return the steps of the run as a StepStats record."""
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
     ends: dict[str, int] = {}
@@ -57,7 +57,10 @@ def step_statistics(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
 def member_names(
     step: Step, graph: GraphRecord, known: Mapping[str, tuple[int, NodeRecord]]
 ) -> list[str]:
-    """Return the names of the nodes that a step computes, including the members of fused ones."""
+    """Return the names of the nodes that a step computes, including the members of fused nodes.
+
+    known: the nodes and their positions by name.
+    """
     names = [step.name]
     if step.group is not None:
         names += [inner.name for inner in all_steps(step.group.steps) if inner.kind != "guard"]
@@ -77,7 +80,7 @@ def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[in
 
 
 def step_words(time: StepTime) -> str:
-    """Return "native" for a step that native code ran, else the words for its kind.
+    """Return "native" if native code ran the step, else the words for the step's kind.
 
     The result is empty for a single kernel.
     """
@@ -128,9 +131,7 @@ def _node_stats(
 
 
 def _without_step(trace: StepTrace, node: NodeRecord, graph: GraphRecord) -> PlainMessage:
-    """Return the statistics of a node in a run without steps, whose values were all computed at
-    compilation.
-    """
+    """Return the statistics of a node in a run without steps: compilation computed all values."""
     return plain_message(
         "NodeExecStats",
         node_name=node.name,
@@ -149,7 +150,7 @@ def _outputs(node: NodeRecord, graph: GraphRecord) -> list[PlainMessage]:
 
 
 def producer(name: str) -> str:
-    """Return the name of the node that an input of a NodeDef comes from."""
+    """Return the name of the node that computes an input of a NodeDef, such as `x:1` or `^x`."""
     return name.removeprefix("^").partition(":")[0]
 
 
@@ -160,7 +161,7 @@ def allocator_name(device: str) -> str:
 
 
 def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[str]) -> str:
-    """Return `name = Op(inputs)`, followed by the nodes that a combined step computes."""
+    """Return `name = Op(inputs)`, followed by the names of the nodes in a combined step."""
     step = time.step
     inputs = [] if node is None or " .. " in step.name else list(node.inputs)
     if node is not None and node.received is not None:
@@ -203,7 +204,7 @@ def _description(tensor: TensorRecord, graph: GraphRecord) -> PlainMessage:
 
 
 def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """Return all nodes with their sizes and the microseconds of their steps."""
+    """Return a CostGraphDef record: nodes with output bytes and the microseconds of their steps."""
     costs: dict[str, int] = {}
     for time in trace.times:
         spent = (time.ended - time.started) // 1000
@@ -269,7 +270,7 @@ def _output_info(
 
 
 def partition_graphs(graph: GraphRecord) -> list[Any]:
-    """Return the part of each device as a GraphDef."""
+    """Return the part of the compiled graph on each device, as a GraphDef."""
     parts: dict[str, Any] = {}
     for node in graph.nodes:
         if node.device not in parts:

@@ -11,8 +11,10 @@ from gpugraph.inspection.chrome_trace import TraceEvents, start_of
 
 
 class AllocationMaximum(NamedTuple):
-    """The peak of an allocator: its time in microseconds, the bytes, and the name of the step at
-    the peak.
+    """The peak of an allocator.
+
+    timestamp: in microseconds since the epoch. num_bytes: the bytes in use. tensors: the name of
+    the step at the peak.
     """
 
     timestamp: float
@@ -21,7 +23,7 @@ class AllocationMaximum(NamedTuple):
 
 
 class ChromeTrace:
-    """A trace, which is formatted as JSON."""
+    """A trace that can be formatted as JSON."""
 
     def __init__(self, events: TraceEvents) -> None:
         self._events = events
@@ -80,7 +82,7 @@ class Timeline:
 
 
 def allocator_maximums(step_stats: Any) -> dict[str, AllocationMaximum]:
-    """Return the maximum of live bytes in each allocator, its time, and the step at that time."""
+    """Return the peak of the bytes in use of each allocator, by its name."""
     maximums: dict[str, AllocationMaximum] = {}
     for device in step_stats.dev_stats:
         for stats in device.node_stats:

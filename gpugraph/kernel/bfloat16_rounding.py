@@ -1,8 +1,9 @@
-"""Runs float32 kernels on bfloat16: inputs are widened, results rounded once, to the nearest even.
+"""Runs float32 kernels on bfloat16: inputs are widened, results are rounded to the nearest even.
 
-Kernels that compute do not handle bfloat16. Their bfloat16 inputs are converted to float32, which
-is exact; the kernel runs on float32, and its outputs are rounded. So a sum or a product accumulates
-in float32, and a formula of many operations is rounded only at its end.
+Only kernels that move elements handle bfloat16 themselves. For all others, bfloat16 inputs are
+converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded. So a
+sum or a product accumulates in float32, and a formula of many operations is rounded only at its
+end.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """Return the callable of a kernel that `bind` binds to float32 in place of bfloat16.
+    """Bind a kernel to float32 arrays in place of bfloat16 ones; return its callable for a run.
 
-    context: the `KernelContext`. writes: the inputs that the kernel writes, beside its outputs,
-    which are the last of `arrays`. dynamic: the kernel returns its outputs. Arrays with the same
-    memory share one array of float32, so that the kernel also sees an output that is in the memory
-    of an input.
+    bind: binds the kernel to a context and arrays. context: the `KernelContext`. arrays: inputs,
+    then outputs. writes: the indices of inputs that the kernel writes. dynamic: the kernel returns
+    its outputs, which are not among the arrays. Arrays with the same memory share one array of
+    float32, so that the kernel also sees an output that is in the memory of an input.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -83,7 +84,7 @@ def _attr(value: Any) -> Any:
 
 
 class _Widened:
-    """A `KernelContext` in which bfloat16 is float32."""
+    """A `KernelContext` in which dtypes and arrays of bfloat16 are replaced by float32."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -105,6 +106,6 @@ class _Widened:
         return self._wide[key]
 
     def value(self, index: int) -> Any:
-        """Return the array of host input `index`, with float32 for bfloat16."""
+        """Return the value of host input `index`, with bfloat16 converted to float32."""
         array = self._context.value(index)
         return array.astype(np.float32) if is_bfloat16(array.dtype) else array

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def note_op(error: BaseException, name: str, origin: Any) -> None:
-    """Record on an error the op that raised it, and its origin. The first note stays."""
+    """Record on an error the op that raised it, and the op's origin. Later records are ignored."""
     error.__dict__.setdefault("_raised_in", (name, origin))
 
 

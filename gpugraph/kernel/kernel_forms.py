@@ -4,11 +4,11 @@
     Elementwise  a C expression of x, y, z (the inputs) that gives one output element
     Reduction    a C expression that combines two elements, with an initial value and a last step
     Source       launches of functions in a CUDA file of `kernels/`
-    Sized        the same for outputs whose sizes depend on values: launches that find the sizes,
-                 then launches that fill the outputs
+    Sized        such launches for outputs whose sizes depend on values: first launches that find
+                 the sizes, then launches that fill the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
-kernel in C or CUDA C carries its reference, a `Call` that computes the same with NumPy: host
+kernel in C or CUDA C has its reference, a `Call` that computes the same with NumPy: host
 devices run it, and tests compare the other kernel with it. The declarations for native code,
 which fuses several ops, are in `native_forms`.
 """
@@ -32,17 +32,18 @@ class Call(NamedTuple):
     called once, when the arrays are bound, and returns a callable without arguments for each run,
     so that everything that follows from sizes and attrs is computed once.
 
-    Host inputs are not among the arguments: `context.value` reads them. The flags:
+    Host inputs (whose values are known when the kernel is bound) are not among the arguments:
+    `context.value` reads them. The flags:
 
     dynamic: the outputs' sizes depend on the inputs' values; the outputs are not arguments, the
       call returns them.
     late: host inputs are arguments, as arrays in host memory, because their values come during a
       run (the index of an element, the handle of a TensorArray).
     waits: it may wait for other runs, or forever, since it calls the user's functions; variables
-      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several of a
-      run may be called at the same time.
+      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several such
+      kernels of a run may be called at the same time.
     gives_up: such a kernel checks itself whether its run goes on (`check_run`), as ops on queues
-      do, so it needs no thread that a run could leave behind.
+      do, so the run need not call it in a separate thread that can be abandoned.
     direct: the arguments are the arrays themselves, for kernels that only move elements. Otherwise
       arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in `writes`, are
       rounded after the call (`bfloat16_rounding`).
@@ -66,7 +67,7 @@ class Call(NamedTuple):
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Return whether `bind` returns just a call of the function with the arrays."""
+        """Return whether `bind` returns just `function` with the arrays as its arguments."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -79,8 +80,9 @@ class Call(NamedTuple):
 class Elementwise(NamedTuple):
     """A C expression for one output element, of the inputs `x`, `y`, `z`, whose type is `T`.
 
-    `(U)` converts to the output's type. float16 is computed in float32, and rounded at the end and
-    by `rounded(...)`, which stands where the host's kernel rounds, so that both agree.
+    `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end. The
+    expression also has `rounded(...)` wherever the NumPy kernel rounds to float16, so that the
+    results are equal.
     """
 
     expression: str
@@ -90,8 +92,8 @@ class Elementwise(NamedTuple):
 class Reduction(NamedTuple):
     """An expression `combine` of `a` and `b`, which reduces the elements, beginning with `start`.
 
-    map: an expression of `x`, applied to each element first. finish: an expression of the result
-    `a` and the number of elements `n`, applied last.
+    map: an expression of `x`, which is applied to each element before. finish: an expression of the
+    result `a` and the number of elements `n`, which is applied after the last element.
     """
 
     start: str
@@ -102,12 +104,13 @@ class Reduction(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Launches of functions in the CUDA file `kernels/<file>`, in order: `launches(signature)`.
+    """Launches of functions in the CUDA file `kernels/<file>`.
 
-    It raises NotImplementedError, with the reason, for attrs, dtypes or shapes without a function
-    in the file; then `host` runs on copies in host memory. optional: numbers of arrays (as in
-    `Arg`) that may be empty; if another array is empty, `host` runs. tensor_cores: the launches on
-    GPUs with the tensor cores of tensor_core_mma.cuh; an empty sequence for other dtypes.
+    launches(signature): returns the launches, in order. It raises NotImplementedError, with the
+    reason, for attrs, dtypes or shapes without a function in the file; then `host` runs on copies
+    in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
+    empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
+    tensor_core_mma.cuh uses; an empty sequence if these don't support the dtype.
     """
 
     file: str
@@ -118,20 +121,20 @@ class Source(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """Launches of functions in a CUDA file whose outputs' sizes depend on the inputs' values.
+    """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
     measure(signature): the launches that come first. The host waits for the numbers that they
       leave in the scratch memory `SIZES` (no numbers if there are no launches), and then raises the
-      error of a set error flag.
+      error of an error flag that is set.
     shapes(signature, numbers): the outputs' shapes.
-    fill(signature, numbers): the launches that fill the outputs; the scratch memory of `measure` is
-      unchanged.
-    types: the dtypes that the attr `T`, if the op has one, may have.
-    known: the numbers if the outputs' shapes are static, so that the host does not wait; None if
-      they do not follow from the shapes.
+    fill(signature, numbers): the launches that fill the outputs. They find the scratch memory of
+      `measure` unchanged.
+    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the numbers, if
+    the outputs' shapes are static, so that the host need not wait. None for an op whose numbers do
+    not follow from the shapes.
 
-    Inputs may be empty. Each function raises NotImplementedError, with the reason, if `host`, a
-    dynamic `Call`, is to run on copies in host memory instead.
+    Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
+    a dynamic `Call`, runs on copies in host memory instead.
     """
 
     file: str

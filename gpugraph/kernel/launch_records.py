@@ -9,16 +9,19 @@ from typing import Any, NamedTuple, Protocol
 from gpugraph.base.dtypes import DType
 
 SIZES = "sizes"
-"""The name of the scratch memory in which the launches of `Sized.measure` leave their counts."""
+"""The name of the scratch memory to which the launches of `Sized.measure` write their counts."""
 
 
 class Arg(int):
-    """An array argument. Its value is its number among the inputs (without host inputs), then the
-    outputs."""
+    """An array argument of a launch. Its value is its index among the inputs (without host inputs)
+    followed by the outputs."""
 
 
 class Scratch(NamedTuple):
-    """A scratch memory argument of `size` elements; equal names in a kernel share the memory."""
+    """An argument that is scratch memory of `size` elements.
+
+    Within a kernel, arguments with equal names share the memory.
+    """
 
     name: str
     size: int
@@ -31,7 +34,7 @@ class ErrorFlag(str):
 
 
 class DeviceState(Protocol):
-    """Numbers in a device's memory that kernels read and change."""
+    """Numbers in a device's memory, such as a random generator's state, that kernels change."""
 
     @property
     def array(self) -> Any:
@@ -45,16 +48,18 @@ class DeviceState(Protocol):
 
 
 class MovableState(Protocol):
-    """A state of numbers, which may be in a device's memory instead of the host's."""
+    """A state of numbers that is on the host at first and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`, after moving them there by `put` if they are on the host.
+        """Return the numbers on `device`; if they are on the host, move them there by `put`.
+
         NotImplementedError, with the reason, if they are on another device."""
 
 
 class State(NamedTuple):
-    """An argument that is the op's state in the session (`KernelContext.state`): all plans that
-    run the op continue with the same numbers."""
+    """An argument that is the state of the op in the session (`KernelContext.state`).
+
+    All plans that run the op use and change the same numbers. make: creates the state."""
 
     make: Callable[[], MovableState]
 

@@ -1,12 +1,12 @@
-"""The declarations of an op, beside its kernels, for native code and for fused kernels on GPUs.
+"""Declarations of an op, in addition to its kernels, for native code and fused GPU kernels.
 
 Decomposition       the op as elementwise expressions and reductions, which fuse with other ops
 ViewCopies          the op as copies from views to views
 MatrixProducts      the op as matrix products
 MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
-RowSource           the same, with bitwise equal results, over arrays of several dtypes: indices
-                    and rows
+RowSource           a C function with bitwise the NumPy kernel's results, over arrays of several
+                    dtypes: indices and rows
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.kernel.signature_and_context import Signature
 
 
 class Builder(Protocol):
-    """Builds a program value by value. Each method returns the number of its new value."""
+    """Builds a program of array operations. Methods that add a value return its number."""
 
     def constant(self, value: Any, dtype: DType) -> int:
         """Add a number that becomes part of the source."""
@@ -47,7 +47,7 @@ class Builder(Protocol):
         """Add a reduction over axes, which remain with size 1; by default over all axes."""
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add the value with this shape, which has further axes of size 1."""
+        """Add a value broadcast to `shape`, which has additional axes of size 1."""
 
     def shape(self, value: int) -> tuple[int, ...]:
         """Return a value's shape."""
@@ -70,10 +70,11 @@ class Decomposition(NamedTuple):
 
 
 class ViewCopies(NamedTuple):
-    """An op that only copies: `views(signature, *inputs, *outputs)` returns (source, target) pairs
-    of NumPy arrays. A source is a view of these arrays or a number of the same dtype. It is
-    broadcast to its target, a view; the copies are done in order. Host inputs are not arguments, as
-    in a `Call`."""
+    """An op that only copies.
+
+    `views(signature, *inputs, *outputs)` returns (source, target) pairs. A source is a view of one
+    of these arrays, or a number of the same dtype; it is broadcast to the target, a view. The
+    copies are done in order. Host inputs are not arguments, as in a `Call`."""
 
     views: Callable[..., Sequence[tuple[Any, Any]]]
 
@@ -86,8 +87,8 @@ class MatrixProducts(NamedTuple):
 
 
 SUMMED_AT_ONCE = 256
-"""The number of products that are summed completely in registers, so that an addend may be in the
-memory of the result: GG_MATMUL_DEPTH of host_matmul.h."""
+"""Up to this number of products, host_matmul.h adds up an element completely in registers, so that
+an addend may be in the memory of the result. It is GG_MATMUL_DEPTH there."""
 
 
 class Epilogue(NamedTuple):
@@ -112,12 +113,12 @@ def _as_they_are(_: Signature) -> Mapping[int, tuple[int, ...]]:
 
 
 class CSource(NamedTuple):
-    """The C function `function` of the file `kernels/<file>`. Its arguments are the arrays'
-    addresses and the integers that `parameters(signature)` returns. `parameters` raises
-    NotImplementedError, with the reason, for attrs or shapes that the function does not support.
+    """The C function `function` of the file `kernels/<file>`.
 
-    turned(signature): for arrays that the function takes transposed, the order of their axes, by
-    their numbers among inputs and output.
+    Its arguments are the arrays' addresses and the integers that `parameters(signature)` returns.
+    `parameters` raises NotImplementedError, with the reason, for attrs or shapes that the function
+    does not support. turned(signature): for arrays that the function takes transposed, the order of
+    their axes, by the array's index among inputs and output.
     """
 
     file: str
@@ -137,13 +138,13 @@ class RowSource(NamedTuple):
     input, it has written nothing; the NumPy kernel then runs and raises its error.
 
     parameters(signature): the integers that it takes. NotImplementedError, with the reason, for
-    attrs, dtypes or shapes that it does not support. element: the array whose dtype the file is
-    compiled for, float32, float64, int32 or int64; None for a function that only moves bytes.
-    macros(signature): C macros by name; their text may call functions that are not exact
-    (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
-    *inputs)` returns their largest shapes. The function's last array then is one int64, in which it
-    stores the number of rows of the outputs numbered in `counted`. takes_empty: whether arrays may
-    be empty.
+    attrs, dtypes or shapes that it does not support. element: the index of the array for whose
+    dtype (float32, float64, int32 or int64) the file is compiled; None for a function that only
+    moves bytes. macros(signature): C macros by name; their text may call functions that are not
+    exact (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
+    *inputs)` returns their largest possible shapes. The function's last array then is one int64, in
+    which it stores the actual number of rows of the outputs numbered in `counted`. takes_empty:
+    whether arrays may be empty.
     """
 
     file: str

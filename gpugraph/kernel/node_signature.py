@@ -1,4 +1,4 @@
-"""The static properties of one node before it has arrays, as a record."""
+"""A record of the static properties of one node, before memory is assigned to its tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from gpugraph.base.dtypes import DType
 
 @dataclass(slots=True)
 class NodeSignature:
-    """The `Signature` of a node with known shapes. `host_values`: of its host inputs."""
+    """The `Signature` of a node with known shapes.
+
+    host_values: by input index, the values of host inputs, which are known at compile time.
+    """
 
     name: str
     attrs: Mapping[str, Any]
@@ -22,9 +25,9 @@ class NodeSignature:
     host_values: Mapping[int, Any]
 
     def value(self, index: int) -> Any:
-        """Return the array of host input `index`."""
+        """Return the value of host input `index`, an array."""
         return self.host_values[index]
 
     def device_inputs(self) -> list[int]:
-        """Return the inputs that are not on the host."""
+        """Return the indices of the inputs that are not host inputs."""
         return [index for index in range(len(self.input_types)) if index not in self.host_values]

@@ -9,7 +9,10 @@ from gpugraph.base.dtypes import DType
 
 
 class Signature(Protocol):
-    """The properties of a node before it has arrays: shapes, dtypes, attrs, host inputs' values."""
+    """The properties of a node before it has arrays: shapes, dtypes, attrs, values of host inputs.
+
+    A host input is one whose value is known when the kernel is bound.
+    """
 
     @property
     def name(self) -> str:
@@ -36,7 +39,7 @@ class Signature(Protocol):
         """The dtypes of all outputs."""
 
     def value(self, index: int) -> Any:
-        """Return the array of host input `index`."""
+        """Return the value of host input `index`, an array."""
 
 
 class CompiledFile(Protocol):
@@ -45,60 +48,61 @@ class CompiledFile(Protocol):
     def bind(
         self, function: str, parameters: Sequence[int], arrays: Sequence[Any], *, dtype: str = ""
     ) -> Callable[[], int]:
-        """Return a call of one of its functions with these integers and arrays. dtype: that of the
-        function, if arrays have several."""
+        """Return a call of one of the file's functions with these integers and arrays.
+
+        dtype: the one for which the function is compiled, if the arrays have several."""
 
 
 class KernelContext(Signature, Protocol):
-    """The signature, and the services for a kernel that is bound to arrays."""
+    """A node's signature, and the services for its kernel while that is bound to arrays."""
 
     @property
     def on_host(self) -> frozenset[int]:
-        """The arrays that are in host memory on every device (those of `late` kernels)."""
+        """The indices of arrays in host memory, on any device: host inputs of `late` kernels."""
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory for the time that the step runs: steps share it.
+        """Return an array in the device's memory for use while the step runs; other steps share it.
 
         Its contents are undefined at the start of each run of the step.
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory that only this step uses, as long as the plan
-        lives.
-        """
+        """Return an array in the device's memory that only this step uses, for the plan's life."""
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return array `slot` of this step, valid while the step runs: steps share the memory."""
+        """Return the array with the number `slot` of this step, valid while the step runs.
+
+        Steps share the memory.
+        """
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the node's state in the session, which `make` creates and plans share."""
+        """Return the node's state in the session, which all plans share; `make` creates it once."""
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the session's object of this container and name, which `make` creates."""
+        """Return the session's object of this container and name; `make` creates it once."""
 
     def variable(self, index: int) -> Any:
         """Return the record of the variable that reference input `index` names."""
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Allocate a block of device memory during a run, with its `array` and `release()`."""
+        """Allocate device memory during a run; return a block with an `array` and `release()`."""
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
-        """Return a function of a timeout in seconds that returns a C file of `kernels/` once it is
-        compiled. It returns None when the time is up, and where there is no native code. For
-        kernels with a part in C that computes bitwise the same numbers. dtype: the dtype to compile
-        the file for."""
+        """Return a function that waits, up to a number of seconds, for a compiled C file.
+
+        The file is in `kernels/`. The function returns None if it is not ready by then, and if
+        native code is disabled. It is for kernels with a part in C that computes bitwise the same
+        numbers. dtype: the dtype to compile the file for."""
 
     def own(self, container: Any) -> None:
         """Call `container.release()` when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
-        """Return a handle for a block from `allocate`, whose tensor a session may keep after the
-        run.
-        """
+        """Return a handle for a block of `allocate` whose tensor the session may keep."""
 
     @property
     def kept_tensors(self) -> Any:
-        """The tensors that the session keeps between runs: `read(handle)`, `delete(handle)`."""
+        """The tensors that the session keeps for later runs: `read(handle)`, `delete(handle)`."""
 
     def keep(self, container: Any) -> None:
         """Call `container.release()` when the current run is over."""

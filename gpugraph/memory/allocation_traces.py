@@ -49,7 +49,7 @@ class AllocationTrace:
 
     @classmethod
     def of_lifetimes(cls, lifetimes: Sequence[Lifetime]) -> AllocationTrace:
-        """Build the trace of some lifetimes: at each step first the allocations, then the frees."""
+        """Return the trace of some lifetimes: at each step first allocations, then frees."""
         begins = [(life.first, 0, number) for number, life in enumerate(lifetimes)]
         ends = [(life.last, 1, number) for number, life in enumerate(lifetimes)]
         return cls(
@@ -90,11 +90,12 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """Return the lifetime of each buffer, in steps of one allocation; unfreed ones end with the
-        trace.
+        """Return the lifetime of each buffer, where each allocation is one step of time.
+
+        Buffers that are not freed live until the end of the trace.
         """
         lifetimes: list[Lifetime] = []
-        live: dict[int, int] = {}  # buffer -> its number
+        live: dict[int, int] = {}  # by buffer, its index in the result
         step = 0
         for buffer, num_bytes in self.events:
             if num_bytes is None:
@@ -110,7 +111,7 @@ class AllocationTrace:
 
 
 class PolicyPeak(NamedTuple):
-    """The bytes that a policy needs for a trace, and their ratio to the bound."""
+    """The bytes that a policy needs for a trace, and their ratio to the lower bound."""
 
     policy: str
     peak_bytes: int
@@ -139,7 +140,7 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Return the last byte that a BFC allocator ever has in use in one unlimited region."""
+    """Return the end of the bytes that a BFC allocator with one unlimited region uses."""
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}
     used = 0
@@ -154,7 +155,7 @@ def replay_bfc(trace: AllocationTrace) -> int:
 
 
 def replay_size_classes(trace: AllocationTrace) -> int:
-    """Return the memory of an allocator that keeps freed blocks by class and never returns them."""
+    """Return the bytes held by an allocator that keeps freed blocks for requests of their class."""
     held = 0
     free: Counter[int] = Counter()
     class_of: dict[int, int] = {}
@@ -171,9 +172,7 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """Return the block size for a request: a multiple of 256 bytes, of at most three significant
-    bits.
-    """
+    """Return the block size for a request: a multiple of 256 bytes with three significant bits."""
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)
     return -(-size // unit) * unit

@@ -36,7 +36,7 @@ class HostRegion(NamedTuple):
 
 
 class LiveAllocation(NamedTuple):
-    """A range in use: address, bytes requested, bytes handed out, and the allocation's id."""
+    """A range in use: address, bytes requested, bytes allocated, and the allocation's number."""
 
     address: int
     requested: int
@@ -45,7 +45,7 @@ class LiveAllocation(NamedTuple):
 
 
 class AddressHolder(Protocol):
-    """The owner of an allocation, with its address or None."""
+    """An object that owns an allocation and stores its address, or None."""
 
     address: int | None
 
@@ -71,10 +71,10 @@ class Allocator(ABC):
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate as `allocate_raw` does, and store the address in `holder`; return False on
-        failure.
+        """Allocate as `allocate_raw` does, and store the address in `holder`.
 
-        Overrides leave no moment in which an exception could lose the address.
+        Returns whether that succeeded. Subclasses store the address so that no exception, such as
+        Ctrl-C's, can lose it.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
@@ -90,17 +90,20 @@ class Allocator(ABC):
         return False
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested. Raises FailedPreconditionError if sizes are not tracked."""
+        """Return the bytes requested for a live allocation.
+
+        Raises FailedPreconditionError if sizes are not tracked.
+        """
         raise FailedPreconditionError.of_no_node(
             f"Allocator ({self.name}) keeps no sizes: the one of {address:#x} is not known."
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes handed out, at least those requested. Raises as `requested_size`."""
+        """Return the bytes allocated, at least those requested. Raises as `requested_size`."""
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, from 1 in order; 0 if they are not numbered."""
+        """Return the number of the allocation, counted from 1; 0 if the allocator counts none."""
         return 0
 
     def get_stats(self) -> AllocatorStats:
@@ -108,7 +111,7 @@ class Allocator(ABC):
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restart the counts of allocations and peaks; do nothing if none are kept."""
+        """Restart the number of allocations and the peaks; do nothing if none are kept."""
 
     def host_region(self, address: int) -> HostRegion:
         """Return the host buffer that holds `address`.
@@ -141,7 +144,7 @@ class AllocatorWrapper(Allocator):
 
     @property
     def inner(self) -> Allocator:
-        """The allocator below."""
+        """The allocator to which this one forwards its calls."""
         return self._inner
 
     @property
@@ -202,9 +205,9 @@ class AllocatorWrapper(Allocator):
 
 
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
-    """Return whether a request can be met at all: False for zero and for 2**63 and more.
+    """Return whether a request of this size can be met by any allocator.
 
-    Raises InvalidArgumentError for a negative size.
+    That is not so for zero and for 2**63 and more. InvalidArgumentError for a negative size.
     """
     if num_bytes < 0:
         raise invalid_argument(

@@ -6,7 +6,8 @@
     LoggingAllocator     a line of the log for each call
     FailingAllocator     refuses chosen requests, as an allocator without memory does
 
-They are in the manner of RMM's. Addresses are those of the allocator below.
+They are modelled on the resource adaptors of RMM (RAPIDS Memory Manager). Addresses are those of
+the inner allocator.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class RecordingAllocator(AllocatorWrapper):
-    """Records allocations and frees in `trace`. Buffers are numbered from 1."""
+    """Records allocations and frees in `trace`. Buffers are numbered from 1 in order."""
 
     def __init__(self, allocator: Allocator) -> None:
         super().__init__(allocator)
@@ -45,7 +46,7 @@ class RecordingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free to the inner allocator. InvalidArgumentError for an allocation made elsewhere."""
+        """Free to the inner allocator. InvalidArgumentError if this wrapper did not allocate it."""
         if address is None:
             return
         with self._lock:
@@ -57,7 +58,7 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Logs each call and its outcome with `log`, by default a logger's `info`."""
+    """Passes a line on each call and its outcome to `log`, by default a logger's `info`."""
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
         super().__init__(allocator)
@@ -80,7 +81,10 @@ class LoggingAllocator(AllocatorWrapper):
 
 
 class FailingAllocator(AllocatorWrapper):
-    """Refuses the requests that `refuses(number, num_bytes)` chooses; numbers are from 0."""
+    """Returns None for the requests that `refuses(number, num_bytes)` chooses, for tests.
+
+    number: that of the request, from 0.
+    """
 
     def __init__(self, allocator: Allocator, refuses: Callable[[int, int], bool]) -> None:
         super().__init__(allocator)
@@ -98,7 +102,10 @@ class FailingAllocator(AllocatorWrapper):
 
 
 class FailingSubAllocator(SubAllocator):
-    """Refuses the regions that `refuses(number, num_bytes)` chooses; numbers are from 0."""
+    """Returns None for the regions that `refuses(number, num_bytes)` chooses, for tests.
+
+    number: that of the request, from 0.
+    """
 
     def __init__(self, inner: SubAllocator, refuses: Callable[[int, int], bool]) -> None:
         self.inner = inner

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AllocatorStats:
-    """Counters of one allocator; all figures except `num_allocs` are in bytes, None is no limit."""
+    """Counters of one allocator, in bytes except for `num_allocs`. A limit of None is no limit."""
 
     num_allocs: int = 0
     bytes_in_use: int = 0

@@ -126,8 +126,9 @@ def _forget(
 def _check_neighbours(
     live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
 ) -> None:
-    """Compare a new buffer with its nearest live buffers below and above; all live ones are
-    disjoint.
+    """Compare a new buffer with the nearest live buffers below and above it.
+
+    That suffices, as the live buffers are known to be disjoint.
     """
     start = plan.offsets[i]
     index = bisect_right(live, (start, i))
@@ -140,7 +141,7 @@ def _check_neighbours(
 
 
 class _Buffers(NamedTuple):
-    """Lifetimes of padded, non-empty buffers by column."""
+    """The lifetimes of non-empty buffers, by field; sizes are rounded up to the alignment."""
 
     sizes: list[int]
     firsts: list[int]
@@ -159,7 +160,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order of the policy, each computed when it is needed."""
+    """Yield plans in the order of the policy; each is computed when the caller requests it."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -184,7 +185,7 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Yield plans whose orders differ from the best so far in the positions of a few buffers."""
+    """Yield plans for random orders, each with some large buffers of the best one moved forward."""
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
     small = [i for i in order if buffers.sizes[i] * _SMALL <= bound]
@@ -204,12 +205,12 @@ def _search(
 
 _SEARCH, _MAX_ORDERS, _NEAR, _SMALL = 2_000_000, 400, 1.005, 1_000
 """The budget of the search in pairs of buffers; the maximum number of orders; the multiple of the
-bound up to which a plan is good enough; a buffer smaller than the bound divided by the last number
-goes into any gap."""
+bound up to which a plan is good enough; the divisor of the bound below which a buffer is small:
+small buffers are not moved in the order, as they fit any gap."""
 
 
 class _Holes:
-    """The free byte ranges below the top of a growing block; no two of them touch."""
+    """The free byte ranges below the top of a growing block; adjacent ones are joined."""
 
     __slots__ = ("_by_size", "_size_at", "_start_of_end", "top")
 
@@ -220,7 +221,7 @@ class _Holes:
         self._start_of_end: dict[int, int] = {}  # end -> start
 
     def give(self, start: int, size: int) -> None:
-        """Return a range, joined with the holes that touch it."""
+        """Free a range, and join it with the holes that touch it."""
         by_size, size_at = self._by_size, self._size_at
         end = start + size
         after = size_at.pop(end, 0)
@@ -236,9 +237,7 @@ class _Holes:
         insort(by_size, (end - start, start))
 
     def take(self, need: int) -> int:
-        """Reserve `need` bytes in the tightest hole, or else at the top, which grows; return the
-        start.
-        """
+        """Reserve `need` bytes in the tightest hole, else at the growing top; return the start."""
         by_size = self._by_size
         index = bisect_left(by_size, (need,))
         if index == len(by_size):
@@ -300,7 +299,11 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 
 
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
-    """Return the start of the smallest gap of `size` bytes between buffers in [first, last]."""
+    """Return the start of the smallest gap for `size` bytes during the steps [first, last].
+
+    placed: (start, end, first, last) of buffers, by start. If no gap fits, return the end of the
+    last buffer that lives during these steps.
+    """
     best = -1
     best_gap = 0
     end = 0

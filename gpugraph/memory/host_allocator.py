@@ -1,6 +1,7 @@
 """The host's allocator: BFC over host memory, with the machine's memory as its limit.
 
-TensorFlow uses malloc. BFC has the same name, and tracks sizes, statistics and reports besides.
+TensorFlow uses malloc. This allocator has the same name, but also has sizes, statistics and
+reports.
 """
 
 from __future__ import annotations

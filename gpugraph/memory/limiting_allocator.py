@@ -1,12 +1,12 @@
 """A limit on one consumer's share of an allocator.
 
-It counts the bytes that the inner allocator hands out, if that tracks sizes, else those requested.
-A request that would exceed the limit returns None at once, also with `retry`: only the consumer
-itself could free memory below the limit.
+The wrapper counts the bytes that the inner allocator hands out, if that tracks sizes, else those
+requested. A request that would exceed the limit returns None at once, also with `retry`: only the
+consumer itself could free memory below the limit.
 
 The requested bytes are reserved before the inner allocator is called, so threads never exceed the
 limit together, and no lock is held while the inner allocator waits. If rounding makes the
-allocation exceed the limit, it is freed.
+allocation exceed the limit, it is freed again and refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 class LimitingAllocator(AllocatorWrapper):
-    """Limits the bytes in use through it to `limit_bytes`, and keeps separate statistics.
+    """Limits the bytes in use through this wrapper to `limit_bytes`, and keeps separate statistics.
 
     Raises InvalidArgumentError for a negative limit.
     """
@@ -104,9 +104,7 @@ class LimitingAllocator(AllocatorWrapper):
         return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the inner allocator's largest hole in bytes, at most the rest of the
-        limit.
-        """
+        """Return the bytes of the inner allocator's largest hole, at most the rest of the limit."""
         hole = self._inner.largest_free_chunk()
         if hole is None:
             return None

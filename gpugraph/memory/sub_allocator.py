@@ -6,8 +6,8 @@ A CUDA device has a sub-allocator over its driver.
 
 Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only once
 they are touched, so that a large region costs nothing until it is used. Linux is advised to back
-regions of 4 MiB and more with huge pages. A freed region is unmapped when the last array over its
-buffer is gone: such arrays stay valid.
+regions of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers to
+its buffer any more, so arrays over freed memory stay valid.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _HUGE_PAGES_FROM = 4 << 20
 
 
 class SubAllocator(ABC):
-    """Obtains and frees whole regions."""
+    """Obtains and frees whole regions of memory, for an allocator."""
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the address of a new region aligned to `alignment` bytes, or None."""
+        """Return the address of a new region, aligned to `alignment` bytes, or None."""
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
         """Free a region, with the address and the size of its allocation."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer with `address`. FailedPreconditionError without host memory."""
+        """Return the host buffer with `address`; FailedPreconditionError for other memory."""
         raise FailedPreconditionError.of_no_node(
             f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
         )
 
 
 class HostRegions:
-    """Regions of host memory of one kind ("host", "pinned"); thread-safe."""
+    """A thread-safe table of regions of host memory. kind: for messages: "host", "pinned"."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -90,9 +90,7 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region. Raises InvalidArgumentError for an alignment beyond the page
-        size.
-        """
+        """Return a zeroed region; InvalidArgumentError for an alignment larger than a page."""
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
                 f"Host regions are aligned to pages of {mmap.PAGESIZE} bytes, "
@@ -106,7 +104,7 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Drop a region, which is unmapped with its last view. InvalidArgumentError if unknown."""
+        """Drop a region, which is unmapped with its last array. InvalidArgumentError if unknown."""
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
@@ -152,7 +150,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for anything except an allocated region."""
+        """Free a region; InvalidArgumentError unless address and size are those of a region."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

@@ -5,11 +5,12 @@ Three cases, as in TensorFlow:
 - The inner allocator tracks sizes: its allocated sizes are counted.
 - It does not, and `track_sizes` is set: requested sizes are counted here, with ids 1, 2, 3; the
   wrapper then tracks sizes and ids itself.
-- Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees have
-  no record.
+- Neither: only requests are counted. The high watermark and the live bytes stay 0, and frees are
+  not recorded.
 
 The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
-drops the first; when the last allocation is freed, the wrapper is spent and refuses further use.
+drops the owner's; when the last allocation is freed too, the wrapper is spent and refuses further
+use.
 
 The lock is reentrant because a finalizer that the garbage collector runs may free while this thread
 holds it; the counts stay right if that happens between any two steps below.
@@ -26,7 +27,7 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """Bytes allocated, negative if freed, and the time in microseconds since the epoch."""
+    """One call: bytes allocated, negative if freed, and its time in microseconds since 1970."""
 
     alloc_bytes: int
     alloc_micros: int
@@ -38,7 +39,10 @@ class _Local(NamedTuple):
 
 
 class TrackingAllocator(AllocatorWrapper):
-    """Counts allocations; `track_sizes` matters only if the inner allocator does not track."""
+    """Counts allocations and their bytes.
+
+    track_sizes: whether to track sizes here if the inner allocator does not.
+    """
 
     def __init__(self, allocator: Allocator, track_sizes: bool) -> None:
         super().__init__(allocator)
@@ -55,9 +59,7 @@ class TrackingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Allocate from the inner allocator. Raises FailedPreconditionError once the wrapper is
-        spent.
-        """
+        """Allocate from the inner allocator. FailedPreconditionError once the wrapper is spent."""
         self._refuse_if_spent()
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is None:
@@ -102,7 +104,7 @@ class TrackingAllocator(AllocatorWrapper):
         return self._local or self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested."""
+        """Return the bytes requested for a live allocation."""
         if not self._local:
             return self._inner.requested_size(address)
         return self._live(address, "for the requested size of").num_bytes
@@ -125,12 +127,12 @@ class TrackingAllocator(AllocatorWrapper):
             return self._total, self._high_watermark, self._allocated
 
     def get_current_records(self) -> list[AllocRecord]:
-        """Return a copy of the records so far."""
+        """Return a copy of the records since the start, or since `get_records_and_unref`."""
         with self._lock:
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """Return and drop the records; the wrapper is spent with its last allocation.
+        """Return and drop the records; the wrapper is spent when all its allocations are freed.
 
         Raises FailedPreconditionError if it is spent already.
         """
@@ -142,7 +144,7 @@ class TrackingAllocator(AllocatorWrapper):
 
     @property
     def spent(self) -> bool:
-        """Whether the records were fetched and everything was freed."""
+        """Whether `get_records_and_unref` was called and all allocations were freed."""
         return self._references <= 0
 
     def _refuse_if_spent(self) -> None:

@@ -1,8 +1,8 @@
-"""Index from op types to the modules that declare them, so that families are imported on first use.
+"""Index from op types to the modules that declare them: op families are imported on first use.
 
 A program that names a function imports its module. Code that only has an op type (a gradient, a
-graph from a file, a compiler pass, a Python operator) finds the module here. `ci/op_index.py`
-writes the index, and a test compares it with the modules' declarations.
+graph from a file, a compiler pass, a Python operator) looks up the module here. `ci/op_index.py`
+generates the index, and a test compares it with the modules' declarations.
 """
 
 from __future__ import annotations
@@ -279,7 +279,8 @@ training.sparse_row_updates SparseApplyAdadelta SparseApplyAdagrad SparseApplyAd
     SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum
     SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp
 """
-"""A module below `gpugraph.ops`, followed by the op types and operators that it declares."""
+"""Each entry: a module below `gpugraph.ops`, then the op types and operators that it declares.
+"""
 
 
 def _modules() -> Iterator[tuple[str, str]]:

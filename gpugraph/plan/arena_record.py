@@ -13,7 +13,7 @@ from gpugraph.base.shapes import shape_text
 class BufferRecord(NamedTuple):
     """A tensor in memory: its op, bytes, and first and last position in the order of the plan.
 
-    `shape` and `dtype` are those of the first tensor in the buffer; others may replace it.
+    shape, dtype: those of the buffer's first tensor; later tensors may reuse its memory.
     """
 
     op: str
@@ -34,9 +34,10 @@ class BufferRecord(NamedTuple):
 class ArenaRecord(NamedTuple):
     """The arena on a device.
 
-    num_bytes: its size. bound: the maximum of simultaneously live bytes, reached at position
-    `place` of the order, at `node`: no arena for this order is smaller. buffers: all buffers in the
-    arena.
+    num_bytes: its size. bound: the maximum of simultaneously live bytes: no arena for this order of
+    nodes is smaller. It is reached at position `place` of the order, at `node`, which `origin`
+    created.
+    buffers: all buffers in the arena.
     """
 
     device: str
@@ -57,7 +58,8 @@ class LoopRecord(NamedTuple):
     """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
     until its gradient, or the end of the run, releases it.
 
-    tensors: all of these tensors, largest first; a tensor of open size has 0 bytes here.
+    tensors: the tensors kept by one iteration, largest first; one whose size is known only in a run
+    has 0 bytes.
     """
 
     loop: str

@@ -1,6 +1,7 @@
 """The compiled graph of a plan as plain records, for statistics and for pages about a step.
 
-A plan does not hold them: they are compiled once per plan, for the first run that is inspected.
+A plan does not hold these records: the graph is compiled once more to get them, when a run of the
+plan is inspected for the first time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ LASTING = frozenset({"variable", "constant"})
 
 
 class StorageRecord(NamedTuple):
-    """Memory that tensors share; it is live at the positions of `span`, both ends included."""
+    """Memory that tensors share; it is live from position `span[0]` to `span[1]` of the order."""
 
     kind: str
     device: str
@@ -27,7 +28,7 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One output: dtype, shape (None: known in a run) and the index of its storage, or -1."""
+    """One output: dtype, shape (None: known only in a run), and the index of its storage, or -1."""
 
     dtype: DType
     shape: tuple[int, ...] | None
@@ -37,8 +38,8 @@ class TensorRecord(NamedTuple):
 class NodeRecord(NamedTuple):
     """One node of a device's part of the graph.
 
-    `members` are the operations that a fused node computes.
-    `received` is, for a `_Recv`, the tensor and the device that sends it.
+    members: the names of the operations that a fused node computes. received: for a `_Recv`, the
+    tensor, and the device that sends it.
     """
 
     node_def: NodeDef
@@ -74,10 +75,10 @@ class GraphRecord(NamedTuple):
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def live_bytes(self, device: str) -> list[int]:
-        """Return the number of known bytes of a device that are live at each position of the order.
+        """Return, for each position of the order, the bytes that are live on a device.
 
-        Includes the live part of the plan's arena, and variables and constants, which are always
-        live.
+        They include the live part of the plan's arena, and variables and constants, which are
+        always live. Memory of tensors whose size is known only in a run is not included.
         """
         changes = [0] * (len(self.nodes) + 1)
         for storage in self.storages:
@@ -93,7 +94,7 @@ class GraphRecord(NamedTuple):
         return live
 
     def live(self, device: str, place: int) -> list[StorageRecord]:
-        """Return the storages with bytes that are live on a device at a position of the order."""
+        """Return the non-empty storages that are live on a device at a position of the order."""
         return [
             storage
             for storage in self.storages

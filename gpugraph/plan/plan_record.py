@@ -39,13 +39,13 @@ class PlanKey(NamedTuple):
 
 
 class Mailbox(Protocol):
-    """A buffer through which one step passes a tensor to another, by rendezvous key."""
+    """A buffer through which one step passes a tensor to another, under a rendezvous key."""
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value."""
+        """Store a value. is_dead: whether it is of a branch that is not taken."""
 
     def recv(self, key: str) -> tuple[Any, bool]:
-        """Remove and return a value, and whether it is dead."""
+        """Remove and return the value of a key, and whether it is dead."""
 
     def clear(self) -> None:
         """Drop all values."""
@@ -59,7 +59,7 @@ def rendezvous_key(
 
 
 class FeedSlot(NamedTuple):
-    """A fed tensor: `load(array)` stores a value of that dtype and shape."""
+    """A fed tensor. load: stores an array of the dtype and shape for the run."""
 
     name: str
     dtype: DType
@@ -68,9 +68,9 @@ class FeedSlot(NamedTuple):
 
 
 class FetchSlot(NamedTuple):
-    """A fetched tensor: `read()` returns a copy of its value on the host.
+    """A fetched tensor. read: returns a copy of its value, as an array on the host.
 
-    array: the array that `read` copies, if it is a host array that exists in each run.
+    array: the array that `read` copies, if it is the same host array in each run; else None.
     """
 
     name: str
@@ -80,7 +80,7 @@ class FetchSlot(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """The transfer of one tensor to another device."""
+    """The transfer of one tensor to another device. num_bytes: None if known only in a run."""
 
     tensor: str
     source: str
@@ -89,7 +89,7 @@ class Transfer(NamedTuple):
 
 
 class PassReport(NamedTuple):
-    """The actions of one compile pass, and their reasons: a heading and lines."""
+    """The report of one compiler pass: its changes and their reasons, as a heading and lines."""
 
     name: str
     summary: str
@@ -98,8 +98,9 @@ class PassReport(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """The device of one op of the plan, the reason, and how it is run (`kernel`, `view`, `folded`,
-    ...).
+    """The device of one op of the plan and the reason for it.
+
+    mode: how the op is run: `kernel`, `view`, `folded`, ...
     """
 
     name: str
@@ -112,31 +113,34 @@ class Placement(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """A compiled run. Its memory serves one run at a time: to run or release it, hold `lock`.
-    To run it, a caller must also take its `memory`, which other plans may share: `holder` is
-    `{0: plan}` while a run of a plan uses it; taking it is `setdefault(0, plan) is plan`.
-    `has_arena_in` returns whether the arena is in a given block.
+    """A compiled run.
+
+    Its memory serves one run at a time: to run or release it, hold `lock`. To run it, a caller must
+    also take its `memory`, which other plans may share: `holder`, which these plans have in common,
+    is `{0: plan}` while a run of `plan` uses the memory; taking it is `holder.setdefault(0, plan)
+    is plan`. `has_arena_in` returns whether the arena is in a given block.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
     by device: a function that waits until the device has computed all enqueued work; `in_use`, by
-    device: the bytes that its allocator has handed out. `variables` are all that the plan uses,
-    whether or not it `writes` some of them; `watched` are those whose memory is bound to steps: if
-    one has `moved`, the plan is stale. The lock is reentrant: a kernel that comes back to the plan
-    that runs it finds it `running` instead of deadlocking.
+    device: a function that returns the bytes that its allocator has handed out. `variables` are all
+    that the plan uses, whether or not it `writes` some of them; `watched` are those whose memory is
+    bound to steps: if one has `moved`, the plan is stale. The lock is reentrant: a kernel that
+    calls the session, and gets to the plan that runs it, finds it `running` instead of deadlocking.
 
-    A run `enters` the session's table of variables before its first step, and leaves it at its end.
-    `runs` counts runs: it shows whether the lock's holder is still in the same run. A plan
-    that `runs_once` is stale once it has begun, and its memory is freed when its run ends.
+    By `access`, a run enters the session's table of runs that use variables before its first step,
+    and leaves it at its end. `runs` counts runs: it shows whether the lock's holder is still in the
+    same run. A plan that `runs_once` is stale once it has begun, and its memory is freed when its
+    run ends.
 
-    `sized_in_run`: by device, how many tensors have no place in the arena, and the device's bytes.
-    `loops`: the memory that iterations keep in addition to the arena.
-    `at_end` is called once, when the plan's memory is released.
+    `sized_in_run`: by device, how many tensors have no place in the arena, as their size is known
+    only in a run, and the device's bytes. `loops`: the memory that iterations keep in addition to
+    the arena. `at_end` is called once, when the plan's memory is released.
 
     `graph_record` is set once a run was traced (`graph_record.py`).
 
     Runs use the context `context`, where NumPy's floating point warnings are off (setting that
-    takes a microsecond per run) and the clock is that of `check_run`. A single step is called
-    directly, and errors are attributed to it, as `alone`.
+    takes a microsecond per run) and the clock is that of `check_run`. If the plan has a single
+    step, `run_unguarded` calls it directly, and errors are attributed to it, as `alone`.
     """
 
     key: PlanKey
@@ -187,7 +191,7 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the reports; that of `binder` has notes on the code of the steps."""
+        """Return the passes' reports, that of `binder` with notes on the current code of steps."""
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
         notes = [note for group in groups for note in group.notes(codes)]
@@ -208,7 +212,7 @@ class Plan:
             (self.run_unguarded,), (self.alone,) = self.unguarded.runs, self.unguarded.steps
 
     def release(self) -> None:
-        """Release the plan's memory; the plan becomes stale."""
+        """Release the plan's memory; the plan becomes stale, so no run can use it."""
         self.stale = True
         self.end()
         self.release_memory()

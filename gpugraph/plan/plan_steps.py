@@ -1,7 +1,7 @@
 """Steps of a plan, groups of steps that run as one, and the order in which they are called.
 
-An error that leaves the steps carries a note of the innermost step that raised it, which
-`failed_step` reads (see `runtime/step_failure.py`).
+An error from a step is annotated with the innermost step that raised it, which
+`failed_step` returns (see `runtime/step_failure.py`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Run = Callable[[], Any]
 StepKind = Literal[
     "kernel",
     "native",  # native code that replaces a step's kernel
-    "copy",  # of a Recv
-    "send",  # of a tensor that is sized at run time
+    "copy",  # the copy of a tensor by a Recv
+    "send",  # sends a tensor that is sized in the run
     "guard",  # a check that a variable is initialized
     "flag",  # sets whether a condition holds
     "measure",  # counts the sizes of a kernel's outputs
     "fetch",  # starts the copy of a fetched tensor to the host
-    "region",  # this and the next four are groups of steps: under a condition,
-    "stretch",  # that may become native calls or one CUDA graph,
+    "region",  # a group of steps with one condition; the next four are groups too
+    "stretch",  # consecutive steps that may become native calls or one CUDA graph
     "loop",
-    "concurrent",  # concurrent calls of the user's functions, or large products,
-    "joined",  # launches that a GPU gets as one
+    "concurrent",  # concurrent calls of the user's functions, or matrix products
+    "joined",  # kernel launches that are combined into one
 ]
 
 
@@ -39,8 +39,8 @@ StepKind = Literal[
 class Step:
     """One action of a run, with the name of its node.
 
-    `group` holds the steps that it consists of; `code` returns the code that currently runs a
-    single step. `part` distinguishes the steps of one node: empty for its kernel.
+    group: the steps that it consists of, if there are several. code: returns the code that
+    currently runs a single step. part: distinguishes the steps of one node: empty for its kernel.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Step:
 
 
 class StepGroup(ABC):
-    """Steps that run as one, by `run`."""
+    """Steps that run as one step, by `run`."""
 
     steps: Sequence[Step]
 
@@ -87,8 +87,9 @@ class StepGroup(ABC):
         """Run the steps."""
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return lines about the current state of the steps. codes: the code of each step of the
-        plan.
+        """Return report lines on the current state of the steps.
+
+        codes: the code of each step of the plan, by the step's label.
         """
         return ()
 
@@ -97,30 +98,35 @@ class StepGroup(ABC):
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
-        """Return a callable that skips the guards of variables; `run` itself if there are none."""
+        """Return `run` without the guards of variables (checks that they are initialized)."""
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the steps that this run executes one by one, traced or not, or None."""
+        """Return the steps that a run with a trace or a time limit executes one by one.
+
+        None if the group must run as a whole. traced: whether the run has a trace.
+        """
         return None
 
 
 class Access(Protocol):
-    """The variables that a run accesses, registered in a session's table of such runs."""
+    """A run's entry in the session's table of runs that use variables.
+
+    Runs that conflict exclude each other.
+    """
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no other run conflicts; `check` raises to end the waiting."""
+        """Wait until no other run uses these variables in conflict; `check` may raise meanwhile."""
 
     def leave(self) -> None:
-        """Allow other runs to proceed; does nothing if the run has not entered."""
+        """Remove the entry, so that other runs proceed; do nothing if the run has not entered."""
 
 
 class WaitingRun:
-    """Runs a step that may wait for other runs, possibly forever: one that calls the user's
-    functions.
+    """Runs a step that may wait for other runs, or forever, as it calls the user's functions.
 
-    During the wait, other runs may use the variables of its run, handlers of signals are called
-    where it polls, and forks don't wait.
+    While it waits, other runs may use the variables of its run, signal handlers are called when the
+    step polls for signals, and a fork does not wait for the run.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -141,7 +147,7 @@ class WaitingRun:
 
     def _go_on(self) -> None:
         clock = self.clock
-        clock.waits = False  # before it checks the gate: a fork closes the gate, then checks this
+        clock.waits = False  # in this order: a fork first closes the gate, then reads `waits`
         while GATE.is_closed:
             clock.waits = True
             GATE.wait()
@@ -150,7 +156,10 @@ class WaitingRun:
 
 
 class StepSequence:
-    """Calls steps one after the other, with or without the guards of variables."""
+    """Calls steps one after the other, with or without the guards of variables.
+
+    A guard checks that a variable is initialized.
+    """
 
     __slots__ = ("runs", "steps")
 
@@ -172,14 +181,14 @@ class StepSequence:
             raise
 
     def note(self, error: BaseException, failed: Run | None) -> None:
-        """Annotate an error with the step of this callable, which raised it."""
+        """Annotate an error with the step whose callable raised it."""
         for step, run in zip(self.steps, self.runs):
             if run is failed:
                 note_step(error, step)
 
 
 def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps and those of their groups."""
+    """Yield the steps, each followed by the steps of its group, at all depths."""
     for step in steps:
         yield step
         if step.group is not None:
@@ -207,7 +216,7 @@ def failed_step(error: BaseException) -> Step | None:
 
 @contextmanager
 def noting_step(step: Step) -> Iterator[None]:
-    """Annotate errors inside with this step."""
+    """Annotate errors from the block with this step."""
     try:
         yield
     except Exception as error:

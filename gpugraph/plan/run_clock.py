@@ -1,4 +1,4 @@
-"""Conditions that end a run early: a time limit, a closed session, a signal handler."""
+"""Conditions that end a run early: a time limit, a closed session, a signal handler's exception."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpugraph.base.errors import CancelledError, DeadlineExceededError, Internal
 from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
 INTERRUPTED: list[Any] = []
-"""The accesses (`plan_steps.Access`) of runs during which a handler is being called."""
+"""For each run in which a signal handler is being called, its `plan_steps.Access` to variables."""
 
 
 class TimeLimit(NamedTuple):
-    """The seconds that a run may take, and the time of `time.monotonic` when they are over."""
+    """The seconds that a run may take, and the value of `time.monotonic()` when they are over."""
 
     seconds: float
     ends: float
@@ -28,7 +28,7 @@ class TimeLimit(NamedTuple):
         return cls(seconds, monotonic() + seconds)
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError if the time is over."""
+        """Raise DeadlineExceededError if the time is over. where: a part of the message."""
         if monotonic() > self.ends:
             raise DeadlineExceededError(
                 None, None, f"Timed out waiting for notification: {where} after {self.seconds} s"
@@ -36,16 +36,17 @@ class TimeLimit(NamedTuple):
 
 
 Take = Callable[[str, Any], Any]
-"""Receives a value of a run in progress, by a name, and may return another; it copies what it
-keeps.
+"""Receives a value from a kernel during a run, with the operation's name; may return the
+operation's
+result. It copies the values that it needs after the call.
 """
 
 FetchDestination = Callable[[int, Any], Any]
-"""Returns the destination of the fetched array with this number, or None."""
+"""Returns the array to which the fetched array with this index is copied, or None for a new one."""
 
 
 class Clock:
-    """Decides whether the run of a plan continues; long steps call `check` while it is `armed`."""
+    """Decides whether the run of a plan continues; long steps call `check` while `armed` is set."""
 
     __slots__ = (
         *("_cancelled", "_limit", "access", "armed", "interrupted", "one_thread", "stop", "take"),
@@ -59,7 +60,7 @@ class Clock:
         self.access: Any = None  # the run's access to variables
         self.one_thread = False  # whether the run does all work in the calling thread
         self.waits = False  # whether the run is in a function of the user's
-        self.take: Take | None = None  # receives values that the run gives before its end
+        self.take: Take | None = None  # receives inputs of collectives during the run
         self._cancelled = False
         self._limit: TimeLimit | None = None
 
@@ -69,28 +70,28 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """Set the limit at the start of a run (None: unlimited), or clear it at the end."""
+        """Set the limit at the start of a run (None: unlimited), or clear it by None at the end."""
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
-        """End this run, and all later ones, at the next check. Any thread may call this."""
+        """Let this run and all later ones raise CancelledError at the next check. Thread-safe."""
         self._cancelled = self.armed = True
         self.stop[0] = 1
 
     def interrupt(self) -> None:
-        """Record that a signal with a pending handler has come: the next check may call it."""
+        """Record that a signal has arrived whose handler is deferred to the next `check`."""
         self.interrupted = self.armed = True
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the interruption: handlers were called, or are left to the caller of the run."""
+        """Clear the record of a signal: its handler was called, or the run's caller calls it."""
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled
 
     def check_cancelled(self, where: str) -> None:
-        """Raise CancelledError if the run was cancelled; ignore all other reasons to end."""
+        """Raise CancelledError if the run was cancelled; do not check the time limit or signals."""
         if self._cancelled:
             raise CancelledError(None, None, f"Run call was cancelled {where}")
 
@@ -121,16 +122,16 @@ RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)
 
 
 def check_run(where: str) -> None:
-    """Call `Clock.check` for the run in progress, if any; for kernels that take long."""
+    """Call `Clock.check` for this thread's run, if any. Kernels that take long call this often."""
     clock = RUN_CLOCK.get()
     if clock is not None and clock.armed:
         clock.check(where)
 
 
 def give_early(name: str, value: Any) -> Any:
-    """Pass a value to the caller of the run in progress before its end; return the caller's answer.
+    """Pass a kernel's value to the caller of the run in progress; return the caller's answer.
 
-    InternalError if no caller takes it.
+    InternalError if the caller takes no values.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:

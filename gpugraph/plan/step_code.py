@@ -1,6 +1,4 @@
-"""The code that currently runs a step: for reports on which steps are native and why others are
-not.
-"""
+"""The code that currently runs a step, for reports on native steps and on obstacles to them."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ class StepCode(NamedTuple):
     """The code that runs a step, or that its next run would use.
 
     state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", its kernel,
-    until its native code or graph is ready; "plain", its kernel permanently. reason: why it waits,
-    or is plain.
+    until its native code or graph is ready; "plain", its kernel permanently. reason: why the step
+    waits for other code, or will get none.
     """
 
     state: CodeState
@@ -27,5 +25,5 @@ PLAIN = StepCode("plain", "it moves tensors or flags")
 
 
 def plain_code() -> StepCode:
-    """Return the code of steps that move tensors and flags."""
+    """Return PLAIN, the code of a step that moves tensors or flags and never becomes native."""
     return PLAIN

@@ -21,7 +21,7 @@ from gpugraph.runtime.step_times import StepTrace, timed
 
 
 def _interrupt(frame: FrameType) -> None:
-    """Interrupt the run of a frame because a signal has come."""
+    """Interrupt the run whose Python frame this is, because a signal has arrived."""
     frame.f_locals["plan"].clock.interrupt()
 
 
@@ -36,8 +36,8 @@ def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
 
 @defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Run the plan as `execute` does, for a caller in `plan.context`, which saves a call."""
-    slot: FetchSlot | Step | None = None  # the source of an error without a note
+    """Run the plan as `execute` does. The caller must run in `plan.context`."""
+    slot: FetchSlot | Step | None = None  # the source of an error that names no step
     plan.running = True
     access = plan.access
     try:
@@ -72,7 +72,7 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
                 access.leave()
             plan.running = False
             plan.runs += 1
-            if plan.stale:  # became stale during the run: no other caller releases it
+            if plan.stale:  # dropped during the run, which therefore frees its memory
                 plan.release()
 
 
@@ -83,11 +83,11 @@ def execute_traced(
     limit: TimeLimit | None,
     place: FetchDestination | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
-    """Run the plan as `execute` does, with the time of each step, or with a time limit.
+    """Run the plan as `execute` does, step by step; return the values and the trace or None.
 
-    place: returns destinations for fetched arrays.
-    In a trace, each step ends when its device has computed it.
-    DeadlineExceededError between two steps once the limit is over.
+    trace: whether to record the times of the steps; then each step ends when its device has
+    computed it. limit: the time limit; DeadlineExceededError between two steps after it. place:
+    returns destinations for fetched arrays.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
     results = plan.context.run(_execute_traced, plan, feeds, stats, limit, place)

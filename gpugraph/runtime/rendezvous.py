@@ -2,8 +2,8 @@
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
-a value comes, the rendezvous is aborted, or its timeout expires. Dead tensors (of a branch not
-taken) are sent with a mark. After core/framework/rendezvous.h.
+a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch not
+taken is sent with a mark that it is dead. Modelled on TensorFlow's core/framework/rendezvous.h.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value; raise the abort's error after an abort."""
+        """Store a value; after an abort, raise its error."""
         with self._arrived:
             if self._aborted is not None:
                 raise self._aborted
@@ -46,10 +46,10 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
-        """Return the next value of `key` and whether it is dead, within `timeout_s` (None: no
-        limit).
+        """Wait for the next value of `key`; return it, and whether it is dead.
 
-        DeadlineExceededError if none came, the abort's error after an abort.
+        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value came; after an
+        abort, its error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -2,11 +2,11 @@
 
 1. A kernel raises on the CPU: a Python exception or an `OpError`. A GPU's kernel sets an error flag
    instead, and the step that reads the flags (a fetch, or the end of the run) raises. `noted_op`
-   then returns the node that the flag belongs to; fused kernels note their member in the same way.
-2. `StepSequence.run` notes the step on the error, unless an inner sequence (of a region, a
-   loop, a stretch) has done so: the note is that of the innermost step (`plan/plan_steps.py`). A
-   native call that refuses its input runs the plain step, which raises in its place.
-3. The executor ends the run, takes the note (`failed_step`) and raises `as_op_error` from the
+   then returns the node that the flag belongs to; for a fused kernel, it returns the member.
+2. `StepSequence.run` annotates the error with the step, unless an inner sequence (of a region, a
+   loop, a run of steps) has done so: the annotation is the innermost step (`plan/plan_steps.py`).
+   If a native call refuses its input, the step's kernel runs instead and raises the error.
+3. The executor ends the run, takes the annotation (`failed_step`) and raises `as_op_error` from the
    kernel's exception: TensorFlow's class, with the node, its line and its device in the message.
 4. The session finds the operation of that name in the client's graph and raises `same_kind` with it
    (`session/direct_runner.py`): `error.op` and `error.node_def` are set.
@@ -57,7 +57,7 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of a kernel's error; unusual classes are named."""
+    """Return the message of a kernel's error, with the class's name unless that is common."""
     if isinstance(error, OpError):
         return error.message
     text = str(error)

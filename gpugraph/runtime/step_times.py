@@ -14,10 +14,10 @@ from gpugraph.plan import Step, StepCode
 class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
-    `sized` is how many more bytes its device had handed out after it than before the run: tensors
-    sized in the run. `begun` is when the executor began with it, `started` and `returned` are
-    around its call, `ended` is when its device had computed it. `code` is the code that ran a
-    single step.
+    begun: when the executor began with the step. started, returned: before and after the call of
+    the step. ended: when its device had computed it. sized: how many more bytes the device's
+    allocator had in use after the step than before the run, for tensors whose size is known only in
+    the run. code: the code that ran a single step.
     """
 
     step: Step
@@ -32,7 +32,10 @@ class StepTime(NamedTuple):
 
 @dataclass(slots=True)
 class StepTrace:
-    """The times of a run's steps in execution order; `started_ns` counts from the epoch."""
+    """The times of a run's steps in execution order.
+
+    start_ns: the run's start by `perf_counter_ns`. started_ns: the same, since the epoch.
+    """
 
     start_ns: int = field(default_factory=perf_counter_ns)
     started_ns: int = field(default_factory=time_ns)
@@ -45,7 +48,7 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """Return the number of bytes that a device has handed out since the run began."""
+        """Return how many more bytes of a device are in use than before the run, at least 0."""
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
 
@@ -55,9 +58,10 @@ class StepTrace:
 
 
 def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | None = None) -> None:
-    """Run a step and record its times; it ends when `wait` returns.
+    """Run a step and add its times to the trace.
 
-    begun: the time of `perf_counter_ns` when the executor began with the step.
+    begun: the time of `perf_counter_ns` when the executor began with the step. wait: waits until
+    the step's device has computed it.
     """
     started = perf_counter_ns()
     step.run()

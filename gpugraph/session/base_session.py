@@ -1,8 +1,8 @@
 """BaseSession: the client side of a session, before and after the runtime executes a run.
 
 It turns fetches and feeds into tensors and arrays. For each combination of fetches and fed tensors
-it obtains a runner once, from the backend that the factory of the target created. It puts the
-fetched values into the structure of the fetches.
+it obtains a runner once, from the backend that the session factory of the target created. It puts
+the fetched values into the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -39,10 +39,13 @@ from gpugraph.session.session_factory import SessionFactory
 _LOG = logging.getLogger("gpugraph")
 
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
-"""Sessions that are not closed, for `Session.reset`."""
+"""Open sessions, of which `Session.reset` closes those of its target."""
 
 MAX_PREPARED = 1024
-"""The maximum number of combinations of fetches and fed tensors that a session keeps prepared."""
+"""The maximum number of PreparedFetches that a session keeps, one for each combination of fetches
+and
+fed tensors.
+"""
 
 
 class BaseSession:
@@ -109,7 +112,8 @@ class BaseSession:
         fetches: a tensor, operation (its value is None), variable or name, or any nesting of
           lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
         feed_dict: maps tensors (or their names) to the values that replace theirs in this run.
-        options, run_metadata: a time limit; receives the step statistics of the run.
+        options: a RunOptions, such as a time limit. run_metadata: a RunMetadata to be filled with
+          the step statistics of the run.
 
         Raises RuntimeError if the session is closed or the graph is empty, TypeError and
         ValueError for fetches and feeds that don't fit, and TensorFlow's errors (`tf.errors`)
@@ -125,18 +129,18 @@ class BaseSession:
         return run_with(prepared, arrays, options, run_metadata)
 
     def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[PreparedFetches, Iterable[Any]]:
-        """Return the prepared fetches for these feeds, and the fed values."""
+        """Return the prepared fetches for these fetches and feed keys, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = feed_dict if type(feed_dict) is dict else _feeds(feed_dict)
         key = (head, *fed)
         graph = self._graph
-        if self._barred != graph._barred:  # prepared fetches may no longer be permitted
+        if self._barred != graph._barred:  # prepared fetches may be forbidden now
             self._barred = graph._barred
             self._prepared.clear()
         try:
             prepared = self._prepared.get(key)
-        except TypeError:  # lists or dicts in the fetches
+        except TypeError:  # unhashable: there are lists or dicts in the fetches
             key = (key_of(fetches), *fed)
             prepared = self._prepared.get(key)
         if prepared is not None and self._changes == len(graph._changed):
@@ -151,7 +155,7 @@ class BaseSession:
         prepared = self._make(fetches, keys)
         if names_leaves(fetches) and all(map(is_leaf, feed_dict)):
             if len(self._prepared) >= MAX_PREPARED:
-                self._prepared.clear()  # the backend keeps its runners
+                self._prepared.clear()  # cheap to rebuild: the backend keeps its runners
             self._prepared[key] = prepared
         return prepared, values
 
@@ -188,11 +192,12 @@ class BaseSession:
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a step that `partial_run` executes in parts, and return its handle.
 
-        fetches: the tensors that the parts may fetch, and operations that run once their feeds are
-        there.
-        feeds: a tensor, or a list of tensors, that the parts feed; each once. Raises the errors of
-        `run`; InvalidArgumentError if there is nothing to compute, or a tensor is both fed and
-        fetched.
+        fetches: the tensors that the parts may fetch, and operations that run as soon as their
+          feeds have been fed.
+        feeds: a tensor, or a list of tensors, that the parts feed; each once.
+
+        Raises the errors of `run`; InvalidArgumentError if there is nothing to compute, or a tensor
+        is both fed and fetched.
         """
         self._check_runnable()
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
@@ -201,9 +206,10 @@ class BaseSession:
         """Run one part of a step and return the values of `fetches`.
 
         A part can use everything that earlier parts have fed and computed. It runs all operations
-        of the step that can run by now; each runs once. Steps with other handles, and runs, may be
-        interleaved. The handle expires after the last feed and fetch. A part that fails ends the
-        step; later parts raise the same error. Without a handle this is `run`.
+        of the step whose feeds are there and that have not run yet. Between two parts, the session
+        may run parts of other steps, or `run`. The handle expires after the last feed and fetch. A
+        part that fails ends the step; later parts raise the same error. Without a handle this is
+        `run`.
 
         Raises the errors of `run`; RuntimeError for operations among the fetches;
         InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
@@ -219,8 +225,8 @@ class BaseSession:
     ) -> Callable[..., Any]:
         """Return a function of the values of `feed_list`, in order, that runs `fetches`.
 
-        With `accept_options` it also takes `options` and `run_metadata`. Raises the errors of
-        `run`.
+        It returns the values of `fetches`. With `accept_options` it also takes `options` and
+        `run_metadata`. Raises the errors of `run`.
         """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
@@ -246,12 +252,12 @@ class BaseSession:
         return call
 
     def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
-        """Return a callable, as `make_callable` does, for names; tensors may be fed from other
-        tensors.
+        """Return a callable, as `make_callable` does, for the names in a CallableOptions.
 
-        The callable takes the values of `feed` and `run_metadata`, and returns those of `fetch`.
-        Raises the errors of `run`; TypeError for connected tensors of different dtypes,
-        UnimplementedError for values that stay on devices.
+        It takes the values of `feed`, in order, and the keyword `run_metadata`, and returns the
+        values of `fetch`. By `tensor_connection`, a tensor can be fed with the value of another
+        tensor. Raises the errors of `run`; TypeError for connected tensors of different dtypes,
+        UnimplementedError for `feed_devices` and `fetch_devices`.
         """
         wanted = callable_options
         if wanted.feed_devices or wanted.fetch_devices:
@@ -327,8 +333,8 @@ class BaseSession:
     def close(self) -> None:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        A signal handler may interrupt it; another call, or the end of the session, releases the
-        rest.
+        If a signal handler interrupts it by an exception, another call, or the deletion of the
+        session, releases what is left.
         """
         self._closed = True
         if self._has_backend:
@@ -354,7 +360,7 @@ class BaseSession:
             raise RuntimeError("Attempted to use a closed Session.")
 
     _is_finalizing = staticmethod(sys.is_finalizing)
-    """Held by the class because a module's globals may be gone at interpreter exit."""
+    """Stored in the class, as the module's globals may be gone when `__del__` runs at exit."""
 
     def __del__(self) -> None:
         backend = getattr(self, "_backend", None)
@@ -363,7 +369,7 @@ class BaseSession:
 
 
 def _wrong_type(rule: str, value: Any) -> TypeError:
-    """Return a TypeError, with a hint if the value fits another argument."""
+    """Return a TypeError, with a hint if the value fits another argument of `Session`."""
     keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
     hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
     return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
@@ -373,7 +379,7 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """Return the feeds as a mapping; TypeError for any other type."""
+    """Return the feeds as a mapping, an empty one for None; TypeError for any other type."""
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):
         raise TypeError(

@@ -16,10 +16,11 @@ from gpugraph.session.session_factory import SessionFactory
 
 
 class Session(BaseSession):
-    """Runs a graph. In a `with` block it and its graph are the defaults of the thread.
+    """Runs a graph. In a `with` block, it and its graph are the defaults of the thread.
 
-    target: `""` for this process. graph: the default graph if None. config: devices, memory,
-    placement, logging. The session is closed at the end of the `with` block.
+    target: `""` for this process, `"grpc://host:port"` for a server. graph: by default the default
+    graph. config: devices, memory, placement, logging. The end of the `with` block closes the
+    session.
     """
 
     _entered: ExitStack | None = None
@@ -50,8 +51,8 @@ class Session(BaseSession):
     ) -> None:
         """Clear resource containers on `target` (all, if None) and close its live sessions.
 
-        For a server, its sessions in all processes raise AbortedError from then on.
-        NotFoundError if no session factory accepts the target.
+        If the target is a server, the sessions of all processes on it raise AbortedError from then
+        on. Raises NotFoundError if no session factory accepts the target.
         """
         options = SessionOptions(target or "", config or ConfigProto())
         if SessionFactory.reset(options, containers or ()):
@@ -63,7 +64,10 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that, from its creation until it is closed, is the default, as is its graph."""
+    """A session that is the default session from its creation until it is closed.
+
+    The same holds for its graph, if one is passed.
+    """
 
     _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()
 

@@ -1,8 +1,8 @@
 """DirectRunner: one set of feeds, fetches and targets of a session, and its runs.
 
 A run finds its plan by the fed shapes (`plan_cache`), takes the plan's lock and memory, and
-executes it. If the plan is busy or stale, the run waits for it, compiles it again, or uses a
-replica.
+executes it. If the plan is busy, the run waits for it or uses a replica (the same plan, compiled
+once more). If it is stale, as a variable has moved, the run compiles it again.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
 _CHECK_MASK = 63
-"""Mask of the run counter: every 64 runs, check for the program's handlers and for idle replicas.
+"""Mask of a plan's run counter: every 64 runs, idle replicas are dropped, and the program's signal
+handlers are wrapped unless they are already (only the main thread can do so).
 """
 
 _shape = attrgetter("shape")
 
 
 class RunnersSession(Protocol):
-    """The interface of a session that its runners use."""
+    """The attributes and methods of a session that its runners use."""
 
     options: SessionOptions
     devices: Sequence[Device]
@@ -62,7 +63,7 @@ class RunnersSession(Protocol):
     last_traced: Callable[[], StepReport] | None
 
     def check_open(self) -> None:
-        """Raise CancelledError if closed, InvalidArgumentError if it has no graph yet."""
+        """Raise CancelledError if the session is closed, InvalidArgumentError without a graph."""
 
     def compile(
         self,
@@ -77,7 +78,10 @@ class RunnersSession(Protocol):
 
 
 class DirectRunner(Runner):
-    """One set of feeds, fetches, targets and connections, with its plans by fed shapes."""
+    """One set of feeds, fetches, targets and connections, with its plans by fed shapes.
+
+    A connection is a tensor that is fed with the value of another tensor.
+    """
 
     def __init__(
         self,
@@ -104,7 +108,10 @@ class DirectRunner(Runner):
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
-        """Return the values of the fetches. `execution`, if given, runs the plan."""
+        """Return the values of the fetches for these fed arrays.
+
+        execution: executes the plan, with a time limit or a trace; None for a plain execution.
+        """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
         cached = self.plans.exact.get(tuple(map(_shape, values)))
@@ -140,7 +147,7 @@ class DirectRunner(Runner):
             raise
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """Return a plan that no run holds, with its lock held."""
+        """Return an idle plan for values of these shapes, with its lock and memory taken."""
         limit = None if execution is None else execution.limit
         while True:
             GATE.wait()
@@ -159,7 +166,11 @@ class DirectRunner(Runner):
                     return spare
 
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
-        """Wait for the run of another thread; return False if it takes long."""
+        """Wait a while for another thread's run of the plan.
+
+        Returns True if the plan is idle or has completed a run meanwhile, and False if one long
+        run, or a run of this thread, holds it. Raises DeadlineExceededError after the limit.
+        """
         runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:
             return is_over
@@ -171,7 +182,7 @@ class DirectRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run as `run` does, with a time limit, and write statistics into `metadata`."""
+        """Run as `run` does, with the options' time limit, and set the metadata's statistics."""
         chosen = options if options is not None else RunOptions()
         TracedExecution.refuse_pools(chosen, self.session.options.config)
         self.session.unused_options.update(dict.fromkeys(unused(chosen)))
@@ -188,14 +199,17 @@ class DirectRunner(Runner):
         return results
 
     def report(self, values: Sequence[Any]) -> StepReport:
-        """Run these values once, traced, and return the report of the run."""
+        """Run these values once, with a trace of the steps, and return the report of the run."""
         execution = TracedExecution(True, self.limit_ms)
         self.run(values, execution)
         self.session.last_traced = partial(execution.step_report, self.graph_record)
         return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
-        """Return the compiled graph of a plan of this runner, recompiling at the first call."""
+        """Return the compiled graph of a plan of this runner.
+
+        It is compiled once more at the first call, as plans do not keep it.
+        """
         if plan.graph_record is None:
             request = self._request([shape for _, shape in plan.key.feeds])
             with self.session.lock:
@@ -203,7 +217,7 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return how values of these shapes are run."""
+        """Return how a run with values of these shapes is executed; compiles its plan if needed."""
         return self.session.explanation(self.plan_for(values).plan)
 
     def plan_for(
@@ -211,7 +225,8 @@ class DirectRunner(Runner):
     ) -> CachedPlan:
         """Return the plan for values of these shapes, compiling it if there is none.
 
-        ValueError for a shape that does not fit its tensor, and all errors of compilation.
+        execution: limits the time to wait for other compilations. Raises ValueError for a shape
+        that does not fit its tensor, and all errors of compilation.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.plans.locked(None if execution is None else execution.limit):

@@ -1,8 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners and a bounded number of plans, which time-share memory.
-If a device is full, plans that no thread is running release their memory.
+The session keeps its runners and a bounded number of plans, whose runs use the same memory one
+after another. If a device is full, plans that no thread is running release their memory.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
 """Functions that are called with each new plan's explanation; the command line explains the plans
-of a program by them. Each returns a function to call with the explanation when the plan ends, or
-None.
+of a program by them. Each returns None, or a function that is called with a new explanation when
+the plan is dropped or the program ends.
 """
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
-"""All live sessions, for forks."""
+"""All live sessions of the process, for the handling of forks and of the program's end."""
 
 TIME_SHARED = "runs of the session time-share this memory"
-"""The usual description of a plan's memory."""
+"""How an explanation describes the memory of a plan that shares it with other plans."""
 
 
 class DirectSession(SessionBackend):
-    """A session on this process's devices."""
+    """A session that runs in this process, on its devices."""
 
     def __init__(self, options: SessionOptions) -> None:
         self.options = options
@@ -76,10 +76,10 @@ class DirectSession(SessionBackend):
         )
         self.graph: Graph | None = None
         self.closed = False
-        self._closing: dict[int, int] = {}  # {0: thread} while it closes the session
-        self._leaving: dict[int, Plan] = {}  # dropped, may still be running
+        self._closing: dict[int, int] = {}  # {0: thread id} while a thread closes the session
+        self._leaving: dict[int, Plan] = {}  # by id, those that `close` waits for
         self._has_devices = True
-        self.is_of_parent = False  # inherited by a forked child, which can't use the devices
+        self.is_of_parent = False  # a forked child has inherited it and can't use its GPUs
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
@@ -87,50 +87,47 @@ class DirectSession(SessionBackend):
         self.runners: dict[Any, DirectRunner] = {}
         self._logged: set[str] = set()
         self.last_traced: Callable[[], StepReport] | None = None
-        self.unused_options: dict[str, None] = {}  # ineffective RunOptions fields
+        self.unused_options: dict[str, None] = {}  # RunOptions fields without effect
         watch(self)
         install_handlers()
         SESSIONS.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:
-        """Create the devices and the resources that last on them; both belong to this session
-        alone.
-        """
+        """Create the devices, and the resources (variables, queues) on them, for this session."""
         devices = DeviceFactory.add_devices(self.options, "/job:localhost/replica:0/task:0")
         for device in devices:
             device.reclaim = self.reclaim
         return devices, Resources()
 
     def close_devices(self) -> None:
-        """Release the devices and resources of `open_devices`."""
+        """Release the devices and resources that `open_devices` returned."""
         self.resources.clear()
         for device in self.devices:
             device.close()
 
     def settings_changed(self) -> None:
-        """Drop all plans for GPUs with kernels, whose matrix products are compiled for the old
-        settings.
-        """
+        """Drop all plans if there is a GPU: matrix products there depend on the old settings."""
         if self.has_gpu:
             with self.lock:
                 self.plans.drop_all()
 
     def after_fork(self) -> None:
-        """Reset the state in a forked child, where the runs of the parent's other threads never
-        end.
+        """Make the session usable in a forked child, which has no other threads of the parent.
+
+        Plans that such a thread was running are dropped; a session with a GPU refuses further runs.
         """
         self.is_of_parent = self.has_gpu
         self.resources.access.forget_all()
         self.plans.abandon(idle_too=self.is_of_parent)
 
     def reclaim(self) -> None:
-        """Drop idle plans, and the constants that only they used."""
+        """Drop the plans that no thread runs, and the constants that only these plans used."""
         self.last_traced = None
         self.plans.drop_idle()
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the graph; AlreadyExistsError if there is one."""
+        """Set the session's graph; AlreadyExistsError if it has one."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -145,10 +142,10 @@ class DirectSession(SessionBackend):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> DirectRunner:
-        """Return the runner of these, without compiling. A connected tensor is fed from its
-        partner.
+        """Return the runner for these tensors and operations, without compiling.
 
-        done: operations that have run already, in other parts of a partial run.
+        connections: tensors that are fed with the values of other tensors, which the run computes.
+        done: operations that have run already, in earlier parts of a partial run.
         """
         self.check_open()
         key = (
@@ -169,7 +166,12 @@ class DirectSession(SessionBackend):
             return runner
 
     def check_open(self) -> None:
-        """Raise CancelledError if closed, InvalidArgumentError before `create`."""
+        """Raise an error unless the session can run.
+
+        CancelledError if it is closed, InvalidArgumentError before `create`,
+        FailedPreconditionError if it has a GPU and this process is a fork of the one that created
+        it.
+        """
         if self.closed:
             raise CancelledError.of_no_node("Session has been closed.")
         if self.is_of_parent:
@@ -201,20 +203,20 @@ class DirectSession(SessionBackend):
         return plan
 
     def _explain_end(self, plan: Plan, at_end: Callable[[Explanation], None]) -> None:
-        """Call `at_end` with the explanation of a plan that ends."""
+        """Call `at_end` with a new explanation of a plan, which is about to end."""
         at_end(self.explanation(plan))
 
     def explanation(self, plan: Plan) -> Explanation:
-        """Return how a plan runs, and which settings of earlier runs have no effect."""
+        """Return how a plan runs, and which RunOptions fields set so far have no effect."""
         return Explanation(plan, tuple(self.unused_options))
 
     @property
     def kept_tensors(self) -> KeptTensors:
-        """The tensors that are kept between runs."""
+        """The tensors that `tf.get_session_handle` has kept for later runs."""
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last traced run; ValueError if there is none."""
+        """Return the report of the last run with a trace; ValueError if there is none."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "
@@ -223,12 +225,12 @@ class DirectSession(SessionBackend):
         return self.last_traced()
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return the session's devices."""
+        """Return the attributes of the session's devices."""
         self.check_open()
         return [device.attributes for device in self.devices]
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """Return each device's counters and owners, by full device name."""
+        """Return each device's memory counters and the bytes of each owner, by full device name."""
         self.check_open()
         return {device.name: memory_use(device) for device in self.devices}
 
@@ -238,7 +240,7 @@ class DirectSession(SessionBackend):
         return give_back_idle(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all, if none are named)."""
+        """Drop all plans, wait for their runs, and clear these containers (all, if none named)."""
         with self.lock:
             plans = self.plans.drop_all()
             self.last_traced = None
@@ -248,7 +250,8 @@ class DirectSession(SessionBackend):
     def close(self) -> None:
         """Cancel runs in other threads, wait until they end, and release everything.
 
-        If Ctrl-C interrupts it, the next call continues.
+        If Ctrl-C interrupts it, another call completes it. Does nothing while another thread closes
+        it.
         """
         thread = get_ident()
         if not self._has_devices or self._closing.setdefault(0, thread) != thread:
@@ -262,7 +265,7 @@ class DirectSession(SessionBackend):
                 self.last_traced = None
             plans = list(self._leaving.values())
             for plan in plans:
-                plan.clock.cancel()  # it may be in an endless loop
+                plan.clock.cancel()  # the run may be in an endless loop
             wait_for(plans)
             self.close_devices()
             self._leaving.clear()
@@ -272,7 +275,7 @@ class DirectSession(SessionBackend):
 
 
 def end_plans() -> None:
-    """Notify listeners of plans that the program ends, even if their sessions are still open."""
+    """Call the end functions of all plans at the program's end, as if the plans were dropped."""
     for session in list(SESSIONS):
         for plan in session.plans.all():
             plan.end()

@@ -25,7 +25,7 @@ SessionFactory.register("DIRECT_SESSION", DirectSessionFactory())
 
 
 def _plans_of_all() -> list[Plan]:
-    """Return the plans that a forked child may use."""
+    """Return the plans of all sessions without a GPU: only these can run in a forked child."""
     sessions = [session for session in list(SESSIONS) if not session.has_gpu]
     return [plan for session in sessions for plan in session.plans.all()]
 

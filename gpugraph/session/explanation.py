@@ -1,4 +1,4 @@
-"""Explanation: how and why a run executes as it does, as text and as records."""
+"""Explanation: how a run is executed and why, as text and as records."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from gpugraph.plan import (
 from gpugraph.session.fitted_columns import fitted_columns, wrapped
 
 MAX_REASONS = 3
-"""The maximum number of reasons for running on the host in the summary."""
+"""The maximum number of reasons for running on the host that the summary lists."""
 
 
 MAX_TENSORS = 5
-"""The maximum number of tensors at the peak of an arena that are named."""
+"""The maximum number of tensors at an arena's peak that are listed by name."""
 
 MAX_HTML_ROWS = 300
-"""The maximum number of table rows that a notebook shows."""
+"""The maximum number of table rows in the HTML that a notebook shows."""
 
 
 MAX_NAMES = 8
-"""The maximum number of steps of one kind of code that are named."""
+"""The maximum number of steps of one kind of code that are listed by name."""
 
 MAX_REASON_LENGTH = 120
-"""The maximum length of a reason in the summary and in the lines of the steps."""
+"""The maximum number of characters of a reason in the summary and in the lines of the steps."""
 
 _CODE_WORDS = {
     "native": "in native calls",
@@ -50,8 +50,9 @@ _CODE_WORDS = {
 class CodeRecord(NamedTuple):
     """A step and the code that ran it when the plan was explained.
 
-    state: "native", "graph" (a CUDA graph), "waiting" (its kernel, until its code is ready) or
-    "plain" (its kernel permanently). reason: why it waits or is not native; otherwise empty.
+    state: "native" (compiled code), "graph" (a CUDA graph), "waiting" (its kernel, until native
+    code is compiled) or "plain" (its kernel permanently). reason: why the step waits or is not
+    native; otherwise empty.
     """
 
     name: str
@@ -67,8 +68,9 @@ class Explanation:
     `codes` holds the code that ran each step when the plan was explained: a later explanation of
     the same plan may have more native steps.
 
-    `str()` is all of it: `summary()`, the placement in five lines; `passes()`, the report of each
-    pass; `table()`, op by op; and the transfers. `text(width)` is the same in lines of that width.
+    `str()` returns everything: `summary()`, five lines with counts; `passes()`, the report of each
+    compiler pass; `table()`, one line for each op; and the transfers between devices. `text(width)`
+    is the same in lines of that width.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
@@ -109,8 +111,9 @@ class Explanation:
         raise KeyError(name)
 
     def summary(self) -> str:
-        """Return the placement in five lines: ops and steps by device, counts of fused and native
-        ones, and those on the host with the reasons."""
+        """Return five lines: ops and steps by device, fused ops, native steps, kernels on the host.
+
+        Kernels on the host and steps that are not native have their most common reasons."""
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),
@@ -121,8 +124,10 @@ class Explanation:
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
     def native(self) -> str:
-        """Return how many steps now run as native code or in CUDA graphs, how many wait for that
-        and how many never will, with the most common reasons."""
+        """Return the numbers of steps in native code, in CUDA graphs, and in neither, as text.
+
+        Those that still wait for native code and those that never get it are counted separately,
+        with the most common reasons."""
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}
         parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
@@ -134,7 +139,7 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """Return the steps grouped by their current code and its reason, line by line."""
+        """Return a line for each kind of code and reason, with the steps that it applies to."""
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
@@ -148,7 +153,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _on_host(self) -> str:
-        """Return how many kernels run on the host, with the most common reasons."""
+        """Return a text with the number of kernels on the host and the most common reasons."""
         reasons = Counter(
             op.reason.removeprefix("fused: ").partition("; ")[0]
             for op in self.placed
@@ -166,9 +171,9 @@ class Explanation:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
     def of_pass(self, name: str, width: int | None = None) -> str:
-        """Return the report of one pass with its lines; ValueError, listing all names, if unknown.
+        """Return the report of the compiler pass `name`; ValueError, listing all names, if unknown.
 
-        width: longer lines are wrapped; None: none are.
+        width: lines longer than this many characters are wrapped; None: none are.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -177,19 +182,18 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """Return the report of each pass with its duration, then the code of the steps, and the
-        arenas."""
+        """Return the report of each pass with its duration, then `code_lines`, and `memory`."""
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """Return the memory of the step on each device.
+        """Return the memory of the run on each device, as text.
 
-        This is its peak, the node there and the tensors that hold most of it; the memory's owner,
-        the memory that iterations of loops keep in addition, and how many tensors are sized in the
-        run.
+        For each arena: its size, the node at its peak and the largest tensors there. Then: whether
+        other plans use the arena, the memory that each iteration of a loop keeps in addition, and
+        the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):
@@ -223,10 +227,10 @@ class Explanation:
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:
-        """Return a line for each op: name, op type, device, execution mode, reason of the
-        placement.
+        """Return a line for each op: name, op type, device, execution mode, reason for the device.
 
-        width: longer texts are shortened in the middle; None: none are.
+        width: the maximum length of a line, for which texts are shortened in the middle; None:
+        unlimited.
         """
         return placement_table(self.placed, width)
 
@@ -240,8 +244,9 @@ class Explanation:
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
-        """Return the summary, the passes and the table of operations for notebooks, bounded in
-        size.
+        """Return the summary, the passes and the table of operations as HTML for notebooks.
+
+        Tables have at most `MAX_HTML_ROWS` rows.
         """
         passes = "".join(
             folded(
@@ -265,7 +270,7 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Write the devices of ops that are not in `logged` to the standard error; add them to it."""
+    """Print device and reason of each op that is not in `logged` to stderr; add its name there."""
     for op in plan.placements:
         if op.name not in logged:
             logged.add(op.name)
@@ -297,7 +302,7 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
 
 
 def _most_common(reasons: Counter[str]) -> str:
-    """Return the most common reasons, with the count of each."""
+    """Return the most common of these reasons as text, each with its count."""
     commonest = reasons.most_common(MAX_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
@@ -305,13 +310,13 @@ def _most_common(reasons: Counter[str]) -> str:
 
 
 def _first_words(reason: str) -> str:
-    """Return a reason shortened to a line, since a compiler's message may be long."""
+    """Return the first line of a reason, shortened: the reason may be a compiler's long message."""
     line = reason.partition("\n")[0]
     return line if len(line) <= MAX_REASON_LENGTH else f"{line[:MAX_REASON_LENGTH]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:
-    """Return the count for each device."""
+    """Return how often each device occurs, as text: `3 on CPU:0, 2 on GPU:0`."""
     counts = sorted(Counter(map(_short, devices)).items())
     return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
 

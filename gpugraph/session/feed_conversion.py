@@ -1,4 +1,4 @@
-"""Feeds: conversion of a user's `feed_dict` to tensors and arrays of their dtypes."""
+"""Feeds: conversion of a user's `feed_dict` to tensors and to arrays of the tensors' dtypes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from gpugraph.session.fetch_structures import feed_conversion, feed_parts
 
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
-    """Return flat keys and values; nested tuples of keys and registered types are taken apart.
+    """Return the keys and values of a feed_dict as two flat lists.
 
-    TypeError if the nesting of a key differs from its value's.
+    Keys that are nested tuples, or of types registered with
+    `register_session_run_conversion_functions`, are replaced by their parts. TypeError if a value
+    is not nested as its key.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -47,8 +49,8 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
 def flatten_feed_keys(feeds: Any) -> list[Any]:
     """Return the flat keys that a partial run feeds: `feeds` is a key or a list of keys.
 
-    Registered types are taken apart. TypeError for a type that is registered without a function for
-    partial runs.
+    Keys of registered types are replaced by their parts. TypeError for a type that is registered
+    without a function for partial runs.
     """
     keys: list[Any] = []
     for key in feeds if isinstance(feeds, (list, tuple)) else [feeds]:
@@ -58,7 +60,7 @@ def flatten_feed_keys(feeds: Any) -> list[Any]:
 
 
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors that feed keys stand for.
+    """Return the tensors that the keys of a feed_dict stand for.
 
     TypeError for a key that stands for no tensor of this graph, ValueError for a tensor that may
     not be fed or is fed twice.
@@ -82,9 +84,10 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
 def connected_tensors(
     graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Return a mapping from each tensor that is fed from another tensor to that tensor.
+    """Return a mapping from each connected tensor to the tensor whose value it is fed.
 
-    TypeError and ValueError as for feeds, and if the dtypes of the two differ.
+    connections: pairs of tensor names. fed: the tensors that are fed by the caller. TypeError and
+    ValueError as in `feed_tensors`, and TypeError if the dtypes of a pair differ.
     """
     connections = list(connections)
     targets = feed_tensors(graph, [connection.to_tensor for connection in connections])
@@ -98,7 +101,7 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """Return `value` as an array of the tensor's dtype; TypeError if it can't be converted."""
+    """Return `value` as an array of the tensor's dtype; TypeError or ValueError if impossible."""
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "

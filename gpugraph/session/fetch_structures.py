@@ -1,7 +1,7 @@
-"""Fetches: flattening of nested lists, tuples, named tuples and dicts, and the way back.
+"""Fetches: flattening of nested lists, tuples, named tuples and dicts, and rebuilding from values.
 
 Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that is
-fetched twice is computed once; both places get the same object. Other types are added by
+fetched twice is computed once; both positions get the same object. Other types can be added by
 `register_session_run_conversion_functions`.
 """
 
@@ -42,11 +42,12 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Make `tensor_type` fetchable: `fetch_function(x)` returns (leaves, function of their values).
+    """Make objects of `tensor_type` fetchable, and perhaps feedable.
 
-    With `feed_function` it can be fed: `feed_function(x, value)` returns (tensor, value) pairs.
-    With `feed_function_for_partial_run`, which returns the tensors of `x`, it can be fed in a
-    partial run. ValueError if the type, or one derived from it, is registered already.
+    fetch_function: returns for an object x the leaves to fetch, and a function from the list of
+    their values to the value of x. feed_function: returns for x and a value the (tensor, value)
+    pairs to feed. feed_function_for_partial_run: returns the tensors of x; with it, x can be fed in
+    a partial run. ValueError if the type, or one derived from it, is registered already.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):
@@ -76,16 +77,15 @@ def _conversion(value: Any) -> _Conversion | None:
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:
-    """Return the function that takes the feed key apart; None if its type has no feed function."""
+    """Return the feed function of the key's registered type; None if there is none."""
     known = _conversion(key)
     return None if known is None else known.feed
 
 
 def feed_parts(key: Any) -> Sequence[Any] | None:
-    """Return the tensors that this key of a partial run stands for; None if its type is
-    unregistered.
+    """Return the tensors for which a feed key of a partial run stands.
 
-    TypeError if its type is registered without a function for partial runs.
+    None if its type is not registered; TypeError if it is, without a function for partial runs.
     """
     known = _conversion(key)
     if known is None:
@@ -99,8 +99,9 @@ def feed_parts(key: Any) -> Sequence[Any] | None:
 
 
 class FetchPlan:
-    """The flat fetches of one `run`, and the function that rebuilds the structure from their
-    values.
+    """The fetches of one `run` as flat lists of tensors and targets.
+
+    rebuild: a function from the tensors' values to a value with the structure of the fetches.
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
@@ -188,7 +189,7 @@ class FetchPlan:
 
 
 def _filled(empty: Any, parts: Mapping[Any, Rebuild], values: Any) -> Any:
-    """Fill an empty mapping with the values of its keys and return it."""
+    """Set the values of the keys of an empty mapping, and return it."""
     for key, part in parts.items():
         empty[key] = part(values)
     return empty
@@ -199,11 +200,11 @@ def _op(element: Tensor | Operation) -> Operation:
 
 
 def _nothing(_: Sequence[Any]) -> None:
-    """Return None, the value of an operation."""
+    """Return None, the fetched value of an operation."""
 
 
 def key_of(fetches: Any) -> Any:
-    """Return a key for nested lists, tuples and dicts, equal for equal structures of leaves."""
+    """Return a hashable key for fetches, equal for lists, tuples and dicts of the same leaves."""
     kind = type(fetches)
     if kind is list or kind is tuple:
         return (kind, *map(key_of, fetches))
@@ -213,7 +214,7 @@ def key_of(fetches: Any) -> Any:
 
 
 def names_leaves(fetches: Any) -> bool:
-    """Return whether these are leaves, or nested lists, tuples and dicts of leaves."""
+    """Return whether `fetches` is a leaf, or consists of lists, tuples and dicts of leaves."""
     kind = type(fetches)
     if kind is list or kind is tuple:
         return all(map(names_leaves, fetches))
@@ -223,5 +224,5 @@ def names_leaves(fetches: Any) -> bool:
 
 
 def is_leaf(fetch: Any) -> bool:
-    """Return whether this always stands for the same tensor or operation."""
+    """Return whether `fetch` stands for one fixed tensor or operation, also in later runs."""
     return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

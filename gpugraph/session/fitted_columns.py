@@ -10,7 +10,11 @@ MIN_WIDTH = 10
 
 
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Return a line for each row, at most `width` long if possible; None: nothing is shortened."""
+    """Return a line for each row of texts, its columns aligned.
+
+    width: the length to which lines are shortened, if columns of `MIN_WIDTH` permit it; None:
+    nothing is shortened.
+    """
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
         widths = _narrowed(widths, width - len(widths) + 1)
@@ -21,7 +25,7 @@ def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> s
 
 
 def _narrowed(widths: Sequence[int], total: int) -> list[int]:
-    """Return widths that sum up to at most `total`: the widest shrink first, to `MIN_WIDTH`."""
+    """Return column widths with a sum of up to `total`: the widest shrink first, to `MIN_WIDTH`."""
     narrow = list(widths)
     over = sum(narrow) - total
     while over > 0 and max(narrow) > MIN_WIDTH:
@@ -37,7 +41,7 @@ def _narrowed(widths: Sequence[int], total: int) -> list[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text cut to `width` characters: head and tail, with dots between."""
+    """Return the text, if longer than `width` as its head and its tail with two dots between."""
     if len(text) <= width:
         return text
     head = (width - 2) // 2
@@ -45,7 +49,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(line: str, width: int | None, indent: str = "") -> str:
-    """Return a line wrapped at `width`; continuation lines are indented."""
+    """Return a line wrapped at `width`; continuation lines have four more spaces of indentation."""
     if width is None:
         return indent + line
     return textwrap.fill(

@@ -1,11 +1,11 @@
 """Waiting before a fork, so that the child finds consistent variables.
 
 Before the process forks, no new run may begin. The fork waits until each run in another thread that
-writes variables ends or enters a function of the user's, during which nothing is written. It waits
-for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues, and values
-that it is writing may be half-written in the child. This can't deadlock: such a run may itself wait
-for variables of another run, which ends as well, or for the user's functions, which the fork does
-not wait for.
+writes variables ends, or enters a Python function of the user's, during which nothing is written.
+It waits for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues,
+and values that it is writing may be half-written in the child. The wait can't deadlock: such a run
+may itself wait for variables that another run holds, but that run ends as well; or it may be in a
+function of the user's, for which the fork does not wait.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.plan import Plan
 
 MAX_WAIT_S = 1.0
-"""How long a fork waits for runs that write variables."""
+"""The maximum number of seconds that a fork waits for runs that write variables."""
 
-_SLICE_S = 0.01  # interval at which it checks whether the run is in a function of the user's
+_SLICE_S = 0.01  # seconds between checks whether a run is in a function of the user's
 _held: list[Plan] = []
 
 
 def hold(plans: Iterable[Plan]) -> None:
-    """Lock the plans that write variables, each as soon as its run is over."""
+    """Keep new runs from starting, and lock the plans that write variables, each after its run."""
     GATE.close()
     ends = monotonic() + MAX_WAIT_S
     for plan in plans:
@@ -50,7 +50,7 @@ def _forget() -> None:  # locks are free in a child
 
 
 def at_forks(plans: Callable[[], Iterable[Plan]], in_child: Callable[[], None]) -> None:
-    """Make forks wait for the runs of `plans()`, and call `in_child` in each child."""
+    """Make each fork of this process wait for runs of `plans()`; call `in_child` in each child."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=lambda: hold(plans()), after_in_parent=_let_go, after_in_child=_forget

@@ -9,7 +9,7 @@ unit. If a runner needs too many, its further sets of shapes have no unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile import OpenUnit

@@ -2,8 +2,8 @@
 
 Operations that can't be separated run together, as one group:
 
-- the operations of a branch or a loop, with its final Merge and Exit: a value that may be dead, or
-  belongs to an iteration, can't be kept;
+- the operations of a branch or a loop, with its final Merge and Exit, since no value from inside
+  can be kept between parts: it may be dead, or one of many iterations;
 - operations that share a TensorArray or a stack, which last for one run only.
 
 A variable or a constant is available in each part.
@@ -19,7 +19,10 @@ from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 
 Guard = frozenset[tuple[str, str]]
-"""The conditions under which a tensor has one value: sides of Switches, frames of loops."""
+"""The conditions under which an operation runs: pairs ("side", a Switch's predicate and the number
+of
+its output) or ("frame", a loop's name).
+"""
 
 _ALWAYS: Guard = frozenset()
 
@@ -29,7 +32,10 @@ _CLOSES_LOOPS = ("NextIteration", "RefNextIteration")
 class PartialRunGraph:
     """The operations between the feeds of a partial run and its fetches and targets.
 
-    operations: sorted so that inputs come first, except for operations that close loops.
+    operations: sorted so that inputs come first, except for a NextIteration, which closes a loop.
+    readers: the operations that need an operation, by that operation. waiting: the operations that
+    need a fed tensor, by that tensor. groups: the inseparable operations to which one belongs, if
+    any.
     """
 
     def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:
@@ -45,25 +51,29 @@ class PartialRunGraph:
         self.groups = self._groups()
 
     def sources(self, op: Operation) -> list[Operation]:
-        """Return the operations that must run before: producers of unfed inputs, and control
-        inputs.
+        """Return the operations that must run before `op`.
+
+        They are its control inputs, except fed Placeholders, and the producers of its unfed inputs.
         """
         makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """Return the fed tensor that replaces a control dependency on this operation, if any."""
+        """Return the output of a fed Placeholder, None for other operations.
+
+        A control dependency on such a Placeholder is satisfied when the tensor is fed.
+        """
         is_placeholder = op.type == "Placeholder" and op._outputs[0] in self.feeds
         return op._outputs[0] if is_placeholder else None
 
     def fed_inputs(self, op: Operation) -> list[Tensor]:
-        """Return the fed tensors that the operation reads or waits for."""
+        """Return the fed tensors that the operation reads, or needs for its control inputs."""
         arrivals = map(self.arrival, op._control_inputs)
         inputs = [tensor for tensor in op._inputs if tensor in self.feeds]
         return inputs + [tensor for tensor in arrivals if tensor is not None]
 
     def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
-        """Return the operations that can't run while these feeds are missing.
+        """Return the operations that can't run before these feeds arrive.
 
         by_group: a blocked operation blocks its whole group.
         """
@@ -78,7 +88,7 @@ class PartialRunGraph:
         return blocked
 
     def needed(self, op: Operation, done: Collection[Operation]) -> set[Operation]:
-        """Return the operation and all of its predecessors that are not done."""
+        """Return the operation and all that must run before it, without those in `done`."""
         stack, seen = [op], {op}
         while stack:
             for source in self.sources(stack.pop()):
@@ -91,7 +101,7 @@ class PartialRunGraph:
         order: list[Operation] = []
         seen: set[Operation] = set()
         waiting = list(roots)
-        for root in waiting:  # the list grows by the operations that close loops
+        for root in waiting:  # operations that close loops are appended
             stack = [(root, False)]
             while stack:
                 op, is_left = stack.pop()
@@ -129,7 +139,7 @@ class PartialRunGraph:
         return {op: group for group in members.values() if len(group) > 1 for op in group}
 
     def _guards(self) -> dict[Tensor | Operation, Guard]:
-        """Return the guard of each operation and of each of its outputs."""
+        """Return the guard of each operation and of each output tensor."""
         guards: dict[Tensor | Operation, Guard] = {}
         entries: dict[str, Guard] = {}  # by frame, the conditions under which the loop is entered
         for op in self.operations:
@@ -159,14 +169,14 @@ class PartialRunGraph:
 
 
 def _outside(guard: Guard, entries: dict[str, Guard]) -> Guard:
-    """Return the guard of a value that leaves the innermost of the loops in this guard."""
+    """Return the guard outside of this guard's innermost loop, for a value that leaves the loop."""
     frames = [name for kind, name in guard if kind == "frame"]
     inner = max(frames, key=lambda name: len(entries[name]), default="")
     return entries.get(inner, _ALWAYS)
 
 
 def is_in_each_part(op: Operation) -> bool:
-    """Return whether the operation is a constant or a variable, its reference or its handle."""
+    """Return whether the operation is a constant or creates a variable's reference or handle."""
     if op.type == "Const":
         return not op._control_inputs
     refers = any(tensor._dtype.is_ref_dtype for tensor in op._outputs)
@@ -176,7 +186,7 @@ def is_in_each_part(op: Operation) -> bool:
 
 
 def variable_of(tensor: Tensor) -> Tensor:
-    """Return the variable that a reference or handle leads to."""
+    """Return the variable's output from which a reference or handle is passed on to `tensor`."""
     while tensor.op._inputs:
         tensor = tensor.op._inputs[0]
     return tensor

@@ -33,11 +33,15 @@ from gpugraph.session.session_backend import SessionBackend
 from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
-"""Prefixes of the stateful op types that may nevertheless run again."""
+"""Prefixes of types of stateful ops that may run twice: their state lasts for one run only."""
 
 
 class PartialRun:
-    """One step that runs in parts. It holds the values that later parts need."""
+    """One step that runs in parts. It holds the values that later parts need.
+
+    is_fed, is_fetched: the tensors of the step, with whether a part has fed or fetched them.
+    values: fed and computed tensors. done: the operations that have run.
+    """
 
     def __init__(
         self,
@@ -46,9 +50,7 @@ class PartialRun:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> None:
-        """Raise InvalidArgumentError if there is nothing to compute, or a tensor is fed and
-        fetched.
-        """
+        """Raise InvalidArgumentError if nothing is computed, or a tensor is fed and fetched."""
         if not fetches and not targets:
             raise invalid_argument("Must specify at least one target to fetch or execute.")
         for tensor in fetches:
@@ -71,7 +73,7 @@ class PartialRun:
         return all(self.is_fed.values()) and all(self.is_fetched.values())
 
     def run(self, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]) -> list[Any]:
-        """Feed these values and return the values of these fetches."""
+        """Run one part: feed these values, and return the values of these fetches."""
         with self.lock:
             if self.failure is not None:
                 raise self.failure
@@ -116,7 +118,7 @@ class PartialRun:
                 )
 
     def _fail(self, error: BaseException) -> None:
-        """End the step: drop everything except the error, which later parts raise again."""
+        """End the step after an error, which later parts raise again, and drop all values."""
         if isinstance(error, OpError):
             self.failure = error
         else:
@@ -126,7 +128,7 @@ class PartialRun:
         self.values.clear()
 
     def _run_part(self, fetches: Sequence[Tensor]) -> None:
-        """Run all operations that can run and have not run yet."""
+        """Run all operations that have their feeds and have not run yet; compute the fetches."""
         missing = [tensor for tensor, is_fed in self.is_fed.items() if not is_fed]
         blocked = self.graph.blocked(missing)
         ready = [op for op in self.graph.operations if op not in blocked]
@@ -137,9 +139,10 @@ class PartialRun:
                 self._compute_again(tensor, blocked)
 
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
-        """Compute one value of a branch or loop that is blocked by another of its values.
+        """Compute a fetch inside a group, other operations of which still lack feeds.
 
-        The operations that it needs will run once more, so none may have a lasting effect.
+        The operations that it needs will run once more with their group, so UnimplementedError is
+        raised if one of them has a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]
@@ -158,7 +161,7 @@ class PartialRun:
     def _compute(
         self, part: Sequence[Operation], also: Sequence[Tensor], is_lasting: bool = True
     ) -> None:
-        """Run these operations, and keep the values that later parts need, and the tensors `also`.
+        """Run these operations; keep the values that later parts need, and those of `also`.
 
         If not `is_lasting`, only `also` is kept, and the operations will run again.
         """
@@ -186,13 +189,15 @@ class PartialRun:
         return op in self.done or self.graph.arrival(op) is not None
 
     def _is_target(self, op: Operation, lasting: Collection[Operation]) -> bool:
-        """Return whether the step, or a later part, requires that the operation has run."""
+        """Return whether the operation must run even if its values are not needed.
+
+        That is so if it is a target of the step, or an operation of a later part reads or follows
+        it.
+        """
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
     def _wanted(self, lasting: Collection[Operation], also: Collection[Tensor]) -> Sequence[Tensor]:
-        """Return the tensors that are fetched now or later or read by later parts, and those in
-        `also`.
-        """
+        """Return the tensors to compute: the step's fetches, inputs of later parts, and `also`."""
         new = [
             tensor
             for tensor, is_fetched in self.is_fetched.items()
@@ -218,7 +223,7 @@ class PartialRun:
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of an array; return scalars and handles unchanged."""
+    """Return a copy of an array; return NumPy scalars and tensor handles unchanged."""
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
@@ -232,20 +237,26 @@ class PartialRuns:
         self._numbers = itertools.count(1)
 
     def setup(self, fetches: Any, feeds: Any) -> str:
-        """Create a partial run and return its handle. Errors as in `Session.partial_run_setup`."""
+        """Create a partial run and return its handle; one without feeds and fetches runs at once.
+
+        Errors as in `Session.partial_run_setup`.
+        """
         plan = FetchPlan(self.graph, fetches)
         fed = feed_tensors(self.graph, flatten_feed_keys(feeds))
         partial_run = PartialRun(self.backend, fed, plan.tensors, plan.targets)
         names = [",".join(x.name for x in x_list) for x_list in (fed, plan.tensors, plan.targets)]
         handle = f"{names[0]}->{names[1]}/{names[2]}/;{next(self._numbers)}"
-        if partial_run.is_over:  # there is nothing to feed or to fetch
+        if partial_run.is_over:  # there is nothing to feed or to fetch later
             partial_run.run([], {})
         else:
             self._runs[handle] = partial_run
         return handle
 
     def run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
-        """Run one part; the last one ends the run. Errors as in `Session.partial_run`."""
+        """Run one part of a step and return its fetches; the last part ends the step.
+
+        Errors as in `Session.partial_run`.
+        """
         plan = FetchPlan(self.graph, fetches)
         if plan.targets:
             raise RuntimeError(

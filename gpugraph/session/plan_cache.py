@@ -1,8 +1,9 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
 A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several, it
-gets one plan that leaves the varying sizes open, on dynamic memory, so that the number of plans
-does not grow with new shapes. `PlanCache` bounds the plans of all runners of a session.
+gets one plan that leaves the varying sizes open, and allocates tensors during a run, so that the
+number of plans does not grow with new shapes. `PlanCache` bounds the plans of all runners of a
+session.
 
 A plan holds memory. It frees that when it is dropped: because there are too many plans (the oldest
 is dropped), its variables moved, the session closes, a device is full, or a plan with a larger
@@ -10,18 +11,19 @@ arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while
 its run first: its memory is freed with its last reference. A run that gets a plan's lock after the
 plan was dropped finds it stale and looks for another.
 
-A run holds its plan's lock, and its kernels may take the session's (by nested runs). So a thread
-that holds the session's lock never blocks on a plan's lock: it only tries it, and leaves a busy
-plan to its run.
+A run holds its plan's lock, and its kernels may take the session's lock, by nested runs. So a
+thread that holds the session's lock never blocks on a plan's lock: it only tries it, and if the
+plan is busy, it goes on without it.
 
-A run that finds its plan busy waits as long as the other's single run is short; then it gets a
+A run that finds its plan busy waits as long as each single run of the plan is short. Then it gets a
 `spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs of
 the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
 replica that is found idle is dropped.
 
 All plans of a session time-share one block of memory. A run that finds it in use by another plan's
 run does not wait: its plan is compiled again, for memory that only the plans of its runner
-time-share, and if that is not enough, each plan of the runner gets separate memory.
+time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
+memory.
 """
 
 from __future__ import annotations
@@ -41,13 +43,13 @@ from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
-"""Sets of shapes of one runner that get a separate plan each before sizes are left open."""
+"""The number of sets of shapes of one runner that get a plan each, before sizes are left open."""
 
 MOST_PLANS = 256
 """The maximum number of plans that a session keeps."""
 
 _PATIENCE_S = 0.1
-"""How long a single run may hold a plan before another run of the same fetches gets a replica."""
+"""Seconds that a single run may hold a plan before another run of these fetches gets a replica."""
 
 OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
@@ -58,14 +60,16 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class CachedPlan(NamedTuple):
-    """A plan, and the function by which its runner forgets it when it is dropped."""
+    """A plan. forget: removes it from its runner, when it is dropped."""
 
     plan: Plan
     forget: Callable[[], object]
 
 
 class PlanCache:
-    """At most `most` plans. The caller must hold `lock`, except for `drop_idle`, `give_back`, `all`
+    """At most `most` plans.
+
+    lock: the session's lock. The caller must hold it, except for `drop_idle`, `give_back`, `all`
     and `locked`.
     """
 
@@ -82,7 +86,7 @@ class PlanCache:
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
         """Hold the lock, under which plans are compiled.
 
-        DeadlineExceededError if the time of a run is over while another thread compiles.
+        limit: the time limit of the run that waits for the lock; DeadlineExceededError after it.
         """
         if limit is None:
             self.lock.acquire()
@@ -96,7 +100,7 @@ class PlanCache:
 
     @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
-        """Keep a plan, which becomes stale when one of its variables moves."""
+        """Add a plan, which becomes stale when a variable of it moves; drop the oldest of many."""
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
             state.watchers[id(plan)] = plan
@@ -119,7 +123,7 @@ class PlanCache:
         """Drop a plan: free its memory now, or with its last reference if it is running.
 
         Does not wait for runs; does nothing for a plan that is already dropped. The plan stays in
-        the cache until all is done, so that if Ctrl-C interrupts this, the next call completes it.
+        the cache until the end, so that if Ctrl-C interrupts the call, the next one completes it.
         """
         plan = cached.plan
         if id(plan) not in self._plans:
@@ -130,7 +134,7 @@ class PlanCache:
         cached.forget()
         if plan.lock.acquire(blocking=False):
             try:
-                if not plan.running:  # it runs in this thread, as a kernel of its run called this
+                if not plan.running:  # else this thread runs it, and a kernel has called this
                     plan.release()
             finally:
                 plan.lock.release()
@@ -138,7 +142,7 @@ class PlanCache:
         self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Drop all plans; return those that may still be running, for the caller to wait for."""
+        """Drop all plans, and return them: the caller can wait for those that are running."""
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:
@@ -152,7 +156,10 @@ class PlanCache:
         return [cached.plan for cached in dropped]
 
     def abandon(self, idle_too: bool) -> None:
-        """Forget the running plans: in a forked child no other thread ends their runs."""
+        """Forget the running plans of a forked child: the threads that run them are not in it.
+
+        idle_too: forget all plans.
+        """
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:
                 self._plans.pop(id(cached.plan))
@@ -162,9 +169,12 @@ class PlanCache:
                     cached.plan.holder.clear()
 
     def give_back(self) -> None:
-        """Release locks and memory that this thread took for a run that an exception prevented."""
+        """Release the plan locks and run memory that this thread holds without running a plan.
+
+        It took them for a run that an exception, such as Ctrl-C, stopped before it began.
+        """
         plans = self.all()
-        holders = [plan.holder.get(0) for plan in plans]  # which may have been dropped
+        holders = [plan.holder.get(0) for plan in plans]  # perhaps dropped plans
         for plan in (*plans, *filter(None, holders)):
             while not plan.running and plan.lock._is_owned():  # type: ignore[attr-defined]
                 if plan.holder.get(0) is plan:
@@ -172,11 +182,11 @@ class PlanCache:
                 plan.lock.release()
 
     def all(self) -> list[Plan]:
-        """Return the plans; without the lock, a snapshot of this moment."""
+        """Return the plans; without the lock, those of this moment."""
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:
-        """Drop the plans that no thread runs, for their memory.
+        """Drop the plans that no thread runs, to free their memory.
 
         May be called during a run: does nothing while another thread holds the session's lock.
         """
@@ -197,9 +207,9 @@ class PlanCache:
 class RunnerPlans:
     """One runner's plans: `exact` by the fed shapes, and `open` for all further shapes.
 
-    `compile_plan` compiles a plan for shapes that may be open, on run memory. `memory` is that of
-    the session. The caller must hold the cache's lock, except for `drop_idle_spares` and
-    `move_off_contended_memory`.
+    compile_plan: compiles a plan for feed shapes with None for open sizes, in a run memory. memory:
+    the run memory of all plans of the session. The caller must hold the cache's lock, except for
+    `drop_idle_spares` and `move_off_contended_memory`.
     """
 
     def __init__(
@@ -219,12 +229,12 @@ class RunnerPlans:
         self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan of exactly these shapes, if there is one that can run."""
+        """Return the plan for exactly these shapes; None if there is none, or it is stale."""
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 
     def add(self, shapes: Shapes) -> CachedPlan:
-        """Return a plan for shapes that `find` has none for; the open one once there are many."""
+        """Compile and return a plan for new shapes; after several, one with open sizes."""
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
         unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
@@ -242,9 +252,10 @@ class RunnerPlans:
         return cached
 
     def _add_open(self, shapes: Shapes) -> CachedPlan:
-        """Return the plan that leaves open every size that has varied.
+        """Return a plan in which each size that has varied so far is open, compiled if necessary.
 
-        ResourceExhaustedError if there is no `room` for a run of these shapes.
+        ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
+        (`room`).
         """
         if self.room is not None:
             self.room.check(shapes)
@@ -282,7 +293,7 @@ class RunnerPlans:
         return spares[-1]
 
     def drop_idle_spares(self, running: Plan) -> None:
-        """Free the memory of replicas that no run holds; `running` is excluded.
+        """Drop the replicas that no run holds, except for `running`, and free their memory.
 
         Does nothing while another thread holds the cache's lock.
         """
@@ -303,7 +314,7 @@ class RunnerPlans:
     def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
         """Drop a plan whose memory another plan's run is using; its successor gets other memory.
 
-        Return False if the plan can run, or is running itself.
+        Return False if the memory is free, or the plan itself is running.
         """
         plan = cached.plan
         if plan.stale or not plan.lock.acquire(blocking=False):
@@ -338,7 +349,7 @@ def _fits(key: PlanKey, shapes: Shapes) -> bool:
 
 
 def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
-    """Return the common shape: differing sizes as None; None if the ranks differ."""
+    """Return the common shape, with None for sizes that differ; None if the ranks differ."""
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
         return None
@@ -346,7 +357,7 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
 
 
 def try_acquire(plan: Plan) -> bool:
-    """Try to take a plan's lock and its memory; return whether the plan can run now."""
+    """Try to take a plan's lock and its memory; return whether both are taken: the plan can run."""
     if plan.lock.acquire(blocking=False):
         is_idle = not (plan.running or plan.stale or GATE.is_closed)
         if is_idle and plan.holder.setdefault(0, plan) is plan:
@@ -356,9 +367,9 @@ def try_acquire(plan: Plan) -> bool:
 
 
 def wait_until_idle(plan: Plan) -> bool | None:
-    """Wait a while for a plan's run; return whether it is over, or None if it still goes on.
+    """Wait up to `_PATIENCE_S` for a plan's run; return True if it is over, None if it goes on.
 
-    A run in this thread, whose kernel has come back to its plan, is not over.
+    Returns False if this thread itself is in a run of the plan, a kernel of which has called this.
     """
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None
@@ -370,7 +381,7 @@ def wait_until_idle(plan: Plan) -> bool | None:
 def wait_for(plans: Sequence[Plan]) -> None:
     """Wait until the runs of these plans in other threads are over, and free their memory.
 
-    The caller must hold no lock: a kernel of such a run may take the session's.
+    The caller must hold no lock: a kernel of such a run may take the session's lock.
     """
     for plan in plans:
         with plan.lock:

@@ -21,7 +21,7 @@ _ARRAY, _array = np.ndarray, np.array  # global lookups, done once
 
 
 class PreparedFetches:
-    """One combination of fetches and fed tensors, ready for values."""
+    """One combination of fetches and fed tensors, ready to run with different fed values."""
 
     __slots__ = ("fed", "kept", "plan", "runner", "simple", "tensors", "types")
 
@@ -55,7 +55,9 @@ class PreparedFetches:
         return arrays
 
     def answer(self, arrays: list[Any], results: list[Any]) -> Any:
-        """Return results in the fetches' structure; a tensor both fed and fetched has its fed
+        """Return a run's results in the structure of the fetches.
+
+        results: the values of the fetches that are not fed; fetches that are fed have their fed
         value.
         """
         if not self.simple:
@@ -66,7 +68,7 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """Return the dtype of arrays that are fed unchanged; None for strings, which are checked."""
+    """Return the NumPy dtype in which arrays are fed without conversion; None for strings."""
     dtype = tensor.dtype.base_dtype
     return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
 
@@ -77,7 +79,7 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """Return the answer of a run with options and metadata; TypeError if they have other types."""
+    """Run with options and metadata and return the fetches; TypeError for other types of these."""
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
     if run_metadata is not None and not isinstance(run_metadata, RunMetadata):

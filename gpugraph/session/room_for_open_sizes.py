@@ -1,8 +1,9 @@
-"""Checks, before it begins, whether a run of a plan with open sizes fits the memory of GPUs.
+"""Checks before a run of a plan with open sizes whether the run fits the memory of the GPUs.
 
-Such a plan allocates its tensors while it runs. A run of new shapes is compiled as if for an exact
-plan, up to the planning of its arena, which refuses shapes that do not fit. This is skipped if
-larger shapes fit, or if shapes of far greater need would.
+Such a plan allocates its tensors while it runs. For the check, new shapes are compiled as if for an
+exact plan, up to the planning of the arena, which raises an error for shapes that do not fit. The
+compilation is skipped if larger shapes are known to fit, or if an estimate from the largest shapes
+so far is far below the limit.
 """
 
 from __future__ import annotations
@@ -11,23 +12,25 @@ from collections.abc import Callable
 from math import prod
 
 MAX_KNOWN = 8
-"""The maximum number of sets of shapes known to fit that are remembered."""
+"""The maximum number of remembered sets of shapes that fit."""
 
 SURE = 0.25
-"""The part of the memory up to which an estimate suffices."""
+"""If an estimate is at most this part of the memory, nothing is compiled for the check."""
 
 Shapes = tuple[tuple[int, ...], ...]
 """The shape of each feed."""
 
 
 class RoomForOpenSizes:
-    """The shapes that fit. `fullness(shapes)` compiles: it returns the part of the memory that they
-    need, or raises ResourceExhaustedError."""
+    """Remembers which feed shapes fit the memory.
+
+    fullness: compiles for shapes and returns the part of the memory, 0 to 1, that they need, or
+    raises ResourceExhaustedError."""
 
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:
         self._fullness = fullness
         self._known: list[Shapes] = []
-        self._largest: tuple[int, float] | None = None  # elements, and the part they need
+        self._largest: tuple[int, float] | None = None  # elements, the part they need
 
     def check(self, shapes: Shapes) -> None:
         """Raise ResourceExhaustedError if a run of these shapes does not fit."""
@@ -41,8 +44,9 @@ class RoomForOpenSizes:
         self._known = [*known[1 - MAX_KNOWN :], shapes]
 
     def _surely_fits(self, shapes: Shapes, elements: int) -> bool:
-        """Return whether larger shapes fit, or an estimate quadratic in the number of elements
-        does.
+        """Return whether larger shapes fit, or the estimate is at most `SURE`.
+
+        The estimate assumes that the need grows with the square of the number of fed elements.
         """
         if any(_covers(known, shapes) for known in self._known):
             return True
@@ -53,7 +57,7 @@ class RoomForOpenSizes:
 
 
 def _covers(larger: Shapes, smaller: Shapes) -> bool:
-    """Return whether the shapes have equal ranks and no size of `larger` is smaller."""
+    """Return whether the ranks are equal, and no size in `larger` is below that in `smaller`."""
     return all(
         len(one) == len(other) and all(a >= b for a, b in zip(one, other))
         for one, other in zip(larger, smaller)

@@ -1,4 +1,4 @@
-"""The interface between a session and the runtime, implemented by the sessions of each factory."""
+"""The interface between a session and the runtime, which each kind of session implements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error with the client's operation, if its node is one."""
+    """Return the error with the client's operation of the failed node's name, if there is one."""
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
     if op is None or error.op is not None:
@@ -28,7 +28,7 @@ def with_operation(graph: Graph | None, error: OpError) -> OpError:
 
 
 class Runner(ABC):
-    """One set of feeds, fetches and targets, ready to run with values."""
+    """One set of feeds, fetches and targets of a session, which can be run with values."""
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
@@ -38,11 +38,11 @@ class Runner(ABC):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run as `run` does, with options, and write statistics into `metadata`."""
+        """Run as `run` does, with options, and set the statistics of `metadata`."""
 
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
-        """Return how values of these shapes are run."""
+        """Return how a run with values of these shapes is executed."""
 
     def report(self, values: Sequence[Any]) -> Any:
         """Run these values once and return a report; UnimplementedError if the backend has none."""
@@ -65,31 +65,31 @@ class SessionBackend(ABC):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> Runner:
-        """Return the runner of these, without compiling. A connected tensor is fed from its
-        partner.
+        """Return the runner for these tensors and operations, without compiling.
 
-        done: operations that have run already, in other parts of a partial run.
+        connections: tensors that are fed with the values of other tensors, which the run computes.
+        done: operations that have run already, in earlier parts of a partial run.
         """
 
     @property
     def kept_tensors(self) -> KeptTensors | None:
-        """The tensors that the session keeps between runs; None if it keeps none."""
+        """The tensors of `tf.get_session_handle` that the session keeps; None if unsupported."""
         return None
 
     def last_report(self) -> Any:
-        """Return the report of the last traced run; UnimplementedError if the backend has none."""
+        """Return the report of the last run with a trace; UnimplementedError if not supported."""
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
     @abstractmethod
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return the session's devices."""
+        """Return the attributes of the session's devices."""
 
     @abstractmethod
     def memory_stats(self) -> dict[str, Any]:
         """Return each device's AllocatorStats, by full device name."""
 
     def release_memory(self) -> int:
-        """Free memory that is kept for later runs and return its bytes. A backend may keep none."""
+        """Free the memory that is kept for later runs; return the number of freed bytes, here 0."""
         return 0
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """The registry of session factories, which maps a target to a kind of session.
 
 A factory has `accepts_options(options)` and `new_session(options)`. Exactly one registered factory
-must accept the options of a session: `''` is the DirectSession's.
+must accept the options of a session; DirectSession's accepts the target `''`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,28 @@ class SupportsNewSession(Protocol):
     """The interface of a session factory."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Return whether this factory serves such sessions."""
+        """Return whether this factory creates sessions for these options."""
 
     def new_session(self, options: SessionOptions) -> SessionBackend:
         """Return a session backend for these options."""
 
 
 DEFERRED = {"GRPC_SESSION": ("grpc://", "gpugraph.cluster.client.grpc_session")}
-"""Factories that a module registers; it is imported with the first such target."""
+"""For a factory's name: the prefix of its targets, and the module that registers it, which is
+imported
+when the first such target is used.
+"""
 
 
 class SessionFactory:
-    """The process-wide mapping from runtime type to factory."""
+    """The process-wide mapping from names of kinds of sessions ("DIRECT_SESSION") to factories."""
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
     _lock = new_lock()
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
-        """Add a factory; a second one of the same type is logged and ignored."""
+        """Add a factory under a name; if the name is taken, log an error and keep the first one."""
         with cls._lock:
             if runtime_type in cls._factories:
                 _LOG.error("Two session factories are being registered under %s", runtime_type)
@@ -57,8 +60,9 @@ class SessionFactory:
 
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
-        """Return the one factory that accepts the options; NotFoundError for none, InternalError
-        for more.
+        """Return the one factory that accepts the options.
+
+        NotFoundError if none does, InternalError if several do.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):
@@ -84,10 +88,10 @@ class SessionFactory:
 
     @classmethod
     def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
-        """Clear containers that outlive sessions, and end these sessions, if the factory for these
-        options supports it; return whether it does.
+        """Clear resource containers and end sessions at the target, if its factory supports that.
 
-        The factory does so by its method `reset(options, containers)`. Errors as in `get_factory`.
+        Return whether it does, that is, has a method `reset(options, containers)`. Errors as in
+        `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:

@@ -12,7 +12,7 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 class TensorHandle:
-    """The value of a fetched `tf.get_session_handle`. It may be fed in place of its tensor's value.
+    """The value of a fetched `tf.get_session_handle`. If it is fed, the tensor's value is fed.
 
     The tensor is deleted with the last reference to this object, or by `delete`.
     """
@@ -42,13 +42,13 @@ class TensorHandle:
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Free the tensor's memory; TypeError after `delete` or `get_raw_handle`."""
+        """Delete the tensor and free its memory; TypeError after `delete` or `get_raw_handle`."""
         self._check()
         self._owns = False
         self._kept.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """Return the handle; from now on its tensor stays until `tf.delete_session_tensor`."""
+        """Return the handle as text; now only `tf.delete_session_tensor` deletes the tensor."""
         self._owns = False
         return self._handle
 
@@ -57,9 +57,10 @@ class TensorHandle:
             raise TypeError(f"Persistent tensor {self._handle} may have already been deleted.")
 
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
-        """Return the value to feed to a tensor of the session that keeps `kept`.
+        """Return the value to feed to `tensor`, in the session whose kept tensors are `kept`.
 
-        InvalidArgumentError in another session, after deletion, and for another dtype.
+        InvalidArgumentError if another session has created the handle, after deletion, and if the
+        dtypes differ.
         """
         if self._dtype is not tensor.dtype.base_dtype:
             raise invalid_argument(
@@ -70,19 +71,19 @@ class TensorHandle:
 
 
 def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
-    """Return the value to feed: the kept one for a TensorHandle."""
+    """Return the value to feed: for a TensorHandle the value of its tensor, otherwise `value`."""
     return value.value_for(tensor, kept) if isinstance(value, TensorHandle) else value
 
 
 def gives_handle(tensor: Tensor) -> bool:
-    """Return whether a run that fetches the tensor returns a TensorHandle."""
+    """Return whether a run returns a TensorHandle for this tensor, if it fetches it."""
     return tensor.op.type == "GetSessionHandle"
 
 
 def with_handles(
     tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
 ) -> list[Any]:
-    """Return fetched values: a TensorHandle for each new handle, integers for quantized numbers."""
+    """Return fetched values: new handles as TensorHandles, quantized numbers as integers."""
     return [
         TensorHandle(value, tensor.op.inputs[0].dtype.base_dtype, kept)
         if kept is not None and isinstance(value, NewHandle)

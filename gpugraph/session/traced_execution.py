@@ -1,4 +1,4 @@
-"""Executions with a time limit, or with statistics of their steps."""
+"""Executions of a plan with a time limit, or with statistics of the steps."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from gpugraph.plan import FetchDestination, GraphRecord, Plan, Take, TimeLimit
 from gpugraph.runtime import StepTrace, execute_traced
 
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
-"""Functions that are called with the runner and the execution of each run.
+"""Functions that are called with the runner and the execution after each run.
 
 They apply to runners that were prepared while there were any; all runs of these are traced."""
 
 
 class TracedExecution:
-    """Executes a plan with a time limit, which starts now (0: none), and statistics if `trace`.
+    """Executes a plan once, with a time limit, or with a trace.
 
-    one_thread: whether all work is done in the calling thread.
+    trace: whether to record the times of the steps. limit_ms: the time limit, which starts now; 0
+    for none. one_thread: whether all work is done in the calling thread.
 
-    `times` and `plan` are those of the run. `take` receives values that the run gives before its
-    end; `place` provides the memory of fetched arrays.
+    times, plan: the recorded times and the plan, after the run. take: receives the inputs of
+    collectives from kernels during the run. place: provides the memory of fetched arrays.
     """
 
     def __init__(self, trace: bool, limit_ms: int, one_thread: bool = False) -> None:
@@ -55,8 +56,11 @@ class TracedExecution:
         graph_record: Callable[[Plan], GraphRecord],
         costs: bool,
     ) -> None:
-        """Set the metadata to functions that build the messages on first access."""
-        metadata.Clear()  # of an earlier run
+        """Set the fields of `metadata` to functions that build the messages on first access.
+
+        costs: whether to include a cost graph.
+        """
+        metadata.Clear()  # fields of an earlier run
         plan, times = self.plan, self.times
         if plan is None or not (times is not None or options.output_partition_graphs):
             return
@@ -74,17 +78,17 @@ class TracedExecution:
         return as_message(step_statistics(self.times, graph_record(self.plan)))
 
     def partition_graphs(self, graph_record: Callable[[Plan], GraphRecord]) -> list[Any]:
-        """Return the graph of each device, as GraphDefs."""
+        """Return the compiled graph of each device, as a GraphDef."""
         return [] if self.plan is None else partition_graphs(graph_record(self.plan))
 
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
-        """Return the report of the traced run."""
+        """Return the report of the traced run, for an HTML page."""
         assert self.plan is not None and self.times is not None
         return StepReport(self.plan, self.times, graph_record(self.plan))
 
     @staticmethod
     def refuse_pools(options: RunOptions, config: ConfigProto) -> None:
-        """Raise InvalidArgumentError for a thread pool that does not exist."""
+        """Raise InvalidArgumentError if the options name a thread pool that does not exist."""
         count = max(1, len(config.session_inter_op_thread_pool))
         if options.inter_op_thread_pool not in range(-1, count):
             raise invalid_argument(
@@ -94,13 +98,16 @@ class TracedExecution:
 
 
 class CostModelRuns:
-    """Counts the runs with metadata, some of which have a cost graph."""
+    """Counts the runs with metadata, and decides which of them get a cost graph."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def count_run(self, options: GraphOptions) -> bool:
-        """Count a run; return whether it has a cost graph: each `build_cost_model`-th does."""
+        """Count a run; return whether it gets a cost graph.
+
+        After `build_cost_model_after` runs, each `build_cost_model`-th one does.
+        """
         number = self._count - options.build_cost_model_after
         self._count += 1
         every = options.build_cost_model

@@ -1,6 +1,6 @@
-"""Answers of a server: messages, and errors that the caller raises as TensorFlow's.
+"""The encoding of a server's answers: responses, and errors that the caller raises again.
 
-An answer is one byte and a message: 0 and the method's response, or 1 and a Failure.
+An answer is one byte and a serialized message: 0 and the method's response, or 1 and a Failure.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from gpugraph.runtime.step_failure import same_kind
 
 
 def message_of(name: str, **fields: Any) -> Any:
-    """Return a new message of the service."""
+    """Return a new protobuf message of the cluster's service, by the name of its type."""
     return messages_pb2.SERVICE_MESSAGES[name](**fields)
 
 
 def node_of(error: OpError) -> str:
-    """Return the name of the node that failed, or the empty string."""
+    """Return the name of the node at which the error occurred, or the empty string."""
     return getattr(error, "node_name", None) or getattr(error._node_def, "name", None) or ""
 
 
 def write_failure(failure: Any, error: OpError) -> None:
-    """Fill a Failure from an error."""
+    """Set the code, message and node of a Failure message from an error."""
     failure.code = error.error_code
     failure.message = error.message
     failure.node = node_of(error)
@@ -44,12 +44,12 @@ def error_of(failure: Any) -> OpError:
 
 
 def status_codes() -> dict[str, int]:
-    """Return gRPC's names of statuses with their codes, which are those of TensorFlow's errors."""
+    """Return the number of each gRPC status by its name; TensorFlow's error codes are the same."""
     return {status.name: status.value[0] for status in grpc().StatusCode}
 
 
 def success(content: bytes) -> bytes:
-    """Return the answer with this content."""
+    """Return the answer for a successful call. content: its serialized response."""
     return b"\0" + content
 
 
@@ -62,7 +62,7 @@ def failed(error: OpError) -> bytes:
 
 
 def content_of(answer: memoryview | bytes) -> bytes:
-    """Return the content of an answer, or raise the error that it describes."""
+    """Return the serialized response in an answer, or raise the error that the answer describes."""
     content = bytes(answer[1:])
     if answer[:1] == b"\1":
         raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content))
@@ -70,14 +70,15 @@ def content_of(answer: memoryview | bytes) -> bytes:
 
 
 def answered(method: str, answer: memoryview | bytes) -> Any:
-    """Return the message in an answer, or raise the error that it describes."""
+    """Return the method's response in an answer, or raise the error that the answer describes."""
     return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content_of(answer))
 
 
 class PendingCall:
-    """A call in progress. Calling it waits for the answer.
+    """A gRPC call in progress. Calling the object waits for the response and returns it.
 
-    proofs: of its messages. as_op_error: converts one of gRPC's errors.
+    future: gRPC's future of the answer. proofs: checks the answer's authentication code.
+    as_op_error: converts an error of gRPC, given the method's name, to an OpError.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class PendingCall:
         self._lock = new_lock()
 
     def __call__(self) -> Any:
-        """Wait for the answer and return it; raises as `Peer.call`."""
+        """Wait for the response and return it. Raises CancelledError, or as `Peer.call` does."""
         try:
             with self._lock:
                 if self._answer is None:
@@ -105,11 +106,11 @@ class PendingCall:
         return answered(self._method, self._answer)
 
     def when_done(self, function: Callable[[], Any]) -> None:
-        """Call the function, in some thread, when the call has ended."""
+        """Register a function to be called, in some thread, when the call has ended."""
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Call the function, in some thread, with the error if the call fails."""
+        """Register a function to be called, in some thread, with the error if the call fails."""
 
         def tell() -> None:
             try:

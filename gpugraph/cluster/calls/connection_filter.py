@@ -1,9 +1,9 @@
 """Drops connection requests of some hosts in the kernel, before they cost this process anything.
 
 A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
-privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit it, so it drops nothing
-but SYN packets: established connections are unaffected, of the same hosts too. The other side
-retries its SYN after 1 s, 3 s, 7 s.
+privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. It drops only
+SYN packets, so established connections are unaffected, even those of the hosts whose requests are
+dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 
 MAX_HOSTS = 256
-"""Maximum number of hosts in one filter; the kernel takes 4,096 instructions."""
+"""Maximum number of hosts in one filter: each takes up to 8 of at most 4,096 instructions."""
 
 _SO_ATTACH_FILTER = 26
 _LOAD_WORD, _LOAD_BYTE, _AND, _RETURN = 0x20, 0x30, 0x54, 0x06
@@ -32,8 +32,8 @@ def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None
     """Make a listening socket drop these shares, 0 to 1, of the SYN packets of these hosts.
 
     Hosts are IPv4 addresses or the first 64 bits of IPv6 addresses, as `host_key` returns them. The
-    filter replaces the previous one; of more than `MAX_HOSTS` the last ones count. OSError where
-    the kernel refuses it.
+    filter replaces the socket's previous one. Only the last `MAX_HOSTS` hosts are used. Raises
+    OSError if the kernel refuses the filter.
     """
     program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
@@ -43,7 +43,7 @@ def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None
 
 
 def host_key(host: str) -> str:
-    """Return the IPv4 address, or the /64 network of an IPv6 address, which one host may own."""
+    """Return the IPv4 address, or an IPv6 address's /64 network, all of which one host may own."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is None:
@@ -53,7 +53,7 @@ def host_key(host: str) -> str:
 
 
 def _program(shares: Mapping[str, float]) -> list[Instruction]:
-    """Return the instructions, which see a packet from its TCP header on."""
+    """Return the filter's instructions. Offset 0 of a packet is the start of its TCP header."""
     hosts = [(ipaddress.ip_address(host), share) for host, share in shares.items()]
     rules_of_4: list[Instruction] = [(_LOAD_WORD, 0, 0, _NETWORK_HEADER + 12)]
     rules_of_6: list[Instruction] = []
@@ -89,7 +89,7 @@ def _program(shares: Mapping[str, float]) -> list[Instruction]:
 
 
 def _drop(share: float) -> list[Instruction]:
-    """Return instructions that end the program, so that `share` of the packets are dropped."""
+    """Return instructions that drop the packet with probability `share` and accept it otherwise."""
     return [
         (_LOAD_WORD, 0, 0, _RANDOM),
         (_JUMP_IF_GREATER, 1, 0, min(int(share * 2**32), 2**32 - 1)),

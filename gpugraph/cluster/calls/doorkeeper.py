@@ -3,9 +3,10 @@
 gRPC closes no connection that is silent, sends half a call, or sends ten thousand calls that are
 refused: each holds a file descriptor and its share of threads and memory. Therefore a thread
 inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
-a proof is shut after a second, or at once after several wrong proofs; where many are new, the
-oldest are shut as well. A proven connection stays as long as its client wants. A host whose
-connections prove nothing time and again is kept out by the kernel (`host_limits.py`).
+a proof is shut after a second, or at once after eight wrong proofs. If more than 512 connections
+have no proof, the oldest of them are shut as well. A proven connection stays as long as its client
+wants. If connections of one host end without a proof again and again, the kernel drops that host's
+connection requests (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from gpugraph.platform import logging
 _FILES = Path("/proc/self/fd")
 _LOOK_S, _BETWEEN_S = 0.2, 0.05
 MAX_LOOKS = 4
-"""Number of inspections that an unproven connection survives. Inspections are counted rather than
-seconds, as a proof that has arrived waits to be read while this process is busy."""
+"""Number of inspections that an unproven connection survives. Inspections are counted instead of
+seconds: while this process is busy, a proof that has arrived may not have been read, but then
+inspections are delayed too."""
 
 MAX_LOOKS_OF_TLS = 12
-"""The same where both sides exchange certificates first, which takes several messages."""
+"""`MAX_LOOKS` of a server with TLS: both sides first exchange certificates in several messages."""
 
 _MAX_NEW = 512
 _MAX_REFUSED = 8
@@ -59,7 +61,7 @@ class Doorkeeper:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Start to inspect connections; do nothing where the system does not list them."""
+        """Start the thread that inspects connections, unless the system does not list them."""
         if _FILES.is_dir():
             threading.Thread(target=self._watch, name="gpugraph-door", daemon=True).start()
 
@@ -69,14 +71,14 @@ class Doorkeeper:
         self._wake.set()
 
     def admit(self, connection: str) -> None:
-        """Record that a connection, by gRPC's name of it, has proven itself."""
+        """Record that a caller has proven to have the key. connection: gRPC's name for it."""
         address = _address(connection)
         if address not in self._proven:
             self._proven.add(address)
             self._limits.note_proven(_host(address))
 
     def refuse(self, connection: str) -> None:
-        """Record that a call was refused."""
+        """Record that a connection's call was refused; after eight, inspect the sockets at once."""
         address = _address(connection)
         count = self._num_refused[address] = self._num_refused.get(address, 0) + 1
         if count >= _MAX_REFUSED:
@@ -91,8 +93,8 @@ class Doorkeeper:
             time.sleep(_BETWEEN_S)
 
     def look(self) -> None:
-        """Inspect all sockets of this process once."""
-        noted = {*self._proven, *self._num_refused}  # later notes may concern newer sockets
+        """Inspect all sockets of the process once, and shut unwelcome ones; renew the filter."""
+        noted = {*self._proven, *self._num_refused}  # later proofs may be of newer sockets
         sockets = _sockets()
         self._known = {name: self._known[name] for name in sockets if name in self._known}
         unproven: dict[str, Address] = {}
@@ -122,7 +124,7 @@ class Doorkeeper:
                 self._limits.note_unproven(_host(address))
 
     def _unwelcome(self, unproven: dict[str, Address]) -> list[str]:
-        """Return the sockets to be shut."""
+        """Return the sockets to shut: unproven for too long, refused too often, or too many."""
         num_over = len(unproven) - _MAX_NEW
         return [
             name
@@ -133,7 +135,7 @@ class Doorkeeper:
         ]
 
     def _keep_out(self, sockets: dict[str, int]) -> None:
-        """Make the kernel drop connection requests of the hosts that are limited now."""
+        """Make the kernel drop connection requests of the hosts that `HostLimits` limits now."""
         shares = self._limits.shares()
         if shares == self._dropped:
             return
@@ -151,7 +153,10 @@ class Doorkeeper:
                         logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """Return the other side of a socket that this port has accepted; None for any other."""
+        """Return the remote address of a socket that this port has accepted; None for any other.
+
+        is_shut: also shut the connection.
+        """
         copy = self._copy(sockets, name)
         if copy is not None:
             with copy, contextlib.suppress(OSError):
@@ -164,7 +169,8 @@ class Doorkeeper:
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
         """Return a duplicate of a socket of this port; None for any other.
 
-        The file number may belong to another socket by now; the duplicate keeps the same one.
+        The file descriptor may refer to another socket by now, so the duplicate's inode is compared
+        with the name. Nobody else can close the duplicate.
         """
         with contextlib.suppress(OSError):
             copy = socket.socket(fileno=os.dup(sockets[name]))
@@ -177,7 +183,7 @@ class Doorkeeper:
 
 
 def _sockets() -> dict[str, int]:
-    """Return the sockets of this process by the system's name, with the number of a file."""
+    """Return a file descriptor of each socket of this process, by its name `socket:[INODE]`."""
     return {name: number for name, number in _files() if name.startswith("socket:")}
 
 
@@ -188,7 +194,7 @@ def _files() -> Iterator[tuple[str, int]]:
 
 
 def _address(connection: str) -> Address:
-    """Return the address in gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
+    """Return host and port from gRPC's name of a connection, such as `ipv6:%5B::1%5D:123`."""
     return re.sub(r"%\w+|[\[\]]", "", unquote(connection.partition(":")[2]))
 
 

@@ -1,8 +1,9 @@
-"""Decides which hosts may open few connections for a while, by those that proved nothing.
+"""Decides for which hosts the kernel drops connection requests, as too many proved nothing.
 
-Each connection that ends without a proof adds 1 to its host's count, which falls by `FALL_PER_S`.
-A host above `MANY` may open one connection in four, above `TOO_MANY` none. Where connections of the
-same host have proven themselves within a minute, one in four is accepted in either case.
+Each connection that ends without a proof adds 1 to its host's count, which falls by `FALL_PER_S`
+each second. A host with a count above `MANY` may open one connection in four, and with a count
+above `TOO_MANY` none. If another connection of the host has proven itself within the last minute,
+one in four is accepted in either case.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class HostLimits:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._counts: dict[str, tuple[float, float]] = {}  # the count, and when it was that
+        self._counts: dict[str, tuple[float, float]] = {}  # the count, and the time then
         self._proven: dict[str, float] = {}  # the time of the latest proof
 
     def note_proven(self, host: str) -> None:
@@ -53,7 +54,7 @@ class HostLimits:
         }
 
     def _forget(self) -> None:
-        """Drop old entries."""
+        """Remove hosts whose count has fallen to 0, and proofs that are more than a minute old."""
         oldest_s = self._clock() - _PROVEN_S
         self._counts = {host: noted for host, noted in self._counts.items() if self._count(host)}
         for host, proven_s in list(self._proven.items()):

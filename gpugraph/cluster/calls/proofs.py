@@ -3,10 +3,11 @@
 Before any message, the caller sends in the metadata of a call: the time, a random name of its
 process, the number of the call within that process, the incarnation of the server that it
 calls, and a code of these and the method. From the same data and the key both sides derive a key
-for this call, with which each authenticates its messages, including those of a
-stream: a message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction,
-the number of the message, and all of its bytes. So nothing can be changed, omitted, repeated, sent
-back, or taken for the answer to another call. The key does not encrypt; TLS does.
+for this call, with which each authenticates its messages, including those of a stream. A message
+is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction, the number of the
+message, and all of its bytes. So nobody without the key can change, omit or repeat a message,
+return it to its sender, or pass it off as the answer to another call. The key does not encrypt;
+TLS does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WRONG_KEY = (
     "processes of the cluster"
 )
 GREETING = "GetStatus"
-"""The method that returns the incarnation of a server, and therefore requires none."""
+"""The method that returns a server's incarnation. Its own proof need not contain that number."""
 
 SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
@@ -40,7 +41,8 @@ _SHA = "sha256"
 class MessageProofs:
     """Authenticates the messages of one call or stream, and checks those of the other side.
 
-    key: of this call; empty without authentication. is_server: which side this is.
+    key: the key of this call; empty for no authentication. is_server: whether this process answers
+    the call.
     """
 
     def __init__(self, key: bytes, is_server: bool = False) -> None:
@@ -60,7 +62,7 @@ class MessageProofs:
         return b"".join((*parts, _code(self._sending, self._num_sent, parts)))
 
     def detach(self, content: bytes) -> memoryview | bytes:
-        """Return the next received message without its code; UnauthenticatedError if wrong."""
+        """Return the next received message without its code; UnauthenticatedError if invalid."""
         if not self._has_key:
             return content
         self._num_came += 1
@@ -88,7 +90,7 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Choose another name, as a forked child must."""
+        """Choose another name, as a forked child must: its call numbers repeat the parent's."""
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
 
@@ -98,7 +100,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """Return a caller's proof, empty without a key, and the object to authenticate messages."""
+    """Return the proof to send with a new call, empty without a key, and its message authenticator.
+
+    incarnation: that of the called server, or `NO_INCARNATION` for `GREETING`.
+    """
     if not key:
         return "", MessageProofs(key)
     caller, number = _OWN_CALLS.name, next(_OWN_CALLS.numbers)
@@ -108,7 +113,7 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the name of the service for callers with the key.
+    """Return the gRPC service name that callers with the key use; others can't derive it.
 
     gRPC has a queue for each registered method name, and one for all others. So calls from
     those without the key do not delay calls from those with it.
@@ -139,9 +144,10 @@ class CallerProofs:
     def check(self, shown: str, method: str) -> MessageProofs:
         """Check a caller's proof; return the object that authenticates the messages of its call.
 
-        UnauthenticatedError for a proof that is wrong, old, repeated, or unexpected;
-        UnavailableError for one that was meant for another incarnation of the server;
-        ResourceExhaustedError if too many processes called within ten minutes.
+        Raises UnauthenticatedError for a proof that is wrong, repeated, of a clock more than five
+        minutes off, or sent to a server without a key; UnavailableError for one that was meant for
+        another incarnation of the server; ResourceExhaustedError if too many processes called
+        within ten minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")
@@ -170,7 +176,7 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """Drop callers whose calls are all too old to be repeated, once there are many."""
+        """If there are too many callers, forget those with no call recent enough to be repeated."""
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()
@@ -182,7 +188,7 @@ class CallerProofs:
 
 
 class _CallerWindow:
-    """The numbers of one caller's received calls, and their latest time in seconds."""
+    """The numbers of the calls received from one caller, and the latest time that they state."""
 
     __slots__ = ("_newest", "_seen", "seconds")
 
@@ -190,7 +196,7 @@ class _CallerWindow:
         self._newest = self._seen = self.seconds = 0
 
     def add(self, number: int, seconds: int) -> bool:
-        """Record a call and return True; False if it was received, or is too far behind to tell."""
+        """Record a call. Return False if it is a repetition, or too old to tell."""
         ahead = number - self._newest
         if ahead > 0:
             self._seen = 1 if ahead >= _WINDOW else (self._seen << ahead | 1) & ((1 << _WINDOW) - 1)

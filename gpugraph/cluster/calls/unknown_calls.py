@@ -2,10 +2,11 @@
 
 Callers with the key use method names that others can't derive (`proofs.service_of`), so
 unregistered calls come from strangers, or from callers with a wrong key, which must get an error.
-grpcio requests the next call from its core as soon as it has received one; with ten thousand
-pending it would do little else. Calls that are not requested stay in the core, which holds a few
-thousand and drops the others. This uses internals of grpcio's server, which are no public
-interface; if a release has different ones, such calls are delivered without a limit.
+The Python package grpcio requests the next call from gRPC's C core as soon as it has received one;
+with ten thousand calls pending, the process would do little else. Calls that are not requested stay
+in the core, which holds a few thousand and drops the others. The limit uses internals of grpcio's
+server, which are no public interface; if a release has different ones, such calls are delivered
+without a limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _PAUSE_S = 0.01
 
 
 class SlowServer:
-    """Wraps the core's server, as used by grpcio, to limit the rate of unregistered calls."""
+    """Wraps the C core's server object inside a grpcio server, to limit its requests for calls."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -32,7 +33,7 @@ class SlowServer:
         return getattr(self._server, name)
 
     def request_call(self, *arguments: Any) -> None:
-        """Request a call, now or after a pause since the last one."""
+        """Request the core's next unregistered call, at least `_PAUSE_S` after the last request."""
         with self._lock:
             wait_s = self._last_s + _PAUSE_S - time.monotonic()
             self._pending = arguments
@@ -54,7 +55,7 @@ class SlowServer:
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """End the server; issue the pending request first, since the server waits for its end."""
+        """Issue a delayed request, for whose end grpcio waits, and shut the core's server down."""
         with self._lock:
             self._ask()
             self._server.shutdown(*arguments)

@@ -1,7 +1,7 @@
-"""GrpcSession: a session whose runs are done by a server.
+"""GrpcSession: a session whose runs are executed by a server.
 
 The server has a copy of the graph, which is extended before a run if the client's has grown. A run
-sends names and fed values, and receives values. A server of the same process is called directly.
+sends names and fed values, and receives values. A server in the same process is called directly.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ class _KeptOnServer(KeptTensors):
         self._discarded: list[str] = []
 
     def keep(self, handle: NewHandle) -> None:
-        """Do nothing: the worker keeps it."""
+        """Do nothing: the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the value; InvalidArgumentError for a deleted handle or one of another session."""
+        """Return the tensor; InvalidArgumentError for a deleted or another session's handle."""
         return self._session.master.read_kept(self._session.handle(), handle)
 
     def delete(self, handle: str) -> None:
-        """Free the memory; InvalidArgumentError as in `read`."""
+        """Delete the tensor on its worker; InvalidArgumentError as in `read`."""
         self._session.master.delete_kept(self._session.handle(), [handle], True)
 
     def discard(self, handle: str) -> None:
-        """Do as `delete`, later; ignore missing tensors."""
+        """Delete the tensor with the session's next call, which ignores a missing tensor."""
         self._discarded.append(handle)
 
     def flush(self, handle: str) -> None:
-        """Delete the discarded tensors of the session of this handle."""
+        """Delete the discarded tensors on their workers. handle: the session's on its server."""
         discarded, self._discarded = self._discarded, []
         if discarded:
             self._session.master.delete_kept(handle, discarded, False)
 
 
 class GrpcSession(SessionBackend):
-    """A session on a server."""
+    """A session that a server's master executes, on the devices of the server's cluster."""
 
     def __init__(self, options: SessionOptions) -> None:
         self._config = options.config
@@ -78,14 +78,14 @@ class GrpcSession(SessionBackend):
         self._is_closed = False
         self.master = master_of(options.target)
         self._handle = ""
-        self._version = 0  # of the server's copy of the graph
+        self._version = 0  # the number of operations in the server's copy of the graph
         self._lock = new_lock()
         self._runners: dict[StepNames, GrpcRunner] = {}
         self._kept = _KeptOnServer(self)
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the graph; AlreadyExistsError if there is one."""
+        """Set the session's graph; AlreadyExistsError if it has one."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -105,7 +105,7 @@ class GrpcSession(SessionBackend):
             return self._handle
 
     def extend(self) -> str:
-        """Bring the server's copy of the graph up to date; return the handle."""
+        """Send the operations that the server's graph lacks; return the session's handle."""
         handle, graph = self.handle(), self._graph
         assert graph is not None
         if graph.version != self._version:
@@ -146,12 +146,15 @@ class GrpcSession(SessionBackend):
     def run(
         self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> list[Any]:
-        """Return the values of the fetches, as a run of a DirectSession does."""
+        """Return the values of the fetches, as a run of a DirectSession does.
+
+        slot: the runner's number, under which the server remembers the names after the first run.
+        """
         try:
             handle = self.extend()
             self._kept.flush(handle)
             results = self.master.run(handle, slot, names, values, options)
-        except (OpError, ValueError) as error:  # ValueError: gRPC's for a closed connection
+        except (OpError, ValueError) as error:  # gRPC raises ValueError for a closed connection
             if self._is_closed and not isinstance(error, CancelledError):
                 raise CancelledError.of_no_node("Session has been closed.") from None
             if not isinstance(error, OpError):
@@ -167,7 +170,7 @@ class GrpcSession(SessionBackend):
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """Return the error with the client's operation and the lines of the client's program."""
+        """Return a server's error with the client's operation and its lines of the program."""
         graph = self._graph
         assert graph is not None
 
@@ -189,7 +192,7 @@ class GrpcSession(SessionBackend):
         return self._kept
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """Return the counters and owners of each device of the cluster, by full device name.
+        """Return the memory counters and owners of each device of the cluster, by full device name.
 
         They cover all sessions on these devices. UnavailableError if a task does not answer.
         """
@@ -224,7 +227,7 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    handles: the positions of fetches that are handles of tensors that the session keeps.
+    handles: the indices of the fetches that return handles of tensors kept by the session.
     """
 
     handles: Sequence[int] = ()
@@ -250,7 +253,10 @@ class GrpcRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run with a time limit; store the statistics and graphs of all tasks in `metadata`."""
+        """Run with the time limit of `options`; store in `metadata` the reports that they request.
+
+        These are the StepStats and the partition graphs of all tasks.
+        """
         chosen = options if options is not None else RunOptions()
         if metadata is None:
             return self._run(values, StepOptions(chosen.timeout_in_ms))
@@ -266,13 +272,13 @@ class GrpcRunner(Runner):
         return results
 
     def explain(self, values: Sequence[Any]) -> ClusterExplanation:
-        """Return the distribution of the run over tasks; print it."""
+        """Return and print the distribution of the run over the tasks of the cluster."""
         del values
         return self._session.explain(self._names)
 
 
 def _joined(parts: Sequence[bytes]) -> Any:
-    """Return the StepStats of a step, by device, merged from those of its stages."""
+    """Return one StepStats message, merged by device from the serialized ones of the stages."""
     joined = messages_pb2.StepStats()
     by_device: dict[str, Any] = {}
     for part in parts:
@@ -286,7 +292,7 @@ def _joined(parts: Sequence[bytes]) -> Any:
 
 
 def _graphs_of_devices(parts: Sequence[bytes]) -> list[Any]:
-    """Return the GraphDef of each device, merged from those of the stages."""
+    """Return one GraphDef for each device, merged from the serialized ones of a step's stages."""
     by_device: dict[str, Any] = {}
     for part in parts:
         graph = messages_pb2.GraphDef.FromString(part)
@@ -304,7 +310,7 @@ class GrpcSessionFactory:
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
-        """Return a session on that server. InvalidArgumentError for a malformed address."""
+        """Return a session on the target's server. InvalidArgumentError for a malformed address."""
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():
             raise invalid_argument(
@@ -313,7 +319,7 @@ class GrpcSessionFactory:
         return GrpcSession(options)
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clear containers (all, if none are named) of a cluster, and close its sessions."""
+        """Clear containers (all, if none are named) of the target's cluster; close its sessions."""
         master = master_of(options.target)
         try:
             master.reset(containers, options.config.device_filters)

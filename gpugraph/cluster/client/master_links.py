@@ -1,4 +1,4 @@
-"""A client's links to masters, in its process and over connections."""
+"""A client's links to masters: to one in the same process, and to one over a connection."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ class LocalMaster:
         return self._master.create_session(limited)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Add a GraphDef to a session's graph."""
+        """Add operations to a session's graph on the server.
+
+        content: a serialized GraphDef of the operations that the client's graph got between the
+        versions.
+        """
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
     def run(
@@ -76,11 +80,15 @@ class RemoteMaster(SessionMemory):
 
     @property
     def peer(self) -> Peer:
-        """The connection."""
+        """The connection to the master's server."""
         return self._peer
 
     def create_session(self, config: ConfigProto) -> str:
-        """Create a session and return its handle."""
+        """Create a session and return its handle.
+
+        Waits until the server answers, up to the operation timeout of `config`, or without one up
+        to GPUGRAPH_CLUSTER_WAIT seconds.
+        """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         self._is_near = mapped(read_segment(status.segment)) is not None
@@ -88,7 +96,7 @@ class RemoteMaster(SessionMemory):
         return str(self._peer.call("CreateSession", message).handle)
 
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
-        """Add a GraphDef to a session's graph."""
+        """Add operations to a session's graph on the server, as `LocalMaster.extend`."""
         message = message_of(
             "ExtendSession",
             handle=handle,
@@ -101,7 +109,7 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches. Names are sent until the server has them."""
+        """Return the values of the fetches. Names are sent until the server knows the slot."""
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
             message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None
@@ -133,12 +141,12 @@ class RemoteMaster(SessionMemory):
         )
 
     def close_session(self, handle: str) -> None:
-        """Close a session."""
+        """Close a session on the server; give up after five seconds."""
         message = message_of("SessionHandle", handle=handle)
         self._peer.call("CloseSession", message, limit_s=_CLOSING_S)
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
-        """Close all sessions of the server and clear containers."""
+        """Close all sessions of the server; clear containers on tasks that `filters` admit."""
         message = message_of("Containers", container=containers, filter=filters)
         self._peer.call("Reset", message)
 

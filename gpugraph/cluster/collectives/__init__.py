@@ -1,1 +1,1 @@
-"""Collectives over processes: meetings and exchange of members, in parallel to the stages."""
+"""Collectives over processes: members meet and exchange data while stages of a run continue."""

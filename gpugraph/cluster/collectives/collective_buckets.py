@@ -1,8 +1,9 @@
 """The choice of collectives that go over processes, and of those that are done together.
 
-A group whose members are all in one run and on one task is joined when that task compiles its part
-(`compile/lowering/collectives_joined.py`). All others are done between stages: the stage that
-computes the input hands it over at once, and the output is fed to later stages.
+A member is one collective operation of a group, on one device. A group whose members are all in one
+run and on one task is joined when that task compiles its part
+(`compile/lowering/collectives_joined.py`). All other groups are done between stages: the stage that
+computes a member's input hands it over at once, and the output is fed to later stages.
 
 With `RewriterConfig.scoped_allocator_optimization`, reductions of one group and kind that start in
 one stage form a bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
@@ -25,11 +26,12 @@ from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
 
 
 class CollectiveSpec(NamedTuple):
-    """Collectives that are done together, by the names of a task's members.
+    """A bucket of collectives that one task does together: the names of its members there.
 
-    operations: for each instance the members, in the order of their devices, `num_local` of each.
-    leader: the task where members meet. is_whole: whether all members are in one run. is_inside:
-    whether it is in a branch or a loop, whose plan waits for the result.
+    operations: names of members: the `num_local` members of the first collective in the order of
+    their devices, then those of the next collective. leader: the task at which the members of all
+    tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective is
+    in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]
@@ -40,8 +42,9 @@ class CollectiveSpec(NamedTuple):
 
 
 class CollectiveGroup(NamedTuple):
-    """The members of one collective in a run. is_spread: whether it goes over processes.
+    """The members of one collective that are in a run. is_spread: whether it goes over processes.
 
+    is_whole: whether these are all members of the group. tasks: the sorted tasks of the members.
     is_inside: whether its one member in this run is in a branch or a loop.
     """
 
@@ -60,7 +63,10 @@ def is_collective(op: Operation) -> bool:
 def collective_groups(
     operations: Iterable[Operation], task_of: Callable[[Operation], str]
 ) -> dict[Operation, CollectiveGroup]:
-    """Return the group of each member among the operations. InvalidArgumentError for too many."""
+    """Return the group of each collective operation of a run.
+
+    Raises InvalidArgumentError if a group has more members in the run than its attr `group_size`.
+    """
     by_keys: dict[tuple[int, int], list[Operation]] = {}
     for op in operations:
         if is_collective(op):
@@ -91,7 +97,10 @@ def collective_specs(
     config: ConfigProto,
     leader: str,
 ) -> list[CollectiveSpec]:
-    """Return the collectives over processes that start in a stage of one task, in buckets."""
+    """Return the collectives over processes that start in a stage of one task, in buckets.
+
+    leader: the task to meet at if the members are in several runs and `config` names none.
+    """
     instances: dict[int, list[Operation]] = {}
     for op in stage:
         if op in groups and groups[op].is_spread:
@@ -128,7 +137,10 @@ def _leader(config: ConfigProto, default: str) -> str:
 def _bucket_kind(
     members: Sequence[Operation], groups: Mapping[Operation, CollectiveGroup], config: ConfigProto
 ) -> object:
-    """Return the key that collectives of one bucket have in common."""
+    """Return a key that is equal for collectives that may share a bucket.
+
+    For a collective that must be alone it is its first member.
+    """
     rewrites = config.graph_options.rewrite_options
     is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)
     first = members[0]
@@ -152,7 +164,10 @@ def _size(op: Operation) -> int | None:
 
 
 def _filled(instances: Sequence[list[Operation]]) -> list[list[list[Operation]]]:
-    """Return the buckets, each filled up to the limit, in the order of creation."""
+    """Divide collectives, in the order of their creation, into buckets within the limit of bytes.
+
+    A collective that exceeds the limit has a bucket to itself.
+    """
     limit = byte_count("GPUGRAPH_COLLECTIVE_BUCKET")
     buckets: list[list[list[Operation]]] = []
     left = -1

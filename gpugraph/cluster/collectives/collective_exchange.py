@@ -19,23 +19,28 @@ from typing import Any, Protocol
 import numpy as np
 
 SMALL_BYTES, PART_BYTES = 256 << 10, 64 << 10
-"""The maximum size for halving and doubling, in total, or for each part of a ring."""
+"""The maximum numbers of bytes of arrays that are reduced by halving and doubling: in total, or for
+each member. Larger arrays are reduced by a ring.
+"""
 
 PIECE_BYTES = 4 << 20
-"""The unit that circulates in a ring: one piece is reduced while others are in transfer."""
+"""Bytes that circulate in a ring as a unit: one piece is reduced while others are in transfer."""
 
 _BLOCK = 1 << 16  # elements that are reduced at a time over shared memory
 _NOTHING = np.zeros(0, np.bool_)
 _AHEAD = 4  # pieces that are requested before they are needed
 
 Merge = Callable[..., Any]
-"""A function of two arrays, `merge(first, second, out)`."""
+"""A function `merge(first, second, out)` that writes the reduction of two arrays to `out`."""
 
 MERGES: dict[str, Merge] = {"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}
 
 
 class Wire(Protocol):
-    """The transport of named arrays between the members of one collective."""
+    """The transport of named arrays between the members of one collective.
+
+    rank: the number of this member. size: the number of members.
+    """
 
     rank: int
     size: int
@@ -48,7 +53,7 @@ class Wire(Protocol):
 
 
 def divide(part: Any, divisor: int) -> None:
-    """Divide a part of the result in place, integers toward zero, as the op Div does."""
+    """Divide a part of the result in place; integers are rounded toward zero, as by the op Div."""
     if divisor == 1:
         return
     if part.dtype.kind == "f":
@@ -58,7 +63,7 @@ def divide(part: Any, divisor: int) -> None:
 
 
 def bounds(count: int, parts: int) -> list[int]:
-    """Return the start of each of `parts` parts of about the same size, and the end."""
+    """Return `parts` + 1 boundaries that divide `count` elements into about equal parts."""
     return [count * part // parts for part in range(parts + 1)]
 
 
@@ -71,8 +76,8 @@ def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduce in log2(n) exchanges of halves, and gather in the same number.
 
-    If n is not a power of two, each of the last members contributes its array to a member of the
-    power of two below n.
+    If n is not a power of two, let p be the largest one below n. Each member from number p on sends
+    its array to one of the first p members before, and receives the result from it after.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
@@ -107,10 +112,12 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
 
 
 def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Circulate the parts twice: first they are merged on the way, then they are complete.
+    """Reduce by sending the n parts of the array around the ring of members twice.
 
-    A part starts at the member of its number and is complete at the preceding one. The function
-    returns when the neighbour has read everything: the caller may write to the array again.
+    In the first round each member merges its values into the part that passes; in the second,
+    members receive the complete parts. Part i starts at member i and is complete at member i - 1.
+    The function returns when the right neighbour has read everything: the caller may write to the
+    array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -140,12 +147,12 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
             piece[...] = incoming
         if not name.startswith(last_whole):
             wire.send(right, name, piece)
-    wire.send(left, "read", _NOTHING)  # pieces are lent, and later steps write to the array
+    wire.send(left, "read", _NOTHING)  # the neighbour reads this array itself
     wire.ask(right, "read")()
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
-    """Yield the arrays of these names in order; the next ones are requested in advance."""
+    """Yield the arrays named in `wanted` from a member, in order, with `_AHEAD` requests ahead."""
     names = [name for name, _, _ in wanted]
     waiting = deque(wire.ask(rank, name) for name in names[:_AHEAD])
     for name in names[_AHEAD:]:

@@ -1,11 +1,11 @@
-"""Meetings of the members of a collective: one task of the cluster, the leader, keeps the lists.
+"""Meetings of the members of a collective: one task, the leader, records which members have joined.
 
 A member joins with its keys, the group's size, a signature (operation, dtype and shape)
 and its devices. When all have joined, each gets the list and a number for their exchange.
 No call blocks: the leader notifies members when their wait is over, and they repeat the request
 periodically, as the leader may have been restarted.
-A member that does not fit fails all that wait with it. Members that wait for one that can't come
-any more, as its server is gone, fail too; so does one that has waited for
+If a member does not fit, it and all members that wait with it fail. Members that wait for one that
+can't come any more, as its server is gone, fail too; so does a member that has waited for
 `GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
@@ -37,32 +37,32 @@ from gpugraph.cluster.collectives.collective_meetings import (
 from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
 _SLICE_S = 0.5
-_PATIENCE_S = 1.0  # before the server of a missing member is checked
+_PATIENCE_S = 1.0  # how long members wait before the servers of missing ones are checked
 _MAX_KNOWN = 4096
 
 
 class _Waiting:
-    """Members of one collective that wait for others."""
+    """Members of one collective that have joined and wait for others."""
 
     def __init__(self, first: Joining) -> None:
         self.key, self.size, self.signature = first.key, first.size, first.signature
         self.first = first.member.devices[0]
         self.members: dict[str, Member] = {}  # by the name of the wait
         self.attempts: dict[str, Attempt] = {}
-        self.devices: dict[str, str] = {}  # the waits of all devices
+        self.devices: dict[str, str] = {}  # by device, the name of its wait
         self.limits: dict[str, tuple[float, float]] = {}  # start and maximum duration
         self.asked = monotonic()
 
 
 class _Closing(NamedTuple):
-    """The closing of a session, and the sessions that have been notified of it."""
+    """The error of a closed session, and the sessions that have been notified of it."""
 
     error: OpError
     informed: set[str]
 
 
 class CollectiveGroups:
-    """The meetings that one task leads. Nothing blocks here: members are notified later.
+    """The meetings that one task leads. No call waits for members: `settle` notifies them later.
 
     is_there: returns whether a task's server answers. settle: notifies a task of a wait's outcome.
     """
@@ -111,13 +111,13 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """Add a new member; return the waits that this ends."""
+        """Add a new member; return the waits that end by this: task, name and outcome of each."""
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
         waiting.devices.update(dict.fromkeys(member.devices, wait))
         ended = []
-        for other in old:  # it was restarted
+        for other in old:  # the member on this device was restarted
             error = AbortedError.of_no_node(
                 f"Another member joined the collective {waiting.key[1]} on {member.devices[0]}"
             )
@@ -154,7 +154,7 @@ class CollectiveGroups:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
     def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members that are still in a step that another member has left."""
+        """End the waits of members in a step that the member of `attempt` has left or passed."""
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
         return [self._end(waiting, wait, error) for wait, error in late.items() if error]
@@ -174,7 +174,7 @@ class CollectiveGroups:
         return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
-        """Return the last meeting of members in several sessions, and the failures since."""
+        """Return the record of a collective over sessions: its last meeting, and failures since."""
         history = self._histories.pop(key[1], None)
         if history is None:
             last_of_group = self._met.setdefault(_group(key), {})
@@ -185,13 +185,14 @@ class CollectiveGroups:
         return history
 
     def _refusal(self, joining: Joining) -> OpError | None:
-        """Return the error if another member does not come to the step of this one.
+        """Return the error for a member if another member won't come to its step; else None.
 
-        A closed session is reported once, so that the member may then wait for the other to return.
-        A failure of the other in this step is reported first.
+        A failure of another member in this step has precedence. A closed session is reported only
+        once to each of the other sessions: the next time, the member waits for the session that
+        replaces the closed one.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
-        self._closed.pop(member.session, None)  # its client has come back
+        self._closed.pop(member.session, None)  # the session is in use again
         history, waiting = self._history(key), self._waiting.get(key)
         error = history.failure_for(attempt)
         closed = None if error else self._lost_partner(key, member)
@@ -203,7 +204,7 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: Member) -> _Closing | None:
-        """Return the unreported closing of a session with which a member has met, or None."""
+        """Return the closing of a session that `member` has met, unless `member` was notified."""
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
@@ -214,7 +215,10 @@ class CollectiveGroups:
         return None
 
     def _strangers(self, waiting: _Waiting) -> str:
-        """Return the error if a session's member met other members under the group's key."""
+        """Return an error message if a member has met other members under the group's key before,
+        or
+        "".
+        """
         group = _group(waiting.key)
         checked: Sequence[Member] | None = None
         for member in waiting.members.values() if not waiting.key[0] else ():
@@ -260,7 +264,7 @@ class CollectiveGroups:
         return ended
 
     def _ask_for(self, waiting: _Waiting) -> None:
-        """Fail members that wait for one whose server is gone."""
+        """End the waits for members on tasks whose servers do not answer, with UnavailableError."""
         with self._lock:
             waiting.asked = monotonic()
             members = list(waiting.members.values())
@@ -272,7 +276,7 @@ class CollectiveGroups:
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
         gone = sorted(task for task in wanted if not self._is_there(task))
-        if gone and (missing or len(gone) == len(wanted)):  # else another may yet come
+        if gone and (missing or len(gone) == len(wanted)):  # else another task may have it
             error = UnavailableError.of_no_node(
                 f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
                 "not answer"
@@ -284,10 +288,10 @@ class CollectiveGroups:
     def leave(
         self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """Record that a member won't come in a step, or no longer waits; fail those waiting for it.
+        """Record that a member won't come in a step, or waits no longer; fail those waiting for it.
 
-        wait: the name of its wait, if it has begun. is_own: whether its own step failed, and no
-        other member's before.
+        wait: the name of the member's wait, if it has begun. is_own: whether the member's step
+        failed by itself, not because another member had failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)
@@ -312,8 +316,8 @@ class CollectiveGroups:
     def close_session(self, session: str, error: OpError) -> None:
         """Record that a session's members are gone; fail waiting members that have met them.
 
-        Members that join later get the error once, and may then wait for the others to come in a
-        new session.
+        Members that join later get the error once. After that they wait for the missing members to
+        join from a new session.
         """
         with self._lock:
             closed = self._closed[session] = _Closing(error.bare(), set())
@@ -329,7 +333,7 @@ class CollectiveGroups:
         self._announce(ended)
 
     def stop(self) -> None:
-        """End all waits."""
+        """End all waits with AbortedError."""
         error = AbortedError.of_no_node("The leader of the collectives has stopped")
         with self._lock:
             ended = [end for x in list(self._waiting.values()) for end in self._end_all(x, error)]
@@ -357,7 +361,7 @@ def _drop_oldest(known: OrderedDict[Any, Any]) -> None:
 
 
 def _group(key: MeetingKey) -> str:
-    """Return the group of a key."""
+    """Return the part of a meeting's key that names the group."""
     return key[1].partition(",")[0]
 
 

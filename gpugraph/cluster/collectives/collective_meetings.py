@@ -9,11 +9,15 @@ from gpugraph.base.errors import OpError
 from gpugraph.cluster.shared_segments import SegmentName
 
 MeetingKey = tuple[int, str]
-"""The step, or 0 if the members are in separate runs; and the keys of group and instance."""
+"""The step, or 0 if members are in separate runs; and a text with the group and instance keys."""
 
 
 class Member(NamedTuple):
-    """The members of a collective on one task and in one session: devices, and memory to share."""
+    """The members of a collective on one task and in one session, which join as one.
+
+    devices: their devices, by full names. segment: the shared memory that holds their input;
+    without a name if there is none.
+    """
 
     task: str
     session: str
@@ -22,10 +26,11 @@ class Member(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The position of a collective in a session: the count of steps that have it.
+    """The position of one execution of a collective among the steps of its session.
 
-    turn: how often the step has done it before. sequence: the count of the session's steps with
-    any collectives.
+    step: the number of the session's steps so far that have the collective. turn: how often this
+    step, in a loop, has executed it before. sequence: the number of the session's steps so far that
+    have any collective.
     """
 
     step: int = 0
@@ -34,11 +39,13 @@ class Round(NamedTuple):
 
 
 class Joining(NamedTuple):
-    """A member's request to join a collective; `size` is the total number of devices.
+    """A member's request to join a collective.
 
-    signature: the properties that must be the same for all members. wait: a name of this wait, by
-    which the member may join again, and leave. limit_s: its maximum duration; 0 for no limit.
-    round: the step of its session, if others are of other sessions.
+    size: the total number of devices in the group. signature: the properties that must be the same
+    for all members. wait: a unique name of this wait, by which the member may repeat the request or
+    leave.
+    limit_s: the maximum duration of the wait; 0 for no limit. round: the position among the steps
+    of its session, for collectives whose members are in several sessions.
     """
 
     key: MeetingKey
@@ -51,19 +58,19 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """The record of it that remains once it no longer waits."""
+        """The member and the round of this request, which are recorded beyond the wait."""
         return Attempt(self.member.devices[0], self.member.session, self.round)
 
 
 class Meeting(NamedTuple):
-    """Members that have met, in the order of their tasks, and the number of their exchange."""
+    """Members that have met, in the order of their tasks. step: the number of their exchange."""
 
     step: int
     members: Sequence[Member]
 
 
 class Attempt(NamedTuple):
-    """A member, by its first device and its session, in a round."""
+    """A member, identified by its first device and its session, in a round."""
 
     device: str
     session: str
@@ -71,4 +78,4 @@ class Attempt(NamedTuple):
 
 
 Outcome = Meeting | OpError
-"""The outcome of a wait."""
+"""The outcome of a member's wait: the meeting, or the error that ended the wait."""

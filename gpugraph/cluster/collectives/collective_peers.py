@@ -1,8 +1,8 @@
 """Communication of a collective's members with each other and with its leader.
 
-Arrays that members send each other wait in the mailbox of a separate step, like tensors between
-stages, and are requested over the same connections. A member that waits for long checks whether the
-other is still there.
+Arrays that members send each other are kept in a mailbox until they are requested, like tensors
+between stages, and go over the same connections; the number of the meeting stands for the step. A
+member that waits for long checks whether the other member's server still answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AGAIN_S = 5.0
 
 
 class _Ending:
-    """The outcome of a wait of this task."""
+    """The outcome of a wait of a member on this task, once the leader has reported it."""
 
     def __init__(self) -> None:
         self.is_over = threading.Event()
@@ -46,9 +46,9 @@ class _Ending:
 
 
 class CollectivePeers:
-    """The collectives of one task's server.
+    """The part of one task's server in collectives, as member and as leader.
 
-    peer: returns the connection to another task. others: sends tensors of a step to them.
+    peer: returns the connection to another task. others: sends tensors of a step to other tasks.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class CollectivePeers:
         return True
 
     def join(self, leader: str, joining: Joining) -> Meeting:
-        """Wait for all members; return the meeting of a collective, or raise the leader's error."""
+        """Join a collective and return the meeting of all members; raises the leader's error."""
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
         if not joining.key[0]:
             self._leaders.setdefault(joining.member.session, set()).add(leader)
@@ -120,7 +120,7 @@ class CollectivePeers:
         return _read_meeting(answer) if answer.member else None
 
     def settle(self, task: str, wait: str, outcome: Outcome) -> None:
-        """Notify a task of the outcome of one of its waits."""
+        """Notify a task of the outcome of the wait with this name."""
         if task == self.task:
             ending = self._endings.get(wait)
             if ending is not None:
@@ -145,7 +145,8 @@ class CollectivePeers:
     ) -> None:
         """Notify the leader that a member does not come in a step, or no longer waits.
 
-        The leader receives this before the member joins in another step, or its session is closed.
+        The leader gets the notice before the member joins in another step, or its session is
+        closed. Parameters are as in `CollectiveGroups.leave`.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -158,13 +159,13 @@ class CollectivePeers:
         leaving.when_done(lambda: self._leaving.discard(leaving))
 
     def _finish_leaving(self) -> None:
-        """Wait until leaders have received all leave messages of this task, or do not answer."""
+        """Wait until this task's notices of leaving have arrived at the leaders, or failed."""
         for leaving in list(self._leaving):
             with contextlib.suppress(OpError):
                 leaving()
 
     def close_session(self, session: str, reason: str) -> None:
-        """Notify the members that a session's members have met that these come no more."""
+        """Notify a session's leaders of collectives that its members here won't come again."""
         error = AbortedError.of_no_node(
             f"{self.task} has left the collectives of a session: {reason}"
         )
@@ -180,7 +181,7 @@ class CollectivePeers:
             self.peer(leader).tell("LeaveCollective", message, limit_s=_TELL_S)
 
     def abort(self, meeting: Meeting, error: OpError) -> None:
-        """End a collective on all of its tasks."""
+        """End the exchange of a meeting with an error, on all tasks of its members."""
         self.mailboxes.abort(meeting.step, error)
         for task in {member.task for member in meeting.members} - {self.task}:
             message = message_of("AbortStep", step=meeting.step)
@@ -188,13 +189,15 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """Return the transport from one member to the others."""
+        """Return the transport from the member with this index in the meeting to the others."""
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Answer a member of another task: with the meeting, or an empty message if it must wait.
+        """Handle the request of a member of another task to join, as the leader.
 
-        InvalidArgumentError if its task is not in the cluster, or it has no device, or one twice.
+        Returns the meeting, or an empty message if the member must wait. Raises
+        InvalidArgumentError if the member's task is not in the cluster, or if it names no device or
+        one device twice.
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:
@@ -224,7 +227,7 @@ class CollectivePeers:
         self.settle(self.task, message.wait, outcome)
 
     def answer_leave(self, message: Any) -> None:
-        """Handle a member of another task that does not come, or a session that is closed."""
+        """Handle, as the leader, another task's notice that a member or a session has left."""
         if not message.key:
             self.groups.close_session(message.session, error_of(message.failure))
             return
@@ -234,7 +237,7 @@ class CollectivePeers:
         self.groups.leave(key, message.wait, error_of(message.failure), attempt, message.is_own)
 
     def stop(self) -> None:
-        """End all waits."""
+        """End all waits at this leader, and the threads of collectives."""
         self.groups.stop()
         self.threads.shutdown()
 
@@ -249,15 +252,15 @@ class PeerWire:
         self._mailbox.is_running = True
 
     def send(self, rank: int, name: str, array: Any) -> None:
-        """Send an array to a member."""
+        """Send a named array to a member, without waiting until it is received."""
         task = self._meeting.members[rank].task
         key = f"{name}:{self.rank}>{rank}"
         self._peers.others.send_tensors(task, self._meeting.step, [key], [array])
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
-        """Return a function that waits for an array of a member.
+        """Return a function that waits for a named array of a member and returns it.
 
-        UnavailableError if the member's server is gone.
+        The function raises UnavailableError if the member's server is gone.
         """
         task = self._meeting.members[rank].task
         others, step = self._peers.others, self._meeting.step
@@ -282,7 +285,7 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Record that this member has sent and received everything."""
+        """Drop the mailbox: this member has sent and received everything."""
         self._peers.mailboxes.end(self._meeting.step)
 
 

@@ -1,16 +1,16 @@
 """Matching of the steps of a collective's members if each has a separate session.
 
-A master counts the steps of its session that have the collective; in a branch or a loop a worker
-counts how often the step has done it before. When members meet, their counts are recorded side by
-side. From then on a member's **place** is its count since the meeting, and members meet at
-equal places only. A step that fails before it meets uses up its place for all: a member that is
-still there, or comes there later, fails too, and one that is past it is not affected. So members
-whose steps fail together stay in step, however late each learns of the other's failure.
+A master counts the steps of its session that have the collective; in a loop a worker counts how
+often the step has executed the collective before. When members meet, the leader records the counts
+of all. From then on a member's **place** is the number of its steps since the meeting, and members
+meet at equal places only. A step that fails before it meets uses up its place for all members. A
+member that waits at that place, or gets there later, fails too; a member beyond it is not affected.
+So members whose steps fail together stay in step, however late each learns of the other's failure.
 
-In a collective in which they have not met yet, members meet at any place. Failures there are
-matched by the count since the last meeting in another collective of the group, of steps with
-any collectives. Members whose sessions have not met at all get the error of a failure that is a few
-seconds old, once.
+In a collective in which they have not met yet, members meet at any place. Whether a failure there
+concerns a member follows from another collective of the group in which they have met, and from
+their numbers of steps with any collective since then. A member whose session has met none of the
+others gets the error of a failure that is less than 10 seconds old, once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FRESH_S = 10.0
 
 
 class _Failure:
-    """The departure of a member from a step, and the devices that have been notified of it."""
+    """The failure of a member's step, and the devices that have been notified of it."""
 
     def __init__(self, attempt: Attempt, error: OpError, is_own: bool, informed: set[str]) -> None:
         self.attempt, self.error, self.informed = attempt, error.bare(), informed
@@ -33,9 +33,9 @@ class _Failure:
 
 
 class CollectiveHistory:
-    """The last meeting of one collective, and the steps that have been left since.
+    """The last meeting of one collective, and the failures of its members' steps since then.
 
-    last_of_group: the last meeting of any collective of the group.
+    last_of_group: the rounds, by device, of the last meeting of any collective of the group.
     """
 
     def __init__(self, last_of_group: dict[str, Attempt]) -> None:
@@ -44,9 +44,10 @@ class CollectiveHistory:
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
-        """Return by how many steps an attempt is past another one, and by how many turns.
+        """Return how many steps, and executions in its step, `attempt` is ahead of `other`.
 
-        None if their sessions have not met in this collective.
+        Steps are counted from their meeting. None if their sessions have not met in this
+        collective.
         """
         met = _are_in(self._met, attempt, other)
         if met is None:
@@ -56,10 +57,10 @@ class CollectiveHistory:
         return past, attempt.round.turn - other.round.turn
 
     def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
-        """Return whether an attempt is past a step that another member has left.
+        """Return whether an attempt is in a later step than the one that another member has left.
 
-        If they have not met in this collective yet, the last meeting in another one decides. None
-        if they have not met at all.
+        If the two have not met in this collective yet, their last meeting in another one decides.
+        None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -71,14 +72,14 @@ class CollectiveHistory:
         return attempt.round.sequence - first > failed.round.sequence - second
 
     def meet(self, attempts: Iterable[Attempt]) -> None:
-        """Record a meeting, and drop the failures before it."""
+        """Record a meeting of these attempts, and drop all failures before it."""
         self._met = {attempt.device: attempt for attempt in attempts}
         self._last_of_group.clear()
         self._last_of_group.update(self._met)
         self._failures.clear()
 
     def failure_for(self, attempt: Attempt) -> OpError | None:
-        """Return the error of a member that no longer comes to this attempt, or None."""
+        """Return the error of another member that has left the step of this attempt, or None."""
         self._forget_older(attempt)
         for failure in self._failures.values():
             is_past = self._is_past(attempt, failure.attempt)
@@ -92,7 +93,7 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Attempt) -> None:
-        """Drop failures in a member's sessions that met no other, once it has a new session."""
+        """Drop failures in the device's earlier session, if that session met no other."""
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
             is_other = device == attempt.device and session != attempt.session
@@ -104,7 +105,7 @@ class CollectiveHistory:
         return met is not None and met.session == attempt.session
 
     def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
-        """Return whether to notify a member of an unmet member's failure in an earlier step."""
+        """Return whether to report a failure to a member that has not met the failed one."""
         failed = failure.attempt
         if self._has_met(failed) or not failure.is_own:
             return False
@@ -113,10 +114,10 @@ class CollectiveHistory:
         return is_recent and not is_later and attempt.device not in failure.informed
 
     def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
-        """Return whether a member waits in vain for another one that has left a step.
+        """Return whether a waiting member must fail because another member has left a step.
 
-        A member in a new session does not if the other has met another session: these meet at any
-        place.
+        A member in a new session goes on waiting if the failed one has met another session of its
+        device: after a restart, the two meet at any place.
         """
         if attempt.device == failed.device:
             return False
@@ -124,7 +125,7 @@ class CollectiveHistory:
         return not (self._has_met(failed) if is_past is None else is_past)
 
     def lateness(self, attempt: Attempt, other: Attempt) -> OpError | None:
-        """Return the error of an attempt at a step that another member has left, or None."""
+        """Return the error of an attempt at a step that `other` has passed already, or None."""
         if (self._order(attempt, other) or (0, 0)) >= (0, 0):
             return None
         return AbortedError.of_no_node(
@@ -135,10 +136,10 @@ class CollectiveHistory:
     def leave(
         self, attempt: Attempt, error: OpError, is_own: bool, informed: Iterable[str] = ()
     ) -> None:
-        """Record that a member has left a step.
+        """Record that a member has left a step, and why.
 
-        is_own: whether its own failure is the reason. informed: the devices that have been
-        notified.
+        is_own: whether its step failed by itself, not because another member had failed. informed:
+        the devices of members that have been notified.
         """
         self._forget_older(attempt)
         heard = set(informed)

@@ -60,7 +60,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """Collectives done together, in one run of one task: reductions in one, maybe shared, array."""
+    """A bucket of collectives in one run of one task. Reductions share one (maybe shared) array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -86,7 +86,7 @@ class BucketRun:
         self.is_over = threading.Event()
 
     def key(self, step: int) -> MeetingKey:
-        """Return the key under which its members meet."""
+        """Return the key under which the bucket's members meet. step: the number of the step."""
         attrs = self.operations[0].attrs
         text = f"group {attrs['group_key']}, instance {attrs['instance_key']}"
         return (step if self.spec.is_whole else 0), text
@@ -104,7 +104,7 @@ class BucketRun:
         return texts
 
     def take(self, name: str, value: Any) -> bool:
-        """Copy an input; return whether it was the last."""
+        """Copy a member's input; return whether all inputs have been received."""
         if self.merge_op and self.spec.num_local == 1:
             self._put(name, value)
         else:
@@ -113,7 +113,7 @@ class BucketRun:
         return not self.missing
 
     def _put(self, name: str, value: Any) -> None:
-        """Copy an input, or the merged input of this task's devices, into the array."""
+        """Copy an input, or the sum of this task's inputs, to its instance's place in the array."""
         start, size = self._places(value)[name]
         if value.size != size:
             raise invalid_argument(f"'{name}' has {value.size} elements, not {size}")
@@ -122,7 +122,7 @@ class BucketRun:
         self.inputs[name] = self.results[name] = part
 
     def _places(self, value: Any) -> dict[str, tuple[int, int]]:
-        """Return each instance's offset and size in the array that the first `value` allocates."""
+        """Return each instance's offset and size in elements; allocate the array if necessary."""
         places, start = {}, 0
         for op in self.instances:
             is_alone = len(self.instances) == 1
@@ -138,7 +138,7 @@ class BucketRun:
         return places
 
     def join_devices(self) -> None:
-        """Merge the inputs of this task's devices, in their order."""
+        """Reduce the inputs of this task's devices, in their order, to one for each instance."""
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
             names = [op.name for op in self.operations[index * num_local :][:num_local]]
@@ -154,14 +154,15 @@ class BucketRun:
 
     @property
     def divisor(self) -> int:
-        """The divisor of the sum."""
+        """The number by which the reduced values are divided; 1 for none."""
         return self.group_size if self.final_op == "Div" else 1
 
 
 class CollectiveStep:
     """The collectives of one run of a task's part.
 
-    inside: by the member's name, creates a collective of a branch or a loop, for each execution.
+    inside: by the name of a member in a branch or a loop, a function that returns its next
+    BucketRun.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class CollectiveStep:
         self._lock = new_lock()
 
     def take(self, name: str, value: Any) -> Any:
-        """Receive an input from a running plan; return the result in a branch or a loop."""
+        """Receive a member's input from a plan; return the result if it is in a branch or loop."""
         if name in self._inside:
             return self._exchanged(self._inside[name](), name, value)
         bucket = self._bucket_of[name]
@@ -190,7 +191,7 @@ class CollectiveStep:
         return None
 
     def _exchanged(self, bucket: BucketRun, name: str, value: Any) -> Any:
-        """Return the result of a collective for which its plan waits."""
+        """Start a collective of a branch or a loop, wait for it, and return the result."""
         with self._lock:
             self._buckets.append(bucket)
             bucket.round = bucket.round._replace(turn=self._turns[name])
@@ -212,7 +213,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Start the collectives that need no input."""
+        """Start those of the given collectives that need no input."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
@@ -224,9 +225,9 @@ class CollectiveStep:
             self._peers.threads.submit(self._run, bucket)
 
     def results(self, names: Iterable[str], limit: StepLimit) -> dict[str, Any]:
-        """Wait for the outputs of these members; return them by tensor.
+        """Wait for the outputs of these members; return them by tensor name.
 
-        They may be memory that the next run writes to.
+        They may be views of memory that the next run overwrites.
         """
         values = {}
         for name in names:
@@ -246,11 +247,11 @@ class CollectiveStep:
                 raise bucket.error
 
     def wait_for_all(self, limit: StepLimit) -> None:
-        """Wait until everything that was started is done."""
+        """Wait until all collectives of this run are done."""
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """End the work in progress, with an error if not None; free the memory for other runs."""
+        """Free the memory for other runs. With an error, first leave all unfinished collectives."""
         if error is not None:
             with self._lock:
                 self._failure = error
@@ -269,12 +270,12 @@ class CollectiveStep:
                 self._pool.give_back(bucket.segment)
 
     def _not_begun(self) -> list[BucketRun]:
-        """Return collectives of branches and loops that others may wait for, or come to later."""
+        """Return buckets of branches and loops not executed, for which other members may wait."""
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
-        """Notify the others of a bucket, and late ones, that this member does not continue."""
+        """Notify the other members of a bucket, and later ones, that this member has left."""
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
             message = AbortedError.of_no_node(
@@ -309,14 +310,14 @@ class CollectiveStep:
             self._drop(bucket)
 
     def _drop(self, bucket: BucketRun) -> None:
-        """Release the memory of a bucket of a failed step, once no thread here uses it."""
+        """Release the memory of a bucket of a failed step, unless a thread here still uses it."""
         with self._lock:
             if self._failure is None or (bucket.is_begun and not bucket.is_over.is_set()):
                 return
             segment, bucket.segment, bucket.flat = bucket.segment, None, None
             bucket.inputs, bucket.results = {}, {}
             meeting, is_done = bucket.meeting, bucket.is_begun and bucket.error is None
-        if segment is not None and is_done:  # all have read it
+        if segment is not None and is_done:  # all members have read the segment
             self._pool.give_back(segment)
         elif meeting is not None:  # some may still read it, so no other run may use it
             self._pool.forget(member.segment for member in meeting.members)
@@ -352,7 +353,7 @@ class CollectiveStep:
         bucket.results = {op.name: value for op in bucket.operations}
 
     def _broadcast(self, bucket: BucketRun, wire: PeerWire) -> None:
-        """Broadcast from the only sending task, which all tasks find by exchanging counts first."""
+        """Broadcast from the only task with an input, found by an exchange of input counts."""
         sent = list(bucket.inputs.values())
         counts = meet(wire, "senders", np.array(len(sent)))
         if sum(map(int, counts)) != 1:
@@ -378,7 +379,7 @@ class CollectiveStep:
             shared_all_reduce(wire, arrays, merge, bucket.divisor)
 
     def _shared(self, bucket: BucketRun, meeting: Meeting, wire: PeerWire) -> Sequence[Any] | None:
-        """Return the arrays of all members if each can access the others' memory, else None."""
+        """Return the arrays of all members if each can map the others' shared memory, else None."""
         flat = bucket.flat
         if any(member.segment.size != flat.nbytes for member in meeting.members) or not flat.size:
             return None

@@ -1,1 +1,1 @@
-"""Analyses for the passes: shapes, liveness, references, purity, fusibility."""
+"""Analyses for the passes: control flow, shapes, references, purity, fusibility, step times."""

@@ -1,12 +1,13 @@
-"""Flow: the loop of each op, and the condition under which it is alive.
+"""Flow: the loop of each op, and its guard, the condition under which it is alive.
 
-Ops of equal guards (`compile/unit/guards.py`) become regions of the plan that run or are skipped. A
-loop is one item of the order around it: it runs when its inputs may be alive. Inside, guards
-are relative to the start of an iteration. Graphs without control flow have no `unit.flow`.
+Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, which are run or
+skipped as one. In the order of the surrounding ops, a loop is one item, and runs when its inputs
+may be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
+control flow, `unit.flow` stays None.
 
-A dead tensor makes every op that takes it dead, also over control edges and across devices. There
-are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs are,
-and a ControlTrigger is always alive.
+An op with a dead input is dead, also if the input is a control edge or comes from another device.
+There are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs
+are, and a ControlTrigger is always alive.
 """
 
 from __future__ import annotations
@@ -41,9 +42,8 @@ def has_control_flow(unit: Unit) -> bool:
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Set `unit.flow` if there is control flow.
-
-    InvalidArgumentError for frames that are not well-formed.
+    """Set `unit.flow` if there is control flow. InvalidArgumentError for `while` frames that are
+    not well-formed.
     """
     if not has_control_flow(unit):
         return "no branches and no loops", ()
@@ -54,14 +54,16 @@ def flow(unit: Unit) -> Outcome:
 
 
 def flow_of(unit: Unit) -> Flow:
-    """Return frames and guards of the current graph. InvalidArgumentError for a fetch in a loop."""
+    """Return the frames and guards of the graph as it is now. InvalidArgumentError if a fetched
+    tensor is inside a loop.
+    """
     frames = loop_frames(unit.graph, unit.send_recv_pairs)
     for node in unit.retvals:
         if frames.at(node) is not frames.root:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # guards depend on the notes
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -80,7 +82,9 @@ def _within(frame: Frame, fetched: Edge) -> InvalidArgumentError:
 
 
 def _lines(unit: Unit, flow: Flow) -> list[str]:
-    """Return the report's lines: loops with their sizes, conditions with theirs."""
+    """Return the report's lines: each loop with its numbers of ops and loop variables, and each
+    guard with its number of ops.
+    """
     inside: dict[Frame, int] = {}
     under: dict[Guard, int] = {}
     for node in unit.graph.op_nodes():
@@ -102,7 +106,7 @@ def _by_node(atom: Atom) -> tuple[int, str]:
 
 
 def in_words(unit: Unit, guard: Guard) -> str:
-    """Return a guard as text: "if 'Less' is true and ..."."""
+    """Return a guard as text for a report: "if 'Less' is true and ..."."""
     parts = []
     for atom in sorted(guard, key=_by_node):
         node = unit.graph.find_id(atom.pred[0] if isinstance(atom, Is) else atom.node)
@@ -115,7 +119,9 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """One walk that computes the guard of each node, inner loops before their successors."""
+    """One walk over all frames that computes the guard of each node; a loop is finished before the
+    ops that read its Exits.
+    """
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
         self.unit = unit
@@ -123,7 +129,7 @@ class _Guards:
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}
 
     def run(self) -> None:
-        """Compute the guards."""
+        """Clear the results of the previous walk and compute the guards."""
         flow = self.flow
         flow.guards.clear()
         flow.irregular.clear()
@@ -159,8 +165,8 @@ class _Guards:
         return self._all(list(node._in))
 
     def _enter(self, frame: Frame) -> None:
-        """Record when a loop runs: if all leading Enters and the common guard of its inputs are
-        alive.
+        """Record the guard under which a loop runs: the literals that the guards of all its Enters
+        share, and the complete guards of its leading Enters (`_note_leading`).
         """
         flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
@@ -174,7 +180,9 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the Enters that must be alive for the loop to have any effect or exit."""
+        """Record the leading Enters of a loop: those whose input must be alive for the loop to have
+        an effect or a live Exit.
+        """
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
         for item in flow.levels[frame].items:
@@ -195,8 +203,10 @@ class _Guards:
         flow.leading |= leading & flow.entered.keys()
 
     def _entering(self, node: Node) -> Guard:
-        """Return the guard of an Enter; one for a single iteration is dead in others, except at a
-        Merge.
+        """Return the guard of an Enter inside its loop.
+
+        A loop-invariant Enter is alive in every iteration; another one only in the first, unless
+        its value goes to nothing but the loop's Merge.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -216,8 +226,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge, which waits for its control inputs but does not die with
-        them.
+        """Return the guard of a Merge, which waits for its control inputs, but is alive even if
+        they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):
@@ -237,8 +247,8 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Record the predicate of a Switch, found behind pass-through ops, and its value on each
-        side.
+        """Record the predicate of a Switch, as the output that computes it, and the literal that
+        each of the Switch's outputs adds to its guard.
         """
         flow = self.flow
         edge = node.input_edge(1)
@@ -255,7 +265,9 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate, behind ops that pass it on."""
+        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, and Send
+        and Recv back to their source.
+        """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:
                 source = self.sends[source.id]
@@ -266,8 +278,8 @@ class _Guards:
         return source, slot
 
     def _known(self, source: Node, slot: int) -> bool | None:
-        """Return the value of a predicate that is constant, or implied by the guard of an outer
-        loop.
+        """Return the value of a predicate if it is constant, or if the guard of a surrounding loop
+        fixes it; else None.
         """
         flow = self.flow
         while True:
@@ -284,7 +296,10 @@ class _Guards:
                     return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """Return the guard of another iteration, if it is the same for all loop variables."""
+        """Return the guard under which the loop has another iteration.
+
+        None if the NextIterations of its loop variables have different guards.
+        """
         if frame in self.flow.carried:
             return None
         guards = {self.flow.guards[node.id] for node in frame.next_iterations}
@@ -293,7 +308,9 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Record when a loop continues, and which of its Exits may stay dead."""
+        """Record the guard of another iteration, and as irregular the Exits that may be dead after
+        the loop has run.
+        """
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
         if go_on is None:
@@ -309,7 +326,7 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """Return the negation of a guard of at most one literal; None for larger ones."""
+    """Return the negation of a guard with at most one literal; None for a guard with more."""
     if not guard:
         return NEVER
     atoms = list(guard)

@@ -1,9 +1,9 @@
-"""Fusibility: whether an op may be part of a fused step, and its iteration space.
+"""Fusibility: whether an op may be a member of a fused step, and over which iteration space.
 
-There are two kinds of groups. With a C compiler, ops whose expressions make one kernel: elementwise
-ops, reductions along the last axes with the ops before and after them, and final reductions over
-all rows or over everything. Without one, elementwise ops over large tensors, which are computed
-tile by tile.
+With native code (a C compiler, or a GPU with kernels), a group is one kernel: elementwise ops,
+reductions along the last axes with the ops before and after them, and final reductions over all
+rows or over everything. Without native code, a group consists of elementwise ops over large
+tensors, which NumPy computes tile by tile.
 """
 
 from __future__ import annotations
@@ -23,23 +23,30 @@ from gpugraph.ops.fusion.op_expressions import Expressions, expressions_of
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 LARGE = 1 << 18
-"""The number of elements from which tiling a group pays: smaller tensors stay in the cache anyway.
+"""The minimum number of elements for which NumPy computes a group tile by tile: smaller tensors
+stay in the processor's cache anyway.
 """
 
 APART = "_apart"
-"""The attr of nodes that stay separate steps."""
+"""The attr that keeps a node out of groups: it stays a separate step."""
 
 SWAP_HINT = "_swap_to_host"
-"""TensorFlow's attr of an op: the number of an input, or several, to be on the host before. The op
-stays a separate step."""
+"""TensorFlow's attr of an op: the index of an input, or a list of indices, whose tensor is to be
+swapped to the host until the op runs. Such an op stays a separate step."""
 
 _SHAPED = {"Select"}
-"""Ops whose inputs don't broadcast as NumPy's do."""
+"""Elementwise ops whose inputs must have the output's shape, as NumPy's broadcasting does not apply
+to them.
+"""
 _RAISING = {"Div", "FloorDiv", "FloorMod", "Mod", "Pow", "TruncateDiv", "TruncateMod"}
-"""Ops that refuse some integers: they stay separate steps, so that errors name them."""
+"""Ops that raise an error for some integers, such as a division by 0. For integers they stay
+separate steps, as the error must name the op.
+"""
 
 _SMALL = 64
-"""The maximum number of elements of a host value by which ops are compared."""
+"""The maximum number of elements of a host input whose bytes may be part of a key
+(`FusibleOps._key`).
+"""
 
 Shape = tuple[int, ...]
 
@@ -47,8 +54,8 @@ Shape = tuple[int, ...]
 class Space(NamedTuple):
     """The iteration space of a kernel that contains this op.
 
-    `inside`: for each output, whether other members of the kernel may read it (not if it is
-    complete only after all rows)."""
+    `inside`: for each output, whether other ops of the same kernel may read it. They may not if it
+    is complete only after the kernel has covered all rows."""
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -56,15 +63,16 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Return whether tensors of these sizes are worth tiling."""
+    """Return whether tensors of these sizes are large enough for tiling (`LARGE`)."""
     return prod(sizes) >= LARGE
 
 
 class Fusible(NamedTuple):
-    """The properties of ops that may be in a group and differ only in their names.
+    """The common properties of all fusible ops that differ only in their names.
 
-    shapes_and_values: those of a `NodeSignature`. kind: the number of this set of ops. slots: the
-    inputs that are not on the host. call: the NumPy kernel.
+    shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`. kind:
+    a number for this class of equal ops. slots: the indices of the inputs that are in device
+    memory. call: the NumPy kernel.
     """
 
     shapes_and_values: tuple[Any, Any, Any]
@@ -76,7 +84,9 @@ class Fusible(NamedTuple):
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
-    """Return the node's signature; None if a shape, or a value on the host, is not known."""
+    """Return the node's signature; None if a size of an input or output, or the value of a host
+    input, is unknown.
+    """
     return _signature_over(unit, node, node.input_edges())
 
 
@@ -106,8 +116,10 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return, for each device on which ops are fused, whether groups become kernels there: on the
-    CPU if there is native code, and on GPUs that have kernels."""
+    """Return, for each device on which ops are fused, whether a group becomes one native kernel
+    there.
+
+    On the CPU it does if `native` (native code is on). GPUs are included if they run kernels."""
     return {
         device.name: native or device.device_type != "CPU"
         for device in unit.target.devices
@@ -116,25 +128,29 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 
 
 class FusibleOps:
-    """The ops of a unit that may be in groups.
+    """The ops of a unit that may be members of groups.
 
-    Of ops that differ only in their names, such as those of repeated layers, one is examined."""
+    Ops that differ only in their names, such as those of repeated layers, are examined once."""
 
     def __init__(self, unit: Unit, natives: Mapping[str, bool]) -> None:
         self._unit = unit
         self._natives = natives
-        self._kinds: dict[Hashable, Fusible | None] = {}  # the first of each kind
+        self._kinds: dict[Hashable, Fusible | None] = {}  # results, by key
         self._count = 0
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op may be in a group, judging by its device and its kind."""
+        """Return whether the op's device fuses ops, and the op is stateless and has an output;
+        `find` decides the rest.
+        """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Return the properties of an op that `may_be` in a group, shared by all ops like it; None
-        if it can't be in one. edges: the edges into its data inputs."""
+        """Return the properties of an op that passed `may_be`, shared by all equal ops; None if no
+        group may contain it.
+
+        edges: the edges into its data inputs."""
         key = self._key(node, edges)
         if key is None:
             return self._look(node, edges)
@@ -143,7 +159,9 @@ class FusibleOps:
         return self._kinds[key]
 
     def _key(self, node: Node, edges: Sequence[Edge]) -> Hashable:
-        """Return all properties that matter except the name; None if a key would be too large."""
+        """Return a key of all properties except the name; None if the value of a host input is
+        unknown or too large for a key.
+        """
         shapes = self._unit.shapes
         parts: list[Any] = [
             node.type,
@@ -169,7 +187,9 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Return a key of the attrs; their id if they can't be compared, which nodes keep alive."""
+        """Return a key of the attrs; if they can't be hashed, their id, which is unique as the
+        nodes keep them alive.
+        """
         key: Hashable
         try:
             key = key_of_attrs(attrs)
@@ -179,7 +199,7 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine an op as the first of its kind; return None if it can't be in a group."""
+        """Examine an op that is the first with its key; return None if no group may contain it."""
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -209,8 +229,8 @@ class FusibleOps:
 
 
 def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
-    """Return a key that is equal for bitwise equal attrs only (-0.0 and 0.0 differ). TypeError for
-    values that can't be hashed, such as lists."""
+    """Return a key that is equal only for attrs with equal bits (-0.0 and 0.0 differ). TypeError
+    for values that can't be hashed, such as lists."""
     numbers = [value.hex() for value in attrs.values() if isinstance(value, float)]
     key = frozenset(attrs.items()), *numbers
     hash(key)
@@ -218,7 +238,7 @@ def key_of_attrs(attrs: Mapping[str, Any]) -> Hashable:
 
 
 def _refers(node: Node, edges: Sequence[Edge]) -> bool:
-    """Return whether the node takes a reference to a variable instead of its value."""
+    """Return whether an input or output of the node is a reference to a variable."""
     types = [edge.src.output_types[edge.src_output] for edge in edges]
     for dtype in (*types, *node.output_types, *node.input_types):  # noqa: SIM110 - all ops come here
         if dtype.is_ref_dtype:
@@ -280,7 +300,9 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of the decomposition, found by building it on trial."""
+    """Return the iteration space of an op that has a decomposition, by building its kernel on
+    trial; None if it has none.
+    """
     trial = Fusion(gpu)
     inputs = [
         trial.input(node.input_types[index].base_dtype, node.input_shapes[index])

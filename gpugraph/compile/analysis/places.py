@@ -1,8 +1,8 @@
-"""Places: sets of ops that always run equally often, with their order.
+"""Places: sets of ops that always run equally often, each with an order.
 
-Ops of one loop (or of none) and one guard are in one place. Passes that recompute or reorder ops
-keep them in their place, where their inputs are available whenever they run. A graph without
-branches and loops is one place.
+A place holds the ops with the same loop (or none) and the same guard. Passes that recompute or
+reorder ops put an op only into its own place, where its inputs are available whenever it runs. A
+graph without branches and loops is one place.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 
 class GuardedPlace(NamedTuple):
-    """Its ops, inputs first; the depth of each op in it or in an inner loop, by id (for the latter,
-    the depth of the loop); and the guard."""
+    """The ops of one loop and one guard.
+
+    nodes: these ops, each after its inputs. depth: by node id, the depth in the loop's order; an op
+    of an inner loop has the depth of that loop."""
 
     nodes: list[Node]
     depth: Mapping[int, int]
@@ -28,7 +30,11 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph. InvalidArgumentError for loops that are not well-formed."""
+    """Return the places of a graph. Ops that never run are in none, nor are those of loops whose
+    loop variables have different guards for another iteration.
+
+    InvalidArgumentError for loops that are not well-formed.
+    """
     order = [node for node in topological_order(unit.graph) if node.is_op]
     if not has_control_flow(unit):
         return [GuardedPlace(order, depths(unit.graph, []))]
@@ -45,7 +51,9 @@ def places(unit: Unit) -> list[GuardedPlace]:
 
 
 def _depths(flow: Flow, frame: Frame, order: list[Node]) -> dict[int, int]:
-    """Return the depths of a frame's own ops, and of the ops in inner loops."""
+    """Return by node id the depth of the ops directly in a frame; ops of inner loops have the depth
+    of the inner loop.
+    """
     level = flow.levels[frame].depth
     depth = {}
     for node in order:

@@ -1,16 +1,22 @@
-"""Purity: which ops only compute their outputs, and always the same from the same inputs."""
+"""Purity: which ops have no effect except their outputs, and compute equal outputs from equal
+inputs.
+"""
 
 from __future__ import annotations
 
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _OF_THE_PROGRAM = {"PyFuncStateless"}
-"""Python functions are called exactly as often as the program states, and in its runs."""
+"""Ops that call Python functions. They run exactly as often as the client's graph requires, and
+only during runs.
+"""
 _CLASSES = (NodeClass.OTHER, NodeClass.CONSTANT, NodeClass.IDENTITY, NodeClass.METADATA)
 
 
 def is_pure(node: Node) -> bool:
-    """Return whether it is irrelevant how often, or when, a node runs, apart from its inputs."""
+    """Return whether a node may run more often, or at another time, without a difference to the
+    outputs.
+    """
     return (
         node.node_class in _CLASSES
         and not node.op_def.is_stateful

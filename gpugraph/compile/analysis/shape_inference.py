@@ -1,13 +1,15 @@
 """Inference of exact shapes in a graph with loops, stacks and TensorArrays.
 
-The Merge of a loop starts with the shape of the value that enters. If the value that comes back
-has another shape, it gets the common shape of both, and the walk is repeated until nothing changes.
-In the same way the elements of a stack or a TensorArray have the common shape of all values that
-are written to it, and values read from it have that shape. A stack that always gets the same
-constant (a shape, in a gradient) returns that constant.
-An op that refuses its inputs' shapes fails the compilation if it always runs. In a branch or a
-loop it fails when it runs: its dependents never have a value, so that a Merge has the shape of
-its other inputs.
+The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
+the NextIteration has another shape, the Merge gets the common shape of both, in which sizes that
+differ are unknown, and the walk is repeated until no shape changes. In the same way the elements of
+a stack or a TensorArray have the common shape of all values that are written to it, and values read
+from it have that shape. If all pushes to a stack push the same constant (a shape, in a gradient),
+its pops return that constant.
+
+An op whose shape function refuses its inputs fails the compilation if the op runs in every run. In
+a branch or a loop the error is raised when the op runs. The ops that depend on it never have a
+value, and a Merge then has the common shape of its other inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.size_arrays import size_array
+from gpugraph.base.sizes import size_array
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import TensorId, Unit, inference_error
 from gpugraph.compile.unit.guards import Flow
@@ -36,14 +38,16 @@ _PUTS = {
     "TensorArrayScatterV3": 2,
     "TensorArraySplitV3": 1,
 }
-"""The index of the input that is written to the container; its elements are Scatter's rows, and
-parts of Split's.
+"""The index of the input that is written to the container. For Scatter its rows are the elements,
+for Split parts of it.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
 
 class Inference:
-    """The known shapes, in a walk that is repeated until nothing changes."""
+    """Shape inference that repeats a walk over the graph until the shapes of loop variables and
+    containers are stable.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -51,11 +55,16 @@ class Inference:
         self.flow: Flow | None = None
         self.merges: dict[int, TensorShape] = {}
         self.elements: dict[int, TensorShape] = {}
-        self.pushed: dict[int, Any] = {}  # the common value of all pushes to a stack, or None
+        self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
-        """Walk until loops and containers don't change; `visit` records shapes and values."""
+        """Repeat the walk over `order` until the shapes of loop variables and elements don't
+        change.
+
+        `visit` records the shapes and values of a node. At the end they are cleared: the caller
+        visits the nodes once more, with the final shapes of loop variables.
+        """
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
             self.has_converged = True
             return
@@ -73,7 +82,9 @@ class Inference:
         self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
-        """Widen loop variables by the values that come back; return whether a shape changed."""
+        """Set the shape of each loop variable to the common shape with the value for its next
+        iteration; return whether one changed.
+        """
         changed = False
         for node in order:
             if not is_loop_merge(node):
@@ -88,7 +99,10 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs. InvalidArgumentError for inputs that don't fit."""
+        """Return the shapes of a node's outputs, from those of its inputs, `sources`.
+
+        InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
+        """
         op_def = node.op_def
         if node.type == "VariableV2":
             return [_UNKNOWN if node.attrs.get("_resizable") else node.attrs["shape"]]
@@ -132,12 +146,14 @@ class Inference:
         return shapes
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
-        """Return the shapes of a node that has no value in any run."""
+        """Mark the node as one that never has a value, and return unknown shapes for its
+        outputs.
+        """
         self.failing.add(node.id)
         return [_UNKNOWN] * len(node.output_types)
 
     def _is_conditional(self, node: Node) -> bool:
-        """Return whether some runs skip the node: it is in a branch or a loop."""
+        """Return whether some runs may skip the node, as it is in a branch or a loop."""
         if not has_control_flow(self.unit):
             return False
         if self.flow is None:
@@ -179,7 +195,9 @@ class Inference:
         return inferred.merge_with(known) if inferred.is_compatible_with(known) else inferred
 
     def note_push(self, node: Node, value: Any) -> None:
-        """Record the value that a StackPushV2 pushes; None if it isn't constant."""
+        """Record the value that a StackPushV2 pushes; None stands for a value that isn't
+        constant.
+        """
         root = container_of(node)
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
@@ -187,7 +205,9 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the value that a StackPopV2 always pops, or None."""
+        """Return the constant that all pushes to a StackPopV2's stack push; None if there is
+        none.
+        """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
 
@@ -202,7 +222,9 @@ class Inference:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray of a node's first input."""
+    """Return the node that creates the stack or TensorArray in a node's first input; None if it is
+    not found.
+    """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
         source = source.input_edge(0).src
@@ -210,7 +232,9 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape of all outputs; None if the rule refuses, as `infer` raises a full error."""
+    """Return the shape that the rule gives to all outputs; None if it refuses, as calling `infer`
+    then raises the complete error.
+    """
     try:
         return infer.rule(shapes)
     except (ValueError, TypeError, LookupError):
@@ -218,9 +242,10 @@ def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | N
 
 
 def _waits(node: Node) -> bool:
-    """Return whether the node or an ancestor has a control input, such as an assertion.
+    """Return whether the node or an ancestor has a control input, such as an assertion about
+    shapes.
 
-    The assertion would fail first.
+    Such an assertion fails before the node runs, with a better message.
     """
     seen, stack = {node}, [node]
     while stack:
@@ -234,7 +259,9 @@ def _waits(node: Node) -> bool:
 
 
 def _maker_of_handle(node: Node, index: int) -> tuple[str, Mapping[str, Any]]:
-    """Return type and attrs of the node that creates the handle of an input."""
+    """Return the op type and attrs of the node that creates the resource handle in the input
+    `index`.
+    """
     source = node.input_edge(index).src
     while source.node_class in _PASSING:
         source = source.input_edge(0).src
@@ -246,7 +273,9 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the shape that holds for both."""
+    """Return the most specific shape that is compatible with both: sizes that differ are unknown,
+    and so is the shape if the ranks differ.
+    """
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return _UNKNOWN
     sizes = zip(one.sizes, other.sizes)

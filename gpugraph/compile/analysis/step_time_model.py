@@ -1,8 +1,9 @@
-"""The time that a device needs for a node or a copy, estimated from rates and sizes, not measured.
+"""Estimated time of a node or a copy on a device, from a model with constant rates; nothing is
+measured.
 
-A node takes the time of its arithmetic or of its bytes, whichever is longer, plus a launch. The
-rates are those of a mid-range GPU on PCI Express 3 x16, and of a processor with two cores,
-rounded: only times of the same device are compared, and only their ratio matters.
+A node takes the time of a launch, plus that of its arithmetic or of its memory accesses, whichever
+is longer. The rates are rounded ones of a mid-range GPU on PCI Express 3 x16, and of a processor
+with two cores. Only ratios of times on the same device are used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 OPERATIONS = 10e12
-"""Additions and multiplications per second."""
+"""Additions and multiplications per second of a GPU."""
 
 MEMORY_BYTES = 500e9
 """Bytes per second between the GPU and its memory."""
@@ -22,13 +23,15 @@ COPIED_BYTES = 12e9
 """Bytes per second between the GPU's memory and the host's, in each direction."""
 
 LAUNCH = 5e-6
-"""Seconds per launch."""
+"""Seconds per launch of a kernel or start of a copy on a GPU."""
 
 HOST_RATES = (50e9, 10e9, 1e-6)
-"""The same for the host: operations and bytes per second, seconds per call."""
+"""The rates of the host: arithmetic operations per second, bytes of memory per second, seconds per
+call.
+"""
 
 RECOMPUTED = "/recomputed"
-"""The suffix of the names of recomputed copies; a number may follow."""
+"""The suffix in the names of nodes that recompute a value; a number may follow it."""
 
 _NO_WORK = {
     *(NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL),
@@ -44,19 +47,22 @@ _FILTER_AND_PLACES = {
     "Conv2DBackpropFilter": (None, 2),
     "Conv3DBackpropFilterV2": (None, 2),
 }
-"""For convolutions, the indices of the filter and of the forward output; None: the op's own output.
+"""For convolutions, the input indices of the filter and of the gradient or value with the forward
+output's shape; None stands for the op's own output.
 """
 
 _Sizes = tuple[int, ...]
 
 
 def copy_seconds(num_bytes: int) -> float:
-    """Return the time of a copy between the GPU and the host."""
+    """Return the seconds that a copy between the memories of a GPU and the host takes."""
     return LAUNCH + num_bytes / COPIED_BYTES
 
 
 def node_seconds(unit: Unit, node: Node) -> float:
-    """Return the time of a node's kernel; 0 for a node without one. Unknown sizes count as 1."""
+    """Return the seconds that a node's kernel takes; 0 for a node without a kernel. Unknown sizes
+    count as 1.
+    """
     if node.node_class in _NO_WORK or unit.modes.get(node.id, "").startswith("view"):
         return 0.0
     inputs = [_sizes(unit, edge.src, edge.src_output) for edge in node.input_edges()]
@@ -74,9 +80,9 @@ def node_seconds(unit: Unit, node: Node) -> float:
 
 
 def recomputed_part(unit: Unit) -> float:
-    """Return the time of recomputation as a part of the time of a step without it.
+    """Return the time of recomputing nodes, divided by the time of all other nodes.
 
-    Copies that are fused with the gradients that need them count as free.
+    Nodes that recompute and are fused with the gradients that read them count as free.
     """
     again = whole = 0.0
     for node in unit.order:

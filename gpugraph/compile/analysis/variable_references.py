@@ -1,7 +1,8 @@
-"""References: the variable that each tensor of a reference dtype refers to.
+"""References: the variable to which each tensor of a reference dtype refers.
 
-Ops that write through a reference pass it on, as do ops that move tensors. A RefMerge refers to a
-variable if all of its inputs do; otherwise it is a value, and no op can write it.
+Ops that write through a reference return it, and so do ops that only forward a tensor, such as
+Identity. A RefMerge refers to a variable if all of its inputs refer to that variable; otherwise its
+output is a value, which no op can assign.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def references(order: Iterable[Node]) -> dict[TensorId, Node]:
-    """Return the VariableV2 node of each reference. `order` has inputs first."""
+    """Return the VariableV2 node of each tensor that is a reference. `order`: all nodes, each after
+    its inputs.
+    """
     nodes = [node for node in order if any(dtype.is_ref_dtype for dtype in node.output_types)]
     doubtful: set[int] = set()
     while True:
@@ -50,7 +53,9 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Return whether a loop's Merge refers to another variable after an iteration."""
+    """Return whether a loop's Merge refers to one variable at first and to another one, or none,
+    after an iteration.
+    """
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:
         return False

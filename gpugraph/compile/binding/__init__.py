@@ -1,1 +1,3 @@
-"""Binding: the plan is bound and frozen, with a report of each op's placement."""
+"""Binding: the plan is created from the unit, with memory and callables, and the report of each
+op's placement.
+"""

@@ -1,9 +1,10 @@
-"""Binding: kernels become callables, offsets become arrays, and the plan is frozen.
+"""The binder: it allocates the plan's memory, makes callables of kernels, and creates the plan.
 
-The memory of each device's arena is taken. Each node then gets the arrays of its inputs and
-outputs, and its device binds the kernel to these arrays, which gives the callable of a step. Nodes
-without work (constants, variables, views, fed and fetched tensors) get no step. Steps with a tensor
-that is sized at run time are bound again at each run, by `compile/steps/dynamic_steps.py`.
+It first allocates the arena on each device. Each node then gets the arrays of its inputs and
+outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
+becomes a step. Nodes without work (constants, variables, views, fed and fetched tensors) get no
+step. A step with a tensor whose size is known only in a run binds its kernel again in each run
+(`compile/steps/dynamic_steps.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def bind(unit: Unit) -> Plan:
-    """Return the plan. ResourceExhaustedError if a device can't hold its arena or a variable."""
+    """Return the plan of a unit. ResourceExhaustedError if a device can't hold its arena or a
+    variable. If binding fails, its memory is released.
+    """
     binder = Binder(unit)
     try:
         return _bound(unit, binder)
@@ -105,7 +108,7 @@ def _bytes_in_use(device: Device) -> Callable[[], int]:
 
 
 class Binder(StepList):
-    """Binds nodes in their order, adding their steps."""
+    """Binds the nodes in their order, and adds their steps to the list."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
@@ -115,18 +118,20 @@ class Binder(StepList):
         self.branches = Branches(self, unit.flow) if unit.flow is not None else None
 
     def take_arenas(self) -> None:
-        """Take the plan's memory on each device, and bind the copies between it and the host."""
+        """Allocate the plan's arenas, and bind the copies of swapped tensors."""
         super().take_arenas()
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """Return the plan's steps."""
+        """Return the steps of the plan, with regions, native runs of steps and CUDA graphs
+        formed.
+        """
         if self.branches is not None:
             return self.branches.steps()
         return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
-        """Add the step of a node, if it needs one."""
+        """Add the step of a node, if it does work in a run."""
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):
@@ -146,7 +151,9 @@ class Binder(StepList):
 
     @uninterrupted
     def _compute(self, node: Node) -> None:
-        """Add the step of a node with a kernel, unless it is a view."""
+        """Bind the node's kernel and add its step, unless the node is a view. If binding raises an
+        error, the step raises it in each run.
+        """
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
         is_view = self.unit.modes.get(node.id, "").startswith("view")
@@ -213,7 +220,9 @@ class Binder(StepList):
         )
 
     def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
-        """Return whether a size of a tensor, or a host value for the kernel, is not known yet."""
+        """Return whether the kernel must be bound in each run: the size of a tensor, or the value
+        of a host input, is known only then.
+        """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
         for _, home in (*bound.inputs, *bound.outputs):
@@ -224,7 +233,7 @@ class Binder(StepList):
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
-        """Return the host inputs whose values are constant."""
+        """Return by slot the values of those host inputs that are constant."""
         if not bound.host:
             return {}
         values = self.unit.values
@@ -254,7 +263,9 @@ class Binder(StepList):
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
-        """Return the arrays of the inputs that the kernel takes, then those of its outputs."""
+        """Return the arrays that the kernel takes: its inputs (without constant host inputs that it
+        takes as values), then its outputs.
+        """
         values = self._host_values(bound)
         arrays = [
             values[slot] if slot in values else self.array(bound.inputs[slot][1])
@@ -266,7 +277,9 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """Return the candidate for native code of the step, or None."""
+        """Return what native code for the step needs; None if the node has no native form on its
+        device, or is sized in the run.
+        """
         node, slots = bound.node, bound.array_slots
         native = native_of(node)
         is_on_cpu = self.unit.device_types[node.assigned_device] == "CPU"
@@ -285,7 +298,9 @@ class Binder(StepList):
         )
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
-        """Return the reason why a step outside of stretches is not native."""
+        """Return the reason, for the report, why a step that is launched on its own is not native
+        code.
+        """
         if bound.runner.has_kernels:
             return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
         return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")
@@ -293,7 +308,9 @@ class Binder(StepList):
     # -- transfers
 
     def _send(self, send: Node) -> None:
-        """Post a tensor that is sized at run time; the Recv alone copies others."""
+        """Add the step of a Send if a size is known only in the run: it posts the tensor to the
+        mailbox. Other Sends need no step, as the Recv's step copies the tensor.
+        """
         key, home = self.home(send, 0)
         if not self._is_static(send, self.recvs[send.id]):
             source = self.source(key, home)
@@ -311,7 +328,9 @@ class Binder(StepList):
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
     def _copy(self, recv: Node) -> Run:
-        """Return the callable that copies a tensor from its Send's device to that of `recv`."""
+        """Return the callable for a Recv: it copies the tensor from the Send's device to the
+        Recv's.
+        """
         send = self.sends[recv.id]
         key, home = self.home(send, 0)
         result = self.unit.homes[recv.id, 0]
@@ -323,19 +342,23 @@ class Binder(StepList):
 
         def read() -> Any:
             source_array, _ = receive(label)
-            return source_array()  # not earlier: a variable may have moved since it was sent
+            return source_array()  # read only now: a variable may have moved since it was sent
 
         transfer = copying(self, source, target, read, result)
         return releasing(transfer, self.dying_cells(recv, [key]))
 
 
 def _plain(reason: str) -> Callable[[], StepCode]:
-    """Return the code of a step that is not native."""
+    """Return a function that returns, for the report, the `StepCode` of a step that is not native
+    code.
+    """
     return partial(StepCode, "plain", reason)
 
 
 def _initializing(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` and then marks the variables as initialized."""
+    """Return a callable that calls `run` and then marks the variables that it has written as
+    initialized.
+    """
     if isinstance(run, Enqueued):
         return run.assigning(states)
 
@@ -348,7 +371,9 @@ def _initializing(run: Run, states: list[VariableState]) -> Run:
 
 
 def _locking(run: Run, states: list[VariableState]) -> Run:
-    """Return `run` under the locks of these variables, taken in the same order in all runs."""
+    """Return a callable that calls `run` while it holds the locks of the variables. The order of
+    the locks is the same everywhere, so that runs don't deadlock.
+    """
     locks = [state.lock for state in sorted(states, key=id)]
 
     def write() -> None:
@@ -361,7 +386,9 @@ def _locking(run: Run, states: list[VariableState]) -> Run:
 
 
 def _raiser(error: Exception) -> Run:
-    """Return a callable that raises the error with which a kernel refused its inputs when bound."""
+    """Return a callable that raises a copy of `error`, by which a kernel refused its inputs when it
+    was bound.
+    """
 
     def fail() -> None:
         raise copy.copy(error)

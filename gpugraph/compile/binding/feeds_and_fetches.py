@@ -1,4 +1,6 @@
-"""Feeds and fetches: callables that store fed arrays and read fetched ones."""
+"""Feeds and fetches: callables that copy fed values to a plan's memory, and fetched tensors from
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ _Read = Callable[[], Any]
 
 
 class FeedsAndFetches:
-    """The feeds and fetches of one plan, whose steps are bound already."""
+    """Creates the slots for feeds and fetches of one plan, after its steps are bound."""
 
     def __init__(self, step_list: StepList, branches: Branches | None) -> None:
         self.step_list = step_list
         self.unit = step_list.unit
         self.branches = branches
-        self.waited: set[str] = set()  # devices that a fetch of each run waits for
+        self.waited: set[str] = set()  # names of GPUs for which some fetch waits in every run
 
     def feed(self, node: Node, index: int) -> FeedSlot:
-        """Return the slot that loads fed tensor `index`."""
+        """Return the slot of the feed with this index. `node`: its `_Arg`."""
         spec = self.unit.feeds[index]
         home = self.unit.homes[node.id, 0]
         device = self.step_list.devices[home.storage.device]
@@ -45,7 +47,9 @@ class FeedsAndFetches:
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
-        """Return the slot that reads a fetched tensor, if it is alive."""
+        """Return the slot of a fetch. `node`: its `_Retval`. If the tensor is dead in a run,
+        reading it raises InvalidArgumentError.
+        """
         source, branches = node.input_edge(0).src, self.branches
         if branches is not None:
             self.step_list.guard = branches.enter(node)
@@ -59,10 +63,10 @@ class FeedsAndFetches:
         return self.unit.key.fetches[node.attrs["index"]]
 
     def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
-        """Return the reader of a fetched tensor, and the host array that it copies, if there is
-        one.
+        """Return a callable that reads a fetched tensor as a new array, and the host array that it
+        copies, or None.
 
-        A scalar is returned as a NumPy scalar.
+        A tensor of rank 0 is read as a NumPy scalar.
         """
         steps = self.step_list
         key, home = steps.home(node, 0)
@@ -80,9 +84,10 @@ class FeedsAndFetches:
         return ((lambda: read()[()]) if home.shape == () else read), None
 
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
-        """Return the reader of a fetched array.
+        """Return a callable that reads an array from a device.
 
-        If its device copies asynchronously, add a step after all others that starts the copy."""
+        If the device copies asynchronously, a step that starts the copy is added to the plan, after
+        all others."""
         steps = self.step_list
         fetch = device.fetching(array)
         if fetch is None:
@@ -104,10 +109,10 @@ class FeedsAndFetches:
         return fetch.read
 
     def end(self, device_name: str) -> FetchSlot:
-        """Return the slot that raises, at the end of a run, the errors reported by a device's
-        kernels.
+        """Return a slot that raises, at the end of a run, the errors that kernels of this device
+        have reported in memory.
 
-        A run with fetches raises them all, also if no fetch has waited for that device.
+        A run with fetches raises them even if no fetch waits for the device.
         """
         refusals = self.step_list.refusals[device_name]
         is_waited = device_name in self.waited or not self.unit.retvals

@@ -1,7 +1,7 @@
-"""Advice: changes that make a step fit the memory of a device.
+"""Advice: changes of settings or batch size with which a step fits into a device's memory.
 
-The step is recompiled with each change, up to the planning of its arena: the advice states planned
-sizes, not estimates.
+The step is compiled again with each change, up to its memory plan, so the advice has planned sizes,
+not estimates.
 """
 
 from __future__ import annotations
@@ -14,19 +14,25 @@ from gpugraph.compile.unit.compile_unit import RunRequest, Target, Unit
 from gpugraph.memory import human_readable_bytes
 
 _MAX_TRIALS = 6
-"""The maximum number of batch sizes that are compiled."""
+"""The maximum number of batch sizes for which the step is compiled."""
 
 _DEGREES = {CHEAP: "", ALL: " and recomputation_limit_mb = 1"}
-"""Degrees of recomputation, and the additional settings that request them."""
+"""The degrees of recomputation, with the settings that request each, in addition to
+`memory_optimization`.
+"""
 
 Compile = Callable[..., Unit]
-"""Compiles a request for a target; a degree of recomputation may follow."""
+"""A function that returns the compiled unit of a request for a target; its third argument, if
+given, is a degree of recomputation.
+"""
 
 
 def advice(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Sequence[str]:
-    """Return changes that make the step fit, one per line; empty if none is known."""
+    """Return changes with which the step's arena fits into `available` bytes of a device, one per
+    line; an empty list if none helps.
+    """
     return [
         *_recomputation(compiled, target, request, device, available),
         *_smaller_batch(compiled, target, request, device, available),
@@ -36,7 +42,7 @@ def advice(
 def _recomputation(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield the lowest degree of recomputation with which the step fits."""
+    """Yield a line for the lowest degree of recomputation with which the arena fits, if any."""
     for degree, fields in _DEGREES.items():
         try:
             unit = compiled(target, request, degree)
@@ -54,7 +60,9 @@ def _recomputation(
 def _smaller_batch(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield the maximum number of rows with which the step fits, if all feeds have equally many."""
+    """Yield a line for the maximum batch size with which the arena fits, if all feeds have the same
+    first size.
+    """
     rows = _common_rows(request)
     if rows < 2:
         return
@@ -63,7 +71,7 @@ def _smaller_batch(
     for _ in range(_MAX_TRIALS):
         try:
             needed = compiled(target, _with_rows(request, trial)).arena_sizes.get(device, 0)
-        except (OpError, ValueError):  # other parts of the program fix the number of rows
+        except (OpError, ValueError):  # the graph requires this number of rows
             return
         if needed <= available:
             fits, size = trial, needed
@@ -79,7 +87,9 @@ def _smaller_batch(
 
 
 def _common_rows(request: RunRequest) -> int:
-    """Return the common number of rows of all feeds except scalars; 0 if they differ."""
+    """Return the common first size of all fed tensors except scalars; 0 if it differs or is
+    unknown.
+    """
     rows = {feed.shape[0] for feed in request.feeds if feed.shape}
     (count,) = rows if len(rows) == 1 else (0,)
     return count or 0

@@ -1,4 +1,6 @@
-"""The unit as plain records: nodes by device, their tensors, and when memory is live."""
+"""The compiled graph as plain records: nodes with their devices, tensors, and the lifetime of
+storage.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, Tenso
 
 
 def graph_record(unit: Unit) -> GraphRecord:
-    """Return the records of a unit after all passes."""
+    """Return the records of the nodes, in their order, and of the storages of a compiled unit."""
     places: dict[int, int] = {}
     storages: list[StorageRecord] = []
     for home in unit.homes.values():
@@ -19,7 +21,7 @@ def graph_record(unit: Unit) -> GraphRecord:
         if id(storage) not in places:
             places[id(storage)] = len(storages)
             storages.append(_storage_record(storage))
-        if storage.kind in LASTING:  # these have no size, as the plan does not allocate them
+        if storage.kind in LASTING:  # their storage has no size: the plan does not allocate it
             place = places[id(storage)]
             known = storages[place]
             storages[place] = known._replace(num_bytes=max(known.num_bytes, _bytes(home)))
@@ -34,7 +36,9 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 
 def _bytes(home: Home) -> int:
-    """Return the bytes of a tensor of static shape; 0 for others, and for strings and handles."""
+    """Return the size in bytes of a tensor; 0 if its shape is unknown, or it holds strings or
+    handles.
+    """
     if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0
     return math.prod(home.shape) * home.dtype.base_dtype.size

@@ -1,4 +1,6 @@
-"""The placement of each op of a plan, with its reason, its loop, and its condition."""
+"""The placement report: the device of each op of a plan, with the reason, the loop and the
+guard.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gpugraph.plan import Placement, Step, all_steps
 
 
 def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
-    """Return the placement of each op, in the order of the plan."""
+    """Return the placements of all ops, in the order of the plan; members of fused nodes come
+    before these, and absorbed ops last.
+    """
     modes = {
         step.name: step.kind for step in all_steps(steps) if step.kind in ("kernel", "copy", "send")
     }
@@ -33,7 +37,9 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
 
 
 def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[Placement]:
-    """Yield the ops that were absorbed by others, if those are part of the plan."""
+    """Yield a placement for each op that another op of the plan has absorbed, directly or over
+    others.
+    """
     for name, (op_type, origin, by, mode) in unit.absorbed.items():
         while by not in placement_by_name and by in unit.absorbed:
             by = unit.absorbed[by].by
@@ -43,7 +49,7 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Return the reason for a node's device, its loop, and the condition under which it runs."""
+    """Return the reason for a node's device as text, followed by its loop and its guard, if any."""
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:
         return reason

@@ -1,1 +1,1 @@
-"""Fusion: groups of ops become one node."""
+"""Fusion: each group of ops that one kernel can compute becomes one node."""

@@ -1,12 +1,16 @@
-"""Attention: the products around a Softmax become one op, which does not store the scores.
+"""Attention: the matrix products around a Softmax and the Softmax become one op, which does not
+store the scores.
 
   BatchMatMul(query, key), then optionally Mul or RealDiv by a number, then optionally Add or AddV2
   of a mask, then Softmax, then BatchMatMul(_, value): one `_FusedAttention`
 
-No other op may read an intermediate result, or wait for it: gradients do, so that a training step
-keeps its ops. The new op has the name of the last of the ops. Rounding differs from that of the
-separate ops. On GPUs with kernels, and on the CPU if there is native code.
-Controlled by `RewriterConfig.remapping`, like other such rules.
+No other op may read an intermediate result or have a control edge from the op that computes it.
+Gradients read them, so a training step keeps the separate ops. The new op has the name of the last
+one. Its results differ from those of the separate ops by rounding. The pass runs for GPUs with
+kernels, and for the CPU if there is native code.
+
+Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products and
+convolutions.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ _ADDITIONS = ("Add", "AddV2")
 
 @compile_pass("remapping")
 def attention(unit: Unit) -> Outcome:
-    """Replace the last op of each such group and drop the others."""
+    """Replace the last op of each attention by a `_FusedAttention` and remove its other ops."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -55,7 +59,10 @@ def attention(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """edges: query, key, value, and a mask if there is one. passed: all ops except the last one."""
+    """The ops of one attention. edges: query, key, value, and the mask if there is one. passed: all
+    ops except `last`. scale: the factor of the scores. adj_y: whether the first product transposes
+    the key.
+    """
 
     last: Node
     passed: list[Node]
@@ -65,7 +72,7 @@ class _Group(NamedTuple):
 
 
 class _Search:
-    """The search for the group of a Softmax."""
+    """The search for the ops of an attention, from its Softmax."""
 
     def __init__(self, unit: Unit, roots: set[int]) -> None:
         self.unit = unit
@@ -74,7 +81,9 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that may become one op with this Softmax, or None."""
+        """Return the group that `softmax` and its neighbors form; None if they are no attention, or
+        one that no kernel supports.
+        """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
             self.passed.append(last.dst)
@@ -94,14 +103,18 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """Return the edge that carries the tensor, skipping Identities that have no other use."""
+        """Return the edge from the op that computes the tensor, before Identities that only this
+        edge reads; record them in `passed`.
+        """
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)
             edge = edge.src.input_edge(0)
         return edge
 
     def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
-        """Return the scores and the mask if an edge carries their sum; else the edge and None."""
+        """Return the edges of the scores and of the mask if `edge` carries their sum; else `edge`
+        and None.
+        """
         node = edge.src
         if node.type in _ADDITIONS and self._is_own(edge):
             for scores, mask in (node.input_edges(), node.input_edges()[::-1]):
@@ -116,7 +129,9 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the product that is scaled by a number, and the number."""
+        """Return the edge of the scores before they are scaled, and the factor; 1.0 if they are not
+        scaled.
+        """
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):
             return edge, 1.0
@@ -133,7 +148,9 @@ class _Search:
         return self.unit.shapes[edge.src.id][edge.src_output].sizes
 
     def _has_kernel(self, group: _Group) -> bool:
-        """Return whether all sizes are known and supported by the kernel."""
+        """Return whether all sizes are known and the device has a kernel for them, and no op has a
+        kernel or hint of the user's.
+        """
         if any(is_reference(edge) for edge in group.edges):
             return False
         if not are_ours(self.unit, (*group.passed, group.last)):
@@ -153,7 +170,9 @@ class _Search:
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
-    """Return whether a node is a matrix product that does not transpose these operands."""
+    """Return whether a node is a batched matrix product without the flags in `plain`, which
+    transpose an operand.
+    """
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 
 

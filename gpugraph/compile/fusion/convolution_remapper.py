@@ -1,11 +1,13 @@
-"""Remap: bias and activation are fused into convolutions.
+"""Remapping: convolutions with the bias and activation fused into them.
 
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then optionally Relu or
   Relu6: one `_FusedConv2D`
 
-Intermediate results are not stored, so no other op may read them, or wait for them. The new op has
-the name of the last of the ops. Results are bitwise those of the separate ops. Only if the
-convolution is native, on the CPU or a GPU: NumPy gains nothing by it.
+Intermediate results are not stored, so no other op may read them, and their ops may have no control
+edges to others. The new op has the name of the last one. Its results have the same bits as those of
+the separate ops. Only native convolutions are replaced, on the CPU or a GPU, as NumPy would not be
+faster.
+
 Controlled by `RewriterConfig.remapping`, as in Grappler.
 """
 
@@ -34,7 +36,7 @@ _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 @compile_pass("remapping")
 def remap(unit: Unit) -> Outcome:
-    """Replace the last op of each such group and drop the others."""
+    """Replace the last op of each such sequence by a `_FusedConv2D` and remove the others."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -50,7 +52,9 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """A convolution, the addition that reads it, the bias, and the activation, if there is one."""
+    """The ops to fuse: a convolution, the addition that reads it, with the edge of the bias, and
+    the activation, if there is one.
+    """
 
     convolution: Node
     addition: Node
@@ -59,7 +63,9 @@ class _Group(NamedTuple):
 
 
 def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
-    """Return the ops to fuse into a convolution, or None."""
+    """Return the convolution `node` with the ops to fuse into it; None if there is no bias, or
+    `node` is not native.
+    """
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None
     product = only_taker(node, roots)
@@ -80,13 +86,15 @@ def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
 
 
 def _is_native(unit: Unit, node: Node) -> bool:
-    """Return whether a convolution has a native function for its attrs, and known shapes."""
+    """Return whether the convolution's sizes are known and its device has a native function for its
+    attrs.
+    """
     on_gpu = unit.device_types[node.assigned_device] != "CPU"
     native = unit.kernel(node) if on_gpu else native_form(node, "CPU")
     signature = node_signature(unit, node)
     if signature is None or not isinstance(native, (CSource, Source)):
         return False
-    if node.attrs["T"].size < 4:  # separate ops round each intermediate result
+    if node.attrs["T"].size < 4:  # smaller dtypes: the separate ops round each intermediate result
         return False
     if any(0 in shape for shape in (*signature.input_shapes, *signature.output_shapes)):
         return False
@@ -101,7 +109,7 @@ def _is_native(unit: Unit, node: Node) -> bool:
 
 
 def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
-    """Return whether the addition adds one number per channel."""
+    """Return whether `bias` is a vector with one number per channel, added along the channels."""
     layout, added = _layout(node), _layout(addition)
     outputs = unit.shapes[node.id][0][1 if layout == "NCHW" else -1]
     bias_shape = unit.shapes[bias.src.id][bias.src_output]

@@ -17,9 +17,10 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The shared properties of groups that differ only in their names.
+    """The shared properties of all groups that differ only in their names.
 
-    is_kernel: whether each is one native kernel; None before the first check.
+    is_kernel: whether each of them can be one native kernel; None until `Record.is_one_kernel` has
+    tried it.
     """
 
     __slots__ = ("is_kernel", "layout")
@@ -30,9 +31,11 @@ class Kind:
 
 
 class Record:
-    """The nodes of a group as members, inputs first, with the tensors that it reads and returns.
+    """A group as the members of a fused node, each after its inputs, with the tensors that the
+    group reads and returns.
 
-    kinds: the kinds of groups so far, by all properties that matter; a new kind is added.
+    candidates: the group's ops by node id. roots: ids of nodes that are fetched or run as targets.
+    kinds: the kinds of all groups so far, by their properties except names; a new kind is added.
     """
 
     def __init__(
@@ -69,8 +72,8 @@ class Record:
         return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads, except on the host; outside ones are recorded as
-        inputs.
+        """Return the tensors that a node reads in device memory; those from outside the group are
+        recorded in `inputs`.
         """
         edges = node.input_edges()
         if len(slots) < len(edges):
@@ -82,7 +85,9 @@ class Record:
         return keys
 
     def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
-        """Return the tensors of a node that others read; the first one if none is read at all."""
+        """Return the node's outputs that other groups or nodes read; its first output if nothing
+        reads the node or it is a root.
+        """
         slots = set()
         is_read = False
         for edge in node._out:
@@ -126,13 +131,18 @@ class Record:
 def _stored_shape(
     shape: tuple[int, ...], unit: Unit, key: int, slot: int
 ) -> tuple[int, ...] | None:
-    """Return the shape of an output if it has more elements than its value, else None."""
+    """Return the output's shape if it has more elements than the value that the kernel computes for
+    it (`shape`), else None.
+    """
     stored = unit.shapes[key][slot]
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Replace the nodes by a `_Fused`; return it, and a line about it."""
+    """Replace the group's nodes by one `_Fused`; return the new node and a line for the report.
+
+    tiled: whether NumPy computes it tile by tile if there is no native kernel.
+    """
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)
     names = ", ".join(node.name for node in group)
@@ -144,7 +154,7 @@ def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
 
 
 def _add(unit: Unit, record: Record, tiled: bool) -> Node:
-    """Add the node, with all edges that led into the group and out of it."""
+    """Add the `_Fused` node to the graph, with all edges that led into the group and out of it."""
     last = record.group[-1]
     sources = [(_node(unit, key), slot) for key, slot in record.inputs]
     nodes = {node.id: node for node in record.group}
@@ -180,7 +190,9 @@ def _node(unit: Unit, key: int) -> Node:
 
 
 def _connect(unit: Unit, record: Record, fused: Node) -> None:
-    """Redirect the group's control inputs to the node, and its outputs to come from it."""
+    """Give the group's control inputs to the `_Fused` node, and make it the source of all edges
+    that left the group.
+    """
     graph = unit.graph
     for node in record.group:
         if len(node._in) > len(node.input_types):

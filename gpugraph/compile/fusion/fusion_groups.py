@@ -1,16 +1,18 @@
-"""Fuse: groups of ops become one step each.
+"""Fusion: groups of ops become one step each.
 
-The search covers the whole placed graph, since fusing inside one device's partition can close a
-cycle through another device. An op joins the groups of its inputs if
-  - all have the same iteration space (`analysis/fusibility.py`), device, loop and guard; values
+The search covers the whole placed graph before it is partitioned, because a fusion inside one
+device's partition can close a cycle through another device. An op joins the group of one of its
+inputs if
+
+  - both have the same iteration space (`analysis/fusibility.py`), device, loop and guard; values
     with one number per row may be combined with values that have a whole row,
-  - the value that it reads is available within a kernel, which a sum over all rows isn't,
+  - the kernel can read the input before it has ended, which is false for a sum over all rows,
   - and no other input of the op depends on the group (the group stays convex).
 
-With a C compiler each group becomes one native kernel; until that is compiled, its ops' own kernels
-run. Without one, only large elementwise tensors are fused, and computed tile by tile: small ones
-gain nothing, as they stay in the cache in any case. `OptimizerOptions.opt_level` L0 leaves every op
-a separate step.
+With a C compiler each group becomes one native kernel; until that is compiled, the NumPy kernels of
+its ops run. Without a compiler, only elementwise ops over large tensors are fused, and computed
+tile by tile: small tensors stay in the processor's cache in any case. `OptimizerOptions.opt_level`
+L0 switches fusion off.
 """
 
 from __future__ import annotations
@@ -31,22 +33,22 @@ from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node
 
 MAX_WEIGHT = 256
-"""The maximum weight of a group: a compiler's time grows faster than the source."""
+"""The maximum weight of a group: a compiler's time grows faster than the length of its source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
-"""The weight of ops whose functions are long; all others weigh 1."""
+"""The weights of ops whose C functions are long to compile; every other op weighs 1."""
 
 
 @compile_pass()
 def fuse(unit: Unit) -> Outcome:
-    """Replace the nodes of each group of two or more by one `_Fused`."""
+    """Replace each group of two or more nodes by one `_Fused` node."""
     if _is_off(unit):
         return "switched off: opt_level is L0", ()
     native = jit(unit.target.config)
     lines: list[str] = []
     count = 0
     search = _Search(unit, kernels_on(unit, native.is_on))
-    fused: dict[int, Node] = {}  # the new node by the id of each replaced root
+    fused: dict[int, Node] = {}  # by id of a root that was fused, its new node
     for group in search.groups():
         for record in _kernels(search, group):
             node, line = rewrite(record, group.is_tiled())
@@ -65,7 +67,7 @@ def _is_off(unit: Unit) -> bool:
 
 
 def grouping(unit: Unit) -> Mapping[int, Group]:
-    """Return, by node id, the group that each op would be in if the graph stayed unchanged."""
+    """Return, by node id, the group that `fuse` would form if no later pass changed the graph."""
     if _is_off(unit):
         return {}
     search = _Search(unit, kernels_on(unit, jit(unit.target.config).is_on))
@@ -74,7 +76,9 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield the group in as few parts as possible that are one kernel each."""
+    """Yield a record of the group, if it can be one kernel; else halve it repeatedly, and yield
+    those parts that can.
+    """
     todo = [group.nodes]
     while todo:
         nodes = todo.pop()
@@ -90,19 +94,19 @@ def _kernels(search: _Search, group: Group) -> Iterator[Record]:
 
 
 class _Search:
-    """One walk over the graph, inputs first."""
+    """One walk over the graph, inputs first, that forms the groups."""
 
     def __init__(self, unit: Unit, native: Mapping[str, bool]) -> None:
         self.unit = unit
         self.native = native
         self.candidates: dict[int, Fusible] = {}
-        self.edges: dict[int, list[Edge]] = {}  # into candidates
+        self.edges: dict[int, list[Edge]] = {}  # the edges into a candidate, by its id
         self.roots = {node.id for node in unit.roots}
-        self.kinds: dict[Hashable, Kind] = {}  # of groups that differ only in their names
+        self.kinds: dict[Hashable, Kind] = {}  # kinds of groups, by their properties except names
         self.dependencies = Dependencies()
 
     def groups(self) -> list[Group]:
-        """Return the groups that may be fused, each with its nodes sorted inputs first."""
+        """Return the groups of two or more nodes; a group has each node after its inputs."""
         unit, dependencies = self.unit, self.dependencies
         fusible = FusibleOps(unit, self.native)
         for node in unit.graph.op_nodes():
@@ -136,7 +140,11 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node; if it may be fused, it joins a group of its inputs, or begins one."""
+        """Add a node to the group of one of its inputs, or to a new one, if it may be fused; else
+        note its dependencies.
+
+        place: the loop and guard, which all nodes of a group share; None without control flow.
+        """
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
         if candidate is None:
@@ -159,11 +167,12 @@ class _Search:
     def _barred_groups(
         self, edges: Sequence[Edge], groups: Sequence[Group | None], reach_by_edge: Sequence[int]
     ) -> int:
-        """Return the bits of a node's groups that it can't join: a path from them to the node leads
-        through others, or the value that the node reads is complete only at the kernel's end.
+        """Return the bits of the groups that a node reads but must not join.
 
-        groups and reach_by_edge: for each edge into the node, the group at its start, and all
-        groups that this depends on.
+        A group is barred if a path from it to the node leads through other groups or nodes, or if
+        the value that the node reads from it is complete only at the end of the kernel. groups and
+        reach_by_edge: for each edge into the node, the group at its start, and the bits of that
+        group and all groups that it depends on.
         """
         if len(edges) == 1:  # there is no other path than this edge
             (group,) = groups
@@ -182,7 +191,7 @@ class _Search:
         return barred
 
     def _is_inside(self, edge: Edge) -> bool:
-        """Return whether the value is available inside the kernel."""
+        """Return whether ops of the same kernel may read the edge's value."""
         if edge.is_control:
             return True
         return self.candidates[edge.src.id].space.inside[edge.src_output]
@@ -191,8 +200,11 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """Return the group that merges the groups of a node's inputs that stay convex with it, and
-    whether it merged more than one. sizes: the node's."""
+    """Merge the groups that a node may join into one; return it, or None, and whether more than one
+    was merged.
+
+    groups: those of the node's inputs. barred: the bits of groups that it must not join. sizes: the
+    node's iteration space."""
     joined: Group | None = None
     has_taken_in = False
     for group in groups:
@@ -218,7 +230,9 @@ def _depend(one: Group, other: Group) -> bool:
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return the iteration space of both, if one kernel can cover them, else None."""
+    """Return the iteration space for a kernel that covers both, else None. Native kernels may
+    combine rows with one number per row.
+    """
     if one == other:
         return one
     if not native or len(one) != len(other) or not one or one[:-1] != other[:-1]:

@@ -1,17 +1,17 @@
-"""Groups of ops under construction, and the groups that each node depends on, while groups grow.
+"""Groups of ops under construction, with the dependencies between groups while they grow.
 
-A set of groups is an integer with a bit for each. A group that merged others has their bits too.
-Between two calls of `Dependencies.put` these invariants hold:
+A set of groups is an integer with one bit for each. A group into which others were merged has their
+bits too. A node's note holds the groups that the node depends on, and the time of the note. The
+time is a counter that advances whenever a group gets more dependencies, if any node or group
+depends on that group (`_depended_on` has one of its bits). Between two calls of `Dependencies.put`
+these invariants hold:
 
-  - `above` of a group that is not part of another is the set of all groups that it depends on, over
-    any path, without itself.
-  - A node depends on the groups in its note, and on their dependencies. If its note is of
-    the current time, the note has them all.
-  - The time advances whenever a group gets more dependencies, if a node or a group depends on it
-    (`_depended_on` has one of its bits). So a note of the current time is complete.
+  - For a group that is not merged into another one, `above` is the set of all groups that it
+    depends on, over any path, without itself.
+  - A node depends on the groups in its note, and on the dependencies of these.
+  - A note of the current time is complete: it has the latter, too.
 
-The dependencies of a node are therefore updated only where they are needed, and only if some
-group has changed since.
+So a node's note is updated only when it is read, and only if some group has changed since.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Nodes that run as one, sorted inputs first, over an iteration space of `sizes`.
+    """Nodes that will run as one step, over an iteration space of `sizes`, each after its inputs.
 
-    `bits` are its own and those of the groups merged into it, `above` those of all groups that it
-    depends on. Only groups of equal `key` can be merged.
+    key: device, loop and guard; only groups with equal keys can be merged. bits: the group's own
+    bit and those of the groups merged into it. above: the bits of all groups that it depends on.
+    has_taken_in: whether another group was merged into it. into: the group that it was merged into.
     """
 
     key: Hashable
@@ -42,14 +43,16 @@ class Group:
     into: Group | None = field(default=None)
 
     def whole(self) -> Group:
-        """Return the group that this one is part of now."""
+        """Return the group into which this one was merged, over all mergers; itself if it was not
+        merged.
+        """
         group = self
         while group.into is not None:
             group = group.into
         return group
 
     def is_tiled(self) -> bool:
-        """Return whether it is computed tile by tile if there is no native kernel."""
+        """Return whether NumPy computes the group tile by tile if there is no native kernel."""
         return self.is_elementwise and is_large(self.sizes)
 
     def take_in(self, other: Group) -> None:
@@ -64,22 +67,24 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, valid at a time."""
+    """The groups that a node depends on, as bits, and the time for which they are complete."""
 
     bits: int
     time: int
 
 
 class Dependencies:
-    """All groups, and the groups that nodes and groups depend on. Nodes are added inputs first."""
+    """All groups, and the groups on which nodes and groups depend. A node is added after its
+    inputs.
+    """
 
     def __init__(self) -> None:
-        self.groups: list[Group] = []  # by the number of their bit
-        self.group_of: dict[int, Group] = {}  # by node id; may have been merged into another
+        self.groups: list[Group] = []  # the group with bit i at index i
+        self.group_of: dict[int, Group] = {}  # by node id; `whole` gives the current one
         self._notes: dict[int, _Note] = {}  # by node id
         self._time = 0
-        self._depended_on = 0  # the groups that a node or a group depends on
-        self._of_loop: dict[Frame, int] = {}  # dependencies of a loop, which runs as a whole
+        self._depended_on = 0  # the groups on which some node or group depends
+        self._of_loop: dict[Frame, int] = {}  # the dependencies of all of its Enters
 
     def new_group(self, key: Hashable, sizes: Shape) -> Group:
         """Return a new group without nodes."""
@@ -88,8 +93,8 @@ class Dependencies:
         return group
 
     def note_alone(self, node: Node) -> None:
-        """Record the dependencies of a node outside of groups; an edge that closes a loop brings
-        none."""
+        """Record the dependencies of a node that is in no group, except those over a back edge into
+        a loop's Merge."""
         is_merge = node.node_class is NodeClass.MERGE
         bits = 0
         for edge in node._in:
@@ -101,8 +106,9 @@ class Dependencies:
     def note(self, node: Node, edges: Iterable[Edge]) -> tuple[list[int], list[Group | None], int]:
         """Record the dependencies of a node that may join a group.
 
-        edges: all edges into the node. Returns the dependencies by each edge, the groups at the
-        starts of the edges, and all dependencies.
+        edges: all edges into the node. Returns three results: for each edge, the bits of the groups
+        on which the node depends through it; for each edge, the group of its source or None; and
+        all these bits together.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of
@@ -115,7 +121,9 @@ class Dependencies:
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """Record that all Exits of a loop depend on the dependencies of all of its Enters."""
+        """If the node is an Enter, add its dependencies to those of the loop; if it is an Exit,
+        make it depend on those of all Enters, as a loop runs as a whole.
+        """
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:
             self._of_loop[frame] = self._of_loop.get(frame, 0) | note.bits
@@ -139,7 +147,7 @@ class Dependencies:
         return bits | group.bits | group.above
 
     def _closure(self, bits: int) -> int:
-        """Return the groups, and all that they depend on now."""
+        """Return the bits of these groups and of all groups on which they depend now."""
         todo = closure = bits
         while todo:
             group = self.groups[todo.bit_length() - 1].whole()
@@ -148,8 +156,10 @@ class Dependencies:
         return closure
 
     def put(self, node: Node, reach: int, group: Group, has_taken_in: bool) -> None:
-        """Add the node to the group, which may have merged others for it. reach: all groups that
-        the node depends on."""
+        """Add the node to the group.
+
+        reach: the bits of all groups on which the node depends. has_taken_in: whether groups were
+        merged into this one because of the node."""
         group.nodes.append(node)
         above = reach & ~group.bits
         self.group_of[node.id] = group

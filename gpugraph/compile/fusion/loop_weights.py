@@ -1,16 +1,18 @@
-"""Weights: loop-invariant transposes are hoisted, so that products read them in the order of tiles.
+"""Weights: a transpose in a loop's matrix product is hoisted if the operand is loop-invariant.
 
   MatMul in a loop, whose second operand enters the loop once, transposed by the product
 
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
-Tiles read adjacent rows of the second operand. If the first one has few rows, the panels of the
-second are read in place (`host_matmul.h`), but panels of a transposed operand are
-transposed by each product. With this pass they are transposed once, before the loop, into separate
-memory: this takes about the time that six iterations save.
+A product that is computed by tiles reads adjacent rows of its second operand. If the first operand
+has few rows, the product reads panels (blocks of columns) of the second one in place
+(`host_matmul.h`). If the second operand is transposed, each product has to transpose its panels
+first. This pass transposes the operand once, before the loop, into separate memory, which takes
+about the time that six iterations save.
 
-On the CPU, if there is native code, for products that are computed by tiles. Results are bitwise
-equal: sums are in the order of k. Controlled by `RewriterConfig.remapping`, like other such rules.
+The pass applies to products that are computed by tiles on the CPU with native code. Results have
+the same bits, as sums are still in the order of k. Controlled by `RewriterConfig.remapping`, like
+the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -29,14 +31,16 @@ from gpugraph.devices.native import pays_by_tiles
 from gpugraph.graph.nodes.runtime_graph import Node
 
 _MAX_ROWS = 140
-"""The maximum number of rows of the first operand: with more, the second one's panels are packed in
-any case.
+"""The maximum number of rows of the first operand. With more rows, the product copies panels of the
+second operand in any case, so a transpose costs nothing.
 """
 
 
 @compile_pass("remapping")
 def weights(unit: Unit) -> Outcome:
-    """Transpose such operands before their loops."""
+    """Transpose, before the loop, the loop-invariant second operands of products with
+    `transpose_b`.
+    """
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     transposed: dict[int, Node] = {}
@@ -60,7 +64,7 @@ def weights(unit: Unit) -> Outcome:
 
 
 def _enters_once(node: Node) -> bool:
-    """Return whether the node enters a loop-invariant tensor, not a reference."""
+    """Return whether the node is the Enter of a loop-invariant tensor that is no reference."""
     return (
         node.is_enter
         and bool(node.attrs.get("is_constant"))
@@ -70,7 +74,9 @@ def _enters_once(node: Node) -> bool:
 
 
 def _reads_in_place(unit: Unit, node: Node) -> bool:
-    """Return whether the product is computed by tiles that read the second operand in place."""
+    """Return whether the product is computed by tiles and would read an untransposed second operand
+    in place.
+    """
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
@@ -80,7 +86,7 @@ def _reads_in_place(unit: Unit, node: Node) -> bool:
 
 
 def _transposed(unit: Unit, enter: Node) -> Node:
-    """Return an Enter of the transposed tensor."""
+    """Add a Transpose before the loop and return its Enter."""
     edge = enter.input_edge(0)
     dtype = enter.output_types[0].base_dtype
     sizes = unit.shapes[enter.id][0].sizes

@@ -1,24 +1,26 @@
-"""Epilogues: a matrix product applies the ops after it before it stores its results.
+"""Epilogues: a matrix product applies the ops after it to its results before it stores them.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
   then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
-No other op may read an intermediate result, or wait for it. The new op has the name of the last of
-the ops; if there is a Reshape, the product stays before it, and the last op becomes an Identity.
+No other op may read an intermediate result or have a control edge from the op that computes it. The
+new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
+it, and the last op becomes an Identity of the Reshape.
 
-The fuse pass would put the same ops into separate kernels, with others around them. The number of
-passes over memory decides. Without an epilogue, the product is written and read again. With one,
-the last result is written, and read by the members of its group that need it. So an epilogue pays
-if that result is written in any case: it is fetched, or read by an op that the fuse pass would not
-put into the same kernel. If all readers are in that kernel nothing is saved, and nothing is done;
-examples are the results of a product before a softmax loss, or before a Tanh. The tensor to add
-must be in memory anyway, too: a value that the same kernel would compute is no addend.
+Without this pass, the fuse pass would put the ops after the product into kernels together with
+other ops, so the number of passes over memory decides. Without an epilogue, the product is written
+to memory and read again. With one, the last result is written instead, and read by those ops of its
+fusion group that need it. So an epilogue saves memory traffic if the last result is written in any
+case: it is fetched, or an op outside that group reads it. If all readers are in the group, the
+product is left as it is; examples are the results of a product before a softmax loss, or before a
+Tanh. The added tensor, too, must be in memory in any case: a value that the same group would
+compute is not fused.
 
-Rounding differs from that of the separate ops: with cublasLt, 16-bit types are rounded once.
-On GPUs with kernels, for floating types; on the CPU if there is native code, for products that are
-computed by tiles (`devices/native/tiled_products.py`). Controlled by `RewriterConfig.remapping`,
-like other such rules.
+Results differ from those of the separate ops by rounding: with cublasLt, 16-bit types are rounded
+once. The pass applies to floating types on GPUs with kernels, and, if there is native code, to
+products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled by
+`RewriterConfig.remapping`, like the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ _VIEWS = ("Reshape", "Identity")
 
 @compile_pass("remapping")
 def epilogues(unit: Unit) -> Outcome:
-    """Replace the last op of each such chain and drop the others."""
+    """Replace the last op of each such chain by a fused product and remove the others."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -74,8 +76,11 @@ def epilogues(unit: Unit) -> Outcome:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Return whether the node is a product with one reader and a known number of columns: more than
-    one, for which cublasLt's bias is unreliable. On the CPU it must be computed by tiles."""
+    """Return whether the node is a product with one reader, and a known number of columns above
+    one.
+
+    For a single column, cublasLt's bias is unreliable. On the CPU the product must be computed by
+    tiles."""
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
     taker = only_taker(node, roots)
@@ -90,7 +95,7 @@ def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
 
 
 def _is_tiled(unit: Unit, node: Node) -> bool:
-    """Return whether native code computes it by tiles."""
+    """Return whether native code computes the product by tiles."""
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):
         return False
@@ -104,7 +109,9 @@ def _is_tiled(unit: Unit, node: Node) -> bool:
 
 @dataclass
 class _Chain:
-    """A product, the Reshapes after it, the ops fused into it, and the edges of their operands."""
+    """A product, the Reshapes after it, the ops fused into it, and the edges of their other
+    operands.
+    """
 
     product: Node
     views: list[Node] = field(default_factory=list)
@@ -114,12 +121,14 @@ class _Chain:
 
     @property
     def last(self) -> Node:
-        """The op whose result the chain computes so far."""
+        """The last op of the chain so far."""
         return [self.product, *self.views, *self.ops][-1]
 
 
 class _Search:
-    """The search for chains. Ops that were added after the grouping are in no group."""
+    """The search for chains. groups: by node id, the group that the fuse pass would form; an op
+    that was added after they were computed has none.
+    """
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:
         self.unit = unit
@@ -127,7 +136,9 @@ class _Search:
         self.groups = groups
 
     def of(self, product: Node) -> _Chain | None:
-        """Return the chain to fuse into a product, if that saves memory traffic."""
+        """Return the chain of ops to fuse into a product; None if fusing them saves no memory
+        traffic.
+        """
         chain = _Chain(product)
         edge = only_taker(product, self.roots)
         while edge is not None and self._is_view(edge):
@@ -138,14 +149,18 @@ class _Search:
         return chain if chain.ops and self._is_written(chain.last) else None
 
     def _is_view(self, edge: Edge) -> bool:
-        """Return whether an op keeps the rows: a Reshape that keeps the columns."""
+        """Return whether the edge leads to an Identity or a Reshape that keeps the number of
+        columns.
+        """
         if edge.dst.type not in _VIEWS or edge.dst_input:
             return False
         before, after = (self._sizes(node, 0) for node in (edge.src, edge.dst))
         return bool(before) and bool(after) and before[-1] == after[-1]
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
-        """Append an op to the chain if it may come next; return whether it was appended."""
+        """Append the op that the edge leads to, if the epilogue allows it next; return whether it
+        was appended.
+        """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):
             return False
@@ -173,7 +188,9 @@ class _Search:
         return self.unit.shapes[node.id][slot].sizes or ()
 
     def _is_bias(self, node: Node, other: Edge) -> bool:
-        """Return whether an addition adds one number per column: a row of that length."""
+        """Return whether the operand `other` of the addition `node` is a row with one number per
+        column.
+        """
         bias_sizes, sizes = self._sizes(other.src, other.src_output), self._sizes(node, 0)
         layout = node.attrs.get("data_format", "NHWC")
         if layout not in ("NHWC", b"NHWC") and len(sizes) > 2:
@@ -182,7 +199,9 @@ class _Search:
         return bool(bias_sizes) and bias_sizes[-1] == sizes[-1] and all(size == 1 for size in ahead)
 
     def _is_addend(self, node: Node, other: Edge) -> bool:
-        """Return whether the operand has the whole shape, and is stored in any case."""
+        """Return whether the operand has the shape of the result, and is in memory in any case: no
+        kernel would compute it together with `node`.
+        """
         sizes = self._sizes(node, 0)
         if node.type == "BiasAdd" or not sizes or None in sizes:
             return False
@@ -195,7 +214,9 @@ class _Search:
         return group is not None and group is self.groups.get(other.id)
 
     def _is_written(self, last: Node) -> bool:
-        """Return whether the result is written to memory even if the op is fused."""
+        """Return whether the op's result is written to memory in any case: it is fetched, or read
+        outside its fusion group.
+        """
         return last.id in self.roots or any(
             not (edge.is_control or self._are_together(last, edge.dst)) for edge in last._out
         )

@@ -1,10 +1,12 @@
-"""Restores: tensors that are read from a checkpoint for variables have their shapes.
+"""Restores: a RestoreV2 whose tensors are assigned to variables gets their shapes.
 
   RestoreV2, whose every tensor goes to an Assign of a variable, becomes `_RestoreSized`
 
-A RestoreV2 finds the sizes of its tensors when it runs, so that each is read into separate memory
-and copied, and each Assign is bound in each run. With the sizes of the variables, which an Assign
-requires anyway, all memory is planned, as the variables' own (`memory/initial_values.py`).
+The sizes of a RestoreV2's tensors are known only when it has read the file. So each tensor is read
+into separate memory and then copied, and each Assign is bound to its arrays in every run. An Assign
+requires the shape of its variable, so this pass gives these shapes to the restore. Its outputs are
+then planned like other tensors, and may use the memory of the variables themselves
+(`memory/initial_values.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 
 @compile_pass()
 def restores(unit: Unit) -> Outcome:
-    """Replace each RestoreV2 whose tensors are all assigned to variables on the host."""
+    """Replace each RestoreV2 whose every tensor is read only by an Assign of a variable with a
+    fixed shape.
+    """
     roots = {node.id for node in unit.roots}
     lines = []
     for node in unit.graph.op_nodes():
@@ -33,7 +37,9 @@ def restores(unit: Unit) -> Outcome:
 
 
 def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
-    """Return the nodes from a tensor to its only reader, an Assign; empty if the path differs."""
+    """Return the nodes from an output of the RestoreV2 to its only reader, an Assign, with
+    Identities between them; an empty list if it has other readers.
+    """
     path: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]
     while True:
@@ -52,7 +58,7 @@ def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Return whether an Assign sets the whole of a variable of a known shape and keeps it."""
+    """Return whether an Assign sets a variable whose shape is known and never changes."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (
@@ -65,7 +71,9 @@ def _is_whole(unit: Unit, assign: Node) -> bool:
 
 
 def _put(unit: Unit, node: Node, paths: Sequence[Sequence[Node]]) -> None:
-    """Replace `node` by a `_RestoreSized`, and record the shapes of the nodes after it."""
+    """Replace `node` by a `_RestoreSized`, and record the shapes of the Identities between it and
+    the Assigns.
+    """
     assigns = [path[-1] for path in paths]
     edges = [assign.input_edge(0) for assign in assigns]
     shapes = [unit.shapes[edge.src.id][edge.src_output] for edge in edges]

@@ -1,1 +1,3 @@
-"""From the client's graph to nodes: pruned, resource variables lowered, reads repeated."""
+"""Lowering: from the client's graph to nodes, with resource variables as reference variables, and
+the order of reads, writes and collectives made explicit.
+"""

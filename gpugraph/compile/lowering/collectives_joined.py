@@ -1,9 +1,9 @@
 r"""Collectives: each member computes its result from the inputs of all members of its group.
 
-The members of a group are on one device each, in one run. No rendezvous is needed: each member's
-input becomes a sum (or the like) of the inputs of all, on its own device, and the partition sends
-each input to each device once. Sums are in the order of devices, so that equal inputs give equal
-results everywhere.
+All members of a group are in one run, on one device each, so they need no rendezvous. On each
+member's device a sum (or product, maximum, minimum, concatenation) of all members' inputs is
+computed, and becomes the input of the member. The partition pass sends each input to each device
+once. All devices add in the same order, so that they get the same result, bit for bit.
 
     gpu:0   x --> reduce            x ---> AddN --> reduce
                             becomes    \ /
@@ -33,7 +33,11 @@ _SENDS = "CollectiveBcastSend"
 
 @compile_pass()
 def collectives(unit: Unit) -> Outcome:
-    """Join the members of each group; InvalidArgumentError if some are missing or don't fit."""
+    """Join the members of each group of collectives.
+
+    Members in other processes are left to the cluster's workers. InvalidArgumentError if members
+    are missing, or differ in a way that their group can't have.
+    """
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.COLLECTIVE:
@@ -60,10 +64,12 @@ def collectives(unit: Unit) -> Outcome:
 
 
 def _exchange(unit: Unit, members: Sequence[Node]) -> None:
-    """Replace each member by an op that gives its input to the worker, which does the rest.
+    """Replace each member by an op that passes its input to this process's worker, which exchanges
+    it with the workers of the other members.
 
-    The readers of the results are in later stages of the run (`cluster/run_stages.py`), except for
-    members in a branch or a loop: these wait for the result, as for a queue.
+    The worker runs the readers of the results in a later stage of the run
+    (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph: these
+    members wait for the result, as a dequeue waits for an element.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -89,14 +95,16 @@ def _exchange(unit: Unit, members: Sequence[Node]) -> None:
 def _exchanged(
     unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
 ) -> Node:
-    """Return an op that waits for the result; for a receiver its input is an empty value."""
+    """Return an op that passes the member's input to the worker and waits for the result; a
+    broadcast's receiver passes an empty value.
+    """
     dtype = attrs["T"]
     if not sources:
         value = np.zeros((), dtype.as_numpy_dtype)
         sources = [(unit.add_constant(member, "nothing", value, dtype), 0)]
     node = unit.add_op("_CollectiveExchange", member, sources, attrs=attrs, output_types=[dtype])
     if DeviceSpec.from_string(node.requested_device).device_type != "CPU":
-        node.requested_device = "/device:CPU:0"  # the CPU waits for other processes
+        node.requested_device = "/device:CPU:0"  # a GPU can't wait for other processes
     return node
 
 
@@ -162,7 +170,9 @@ def _gathered(unit: Unit, member: Node, sources: Sequence[Source]) -> Source:
 def _add(
     unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
 ) -> Source:
-    """Add an op of one output, of the member's dtype and on its device."""
+    """Add an op with one output of the member's dtype on the member's device, and return the
+    output.
+    """
     dtype = member.attrs["T"]
     attrs = {"T": dtype, **attrs}
     node = unit.add_op(op_type, member, sources, attrs=attrs, output_types=[dtype], suffix=suffix)
@@ -170,7 +180,7 @@ def _add(
 
 
 def _broadcast(unit: Unit, members: Sequence[Node]) -> None:
-    """Redirect all readers of a receiver's output to the sender's output."""
+    """Redirect all readers of the receivers' outputs to the sender's output."""
     sender = next(node for node in members if node.type == _SENDS)
     for member in members:
         if member is sender:

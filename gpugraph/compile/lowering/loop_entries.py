@@ -1,12 +1,14 @@
-"""Loop entries: the inputs of a loop do not wait for the loop's own results.
+"""Loop entries: inputs of a loop that wait for a result of the same loop are released from that
+wait.
 
-TensorFlow starts a loop variable as soon as its first value is available, even after the others
-have finished. A gradient that is built under `tf.control_dependencies` on the result of a loop
-relies on that: the counter that its forward loop gets waits for that result. Here a loop is one
-step, which starts with all its variables. So the counter starts at once, and the readers of its
-last value wait instead. Only ops whose results do not depend on time lose their control inputs:
-the constant that the counter starts with, and ops in the loop that read no variable and have no
-state.
+TensorFlow starts a loop variable as soon as its first value is available, even if the other
+variables have already left the loop. A gradient that is built under `tf.control_dependencies` on
+the result of a loop relies on that: it adds a counter to the forward loop, and the counter's
+initial value has a control input from the loop's result. Here a loop is one step, which starts with
+all its variables, so this would be a cycle. This pass therefore removes the control input, and adds
+it to the readers of the counter's last value. It changes only ops whose results do not depend on
+the time when they run: the constant that the counter starts with, and ops in the loop that read no
+variable and have no state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...
@@ -24,17 +26,22 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 class _Wait(NamedTuple):
-    """A control edge into an op of a loop, or into a constant that a loop starts with."""
+    """A control edge into an op of a loop, or into a constant that is a loop variable's initial
+    value.
+    """
 
     edge: Edge
     source: Node
-    """The operation to wait for, outside of the loop."""
+    """The operation that must run first, outside of the loop."""
     enter: Node
-    """The Enter of the constant, or of the value that the op waits for."""
+    """The loop's Enter: of the constant, or the one that forwards the control dependency to the op.
+    """
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Remove waits of a loop's inputs for the loop's own result."""
+    """Move control edges by which an input of a loop waits for a result of the same loop to the
+    readers of the loop's results.
+    """
     waits = list(_waits(graph))
     if not waits:
         return
@@ -62,7 +69,9 @@ def _waits(graph: RuntimeGraph) -> Iterator[_Wait]:
 
 
 def _only_waited_for(enter: Node) -> Iterator[Edge]:
-    """Yield the control edges by which ops of a loop wait for an Enter that has no other use."""
+    """Yield the control edges from an Enter to ops of its loop, if nothing reads the Enter's
+    value.
+    """
     copies = [edge.dst for edge in enter._out]
     if all(copy.is_identity and all(edge.is_control for edge in copy._out) for copy in copies):
         for copy in copies:
@@ -70,16 +79,19 @@ def _only_waited_for(enter: Node) -> Iterator[Edge]:
 
 
 def _is_pure(node: Node) -> bool:
-    """Return whether a node computes the same from the same values at any time."""
+    """Return whether the result of a node does not depend on when it runs: it reads no variable and
+    has no state.
+    """
     sources = [(edge.src, edge.src_output) for edge in node._in if not edge.is_control]
     reads = any(source.output_types[slot].is_ref_dtype for source, slot in sources)
     return node.is_op and not reads and not node.op_def.is_stateful
 
 
 def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
-    """Return all successors of some nodes, without those reached only through a next iteration.
+    """Return all nodes that depend on these, in the same iteration of the surrounding loops.
 
-    within: follow values alone, also into next iterations, and stay in the frame of the nodes.
+    within: if given, follow only data edges, also into next iterations, and only to nodes in the
+    frame of `nodes`.
     """
     seen, stack = set(nodes), list(nodes)
     while stack:
@@ -96,7 +108,9 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Move the wait to the nodes that read results of the op from the loop."""
+    """Replace the control edge by edges to those nodes outside the loop that read a result computed
+    from the op.
+    """
     op, copy = wait.edge.dst, wait.edge.src
     entered = op if frames.at(op) is frames.at(wait.enter) else wait.enter
     for node in _following([entered], frames):

@@ -1,14 +1,16 @@
-"""Prune: the part of the client's graph that the fetches and targets need, as a runtime graph.
+"""Prune: the runtime graph of the ops that the fetches and targets of a run need.
 
-Reverse reachability over data and control inputs from fetches and targets. A fed tensor becomes
-an `_Arg` and cuts off its producers; each fetched tensor gets a `_Retval`. An op that is needed
-for another output is kept beside the `_Arg` of the fed one. A control dependency on a fed
-placeholder becomes one on its `_Arg`. A tensor that is connected to another is replaced by it.
-Resource variables become reference variables: see
-`compile/lowering/resource_variable_lowering.py`.
+The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
+an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
+fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes one on its
+`_Arg`. A tensor for which the run request connects another tensor (`RunRequest.connections`) is
+replaced by that one.
 
-A variable is placed once and stays, so its placement must not depend on which run comes
-first: ops of the whole graph that write it, or refer to it, are recorded as its kin.
+Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
+
+A variable is placed on a device once, for all runs of the session, so its device must not depend on
+which run comes first. Ops of the client's whole graph that write a variable or take a reference to
+it are therefore recorded as its kin, for the placer.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """Return the unit with which compilation starts.
+    """Return the unit with which compilation of a run starts.
 
-    InvalidArgumentError naming the placeholders that are needed and not fed.
+    InvalidArgumentError, with the names of the placeholders, if a needed placeholder is not fed.
     """
     graph, feeds, fetches, targets, connections, done = request
     unit = Unit(request.key, target, RuntimeGraph(), feeds)
@@ -80,7 +82,7 @@ def _needed(
     connections: Mapping[Tensor, Tensor],
     done: Collection[Operation],
 ) -> list[Operation]:
-    """Return the operations that are needed, in order of creation."""
+    """Return the operations that the run must execute, in order of creation."""
     if connections:
         fetches = [connections.get(tensor, tensor) for tensor in fetches]
     connected = {tensor.op: source.op for tensor, source in connections.items()}
@@ -154,7 +156,9 @@ def _add_op(graph: RuntimeGraph, op: Operation) -> Node:
 
 
 def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Sequence[DType], str]:
-    """Return an op that handles no resource variable as a node, in the order of `Lowered`."""
+    """Return the fields of `Lowered` for an operation that takes and returns no resource variable's
+    handle.
+    """
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
@@ -170,14 +174,17 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the dtypes of inputs, with references only where the op needs them."""
+    """Return the dtypes of an op's inputs as a node's: a reference dtype only where the op needs a
+    reference.
+    """
     refs = ref_slots(op)
     return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]
 
 
 def _referring(variable: Operation) -> list[Operation]:
-    """Return the ops of the whole graph that take a reference to the variable, or its handle, in no
-    order. Ops that only read it are not included."""
+    """Return the ops of the whole client graph that take a reference to the variable, or its
+    handle, directly or through ops that forward it. Ops that only read the variable's value are not
+    included."""
     referring: dict[Operation, None] = {}
     stack = [variable]
     while stack:
@@ -192,16 +199,18 @@ def _referring(variable: Operation) -> list[Operation]:
 
 
 def _is_resizable(variable: Operation) -> bool:
-    """Return whether some op may give the variable another shape."""
+    """Return whether an Assign with `validate_shape` False may give the variable another shape."""
     return any(
         op.type == "Assign" and not op.attrs["validate_shape"] for op in _referring(variable)
     )
 
 
 def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
-    """Record, for each variable, the ops outside this run that refer to it, as nodes without edges.
+    """Record as its kin, for each variable, the ops outside this run that refer to it, as nodes
+    without edges.
 
-    If a variable is resizable under one name, it is so under all its names.
+    Several nodes may stand for one variable, with the same shared name. If one of them is
+    resizable, all are marked so.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}

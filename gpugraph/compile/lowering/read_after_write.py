@@ -1,13 +1,15 @@
-"""Reread: an op that must run after a write of a variable reads the new value.
+"""Reread: an op that runs after a write of a variable reads the new value.
 
-A variable is read by one Identity, `name/read`, created with it, which all its users share. In a
-run that also writes the variable, that read comes before or after the write in no defined order; a
-user that the program orders after the write (by a control dependency, or by taking a tensor that
-depends on it) expects the new value, and sees it in TensorFlow, where the read is the variable's
-memory. Each such user gets a separate read, after the writes that it waits for. Users that wait for
-no write keep the shared read, which is a snapshot, as is every read that the program creates itself
-(`read_value`): see `compile/memory/memory_planning.py`. In a loop that writes the variable, the
-users in an iteration see the value that the last one wrote, so each iteration reads it again.
+A reference variable is created with an Identity, `name/read`, which all its users share. In a run
+that also writes the variable, that read may come before or after the write. A user that the program
+orders after the write (by a control dependency, or by an input that depends on the write) expects
+the new value. It gets that in TensorFlow, where the Identity's output is the variable's memory
+itself. Here such a user gets a separate read, after the writes that it follows.
+
+Users that follow no write keep the shared read, which is a snapshot. So is every read that the
+program creates itself (`read_value`): see `compile/memory/memory_planning.py`. In a loop that
+writes the variable, users see in each iteration the value written by the previous one, so each
+iteration reads the variable again.
 
 One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
@@ -32,7 +34,9 @@ Key = tuple[str, str]
 
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
-    """Give a separate read to users after writes that the shared read does not follow."""
+    """Give a separate read to each user of a shared read that follows a write which the shared read
+    does not follow.
+    """
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
         walk = _Walk(unit)
@@ -44,12 +48,14 @@ def reread(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The writes of variables, numbered in topological order, and the nodes that follow each."""
+    """The writes of variables, numbered in topological order, and for each node the writes that
+    precede it.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.writes: list[Node] = []
-        self._written: dict[int, int] = {}  # node id -> the bit of its own write
-        self.after: dict[int, int] = {}  # node id -> bits of the writes among its ancestors
+        self._written: dict[int, int] = {}  # node id -> the bit of the write that it performs
+        self.after: dict[int, int] = {}  # node id -> the bits of the writes among its ancestors
         self.bits_of: dict[Key, int] = {}
         self.reads: list[tuple[Node, Key]] = []
         self._frames = Frames()
@@ -73,7 +79,7 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """Return the bits of the writes among a node's ancestors and itself; for an Exit also all
+        """Return the bits of the writes among a node and its ancestors; for an Exit, also of all
         writes in its loop."""
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
@@ -81,7 +87,7 @@ class _Walk:
         return bits
 
     def of(self, bits: int) -> list[Node]:
-        """Return the writes with these bits."""
+        """Return the nodes that perform the writes with these bits."""
         return [write for bit, write in enumerate(self.writes) if bits >> bit & 1]
 
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
@@ -102,8 +108,9 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """Add reads for the users of `read` that come after writes that it does not follow, and for
-    those in a loop in which the variable is written."""
+    """Add reads for users of `read`, the shared read of the variable `key`, that follow writes
+    which it does not follow, and for users in a loop that writes the variable. Return a report line
+    for each new read."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_UserPosition, list[Edge]] = {}
@@ -126,8 +133,11 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
 
 
 class _UserPosition(NamedTuple):
-    """The position of some users of a variable: a loop, the last branch before them, the writes
-    before them, and their inputs that come after those writes."""
+    """The common position of users that can share one new read.
+
+    frame: the loop in which they are. side: a node that is alive on the branch that leads to them,
+    or None. missed: the bits of the writes that they follow and the shared read does not. anchors:
+    their inputs that come after those writes."""
 
     frame: Frame
     side: Node | None
@@ -136,8 +146,8 @@ class _UserPosition(NamedTuple):
 
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
-    """Return the nodes that a read for this user must wait for, to come after the writes and to be
-    alive with the user (the writes themselves may be in branches that are not taken)."""
+    """Return the inputs of the user that come after the writes `missed`. The new read waits for
+    these, not for the writes, which may be in branches that are not taken."""
     user = edge.dst
     others = [
         other.src
@@ -150,7 +160,8 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """Add one read for these users, after the writes before them and before the `later` ones."""
+    """Add one read for the users at `place`, after the writes that they follow and before the
+    `later` ones; return a report line."""
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)
@@ -161,7 +172,7 @@ def _read_again(
     if side is not None:
         graph.add_control_edge(side, again)
     unit.add_control_inputs(again, sorted(anchors, key=lambda node: node.id))
-    if side is None and not anchors:  # else the writes would die with a branch
+    if side is None and not anchors:  # else a dead read would make them dead
         for write in later:
             if paths.frames.at(write) is frame and not paths.leads(write, again):
                 graph.add_control_edge(again, write)

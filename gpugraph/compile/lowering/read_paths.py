@@ -1,4 +1,4 @@
-"""Paths: how a variable's read gets to its users through branches and into loops."""
+"""Paths of a variable's value from its read to the users, through branches and into loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class ReadPaths:
-    """The paths from reads of variables to their users in one graph."""
+    """The paths from reads of variables to their users, in the graph of one unit."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -20,8 +20,10 @@ class ReadPaths:
         self._sides: dict[tuple[int, int], Node] = {}
 
     def users(self, read: Node) -> Iterator[tuple[Edge, Node | None]]:
-        """Yield the edges to all users of a read, each with a node alive on the last branch side
-        between.
+        """Yield the edges to all users of a read, through Switches and loop-invariant Enters.
+
+        With each edge comes a node that is alive on the side of the last Switch on the path, or
+        None.
         """
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
@@ -38,7 +40,7 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which an edge's user takes its input."""
+        """Return the frame in which an edge's value is read; an Enter reads outside of its loop."""
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
             return frame
@@ -46,12 +48,12 @@ class ReadPaths:
         return frame.parent
 
     def repeats(self, frame: Frame, write: Node) -> bool:
-        """Return whether a loop around `frame` also contains the write."""
+        """Return whether a loop that contains `frame` (or is it) also contains the write."""
         loops = set(frame.up()) - {self.frames.root}
         return not loops.isdisjoint(self.frames.at(write).up())
 
     def leads(self, write: Node, read: Node) -> bool:
-        """Return whether the read comes after the write."""
+        """Return whether the read depends on the write."""
         stack, seen = [read], {read.id}
         while stack:
             node = stack.pop()
@@ -64,7 +66,9 @@ class ReadPaths:
         return False
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
-        """Return the reference that `read` reads, inside a loop."""
+        """Return the output with the reference that `read` takes, as available in `frame`: from a
+        new RefEnter if the read is outside of that loop.
+        """
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:
             return edge.src, edge.src_output
@@ -96,7 +100,9 @@ class ReadPaths:
         return entered
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return a node to wait for that is alive with one output of a Switch."""
+        """Return an Identity of one output of a Switch: a node that is alive when that output
+        is.
+        """
         key = (switch.id, slot)
         if key not in self._sides:
             side = self._sides[key] = self.unit.add_identity(switch, slot, "side")

@@ -1,12 +1,12 @@
-"""Lower: resource variables become reference variables, as an operation becomes a node.
+"""Lowering of resource variables: they become reference variables when operations become nodes.
 
-To the client a resource variable is a handle, by which ops read and change it. The passes support
-reference variables only: the op that creates the handle becomes a VariableV2 and the handle its
-reference, which passes through RefSwitch, RefEnter and so on; an op that takes a handle becomes its
-counterpart for references. A read becomes an Identity that is not the variable's shared `read`, so
-that it stays a snapshot at its position: `compile/lowering/read_after_write.py` does not change it.
-
-Each of these nodes runs where the variable is, whatever device was requested.
+To the client a resource variable is a handle, through which ops read and change it. The passes
+support reference variables only. So the op that creates the handle becomes a VariableV2, and the
+handle becomes its reference, which passes through RefSwitch, RefEnter and so on. An op that takes a
+handle becomes the corresponding op for references. A read becomes an Identity whose name is not
+that of the variable's shared read (`name/read`), so `compile/lowering/read_after_write.py` does not
+change it, and it stays a snapshot at its position. Each of these nodes runs on the variable's
+device, whatever device was requested for it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Types of ops, in addition to those of `LOWERED` (which grows as op families load), that may
-handle resource variables."""
+"""Types of ops that may take handles of resource variables, in addition to the keys of `LOWERED`,
+to which families of ops add theirs when they are loaded."""
 
 
 class Lowered(NamedTuple):
-    """An operation as a node."""
+    """The properties of the node that an operation becomes."""
 
     op_def: OpDef
     attrs: dict[str, Any]
@@ -44,7 +44,9 @@ class Lowered(NamedTuple):
 
 
 def lowered(op: Operation) -> Lowered | None:
-    """Return the operation as a node; None if it handles no resource variable."""
+    """Return the node that an operation with resource variables becomes; None for other
+    operations.
+    """
     if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
         return None
     if op._op_def.name == "IdentityN":
@@ -81,7 +83,10 @@ def lowered(op: Operation) -> Lowered | None:
 
 
 def _values_of(op: Operation) -> Lowered | None:
-    """Lower an inlined call that returns handles: it has values, `prune` follows the handles."""
+    """Return the node for the IdentityN of an inlined function that takes handles: it forwards the
+    variables' values. Readers of the returned handles get edges from the handles' own sources
+    (`prune`). None if it takes no variable's handle.
+    """
     if not any(handle_maker(tensor) for tensor in op._inputs):
         return None
     types = [_dtype(tensor).base_dtype for tensor in op._inputs]
@@ -98,7 +103,9 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """Return the dtype of a tensor as a node's output: a reference for the handle of a variable."""
+    """Return the dtype that a tensor has as a node's output: a reference dtype for the handle of a
+    variable.
+    """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:
         return tensor._dtype.base_dtype
@@ -107,7 +114,9 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Return the op's attrs that the node's op type has, renamed for it, and the variable's."""
+    """Return the attrs of the node: those of the op under the names of the node's op type, its
+    defaults, and the variable's dtype and shape.
+    """
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     for key in op_def.attrs:
@@ -121,7 +130,7 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
         attrs["_of_handle"] = True
     known = shape.is_fully_defined()
     if op is maker:
-        attrs["_by_handle"] = True  # runs wait for each other: see `devices/variable_access.py`
+        attrs["_by_handle"] = True  # its users wait: `devices/variable_access.py`
     if op is maker and not known:
         attrs |= {"shape": TensorShape.of(None), "_resizable": True}
     elif op.type == "AssignVariableOp":
@@ -134,7 +143,9 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """Return the inputs that must be references: a reference at any other input is read."""
+    """Return the indices of the inputs that the op's node needs as references; it reads the value
+    of a reference at any other input.
+    """
     lowering = _lowering(op)
     return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
 
@@ -148,15 +159,19 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
-    """Add the axis, which a ResourceGather implies, to the node that replaces it."""
+    """Add a constant as the axis input of the node that replaces a ResourceGather, which has none:
+    its axis is the value of `batch_dims`.
+    """
     axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src
-    unit.graph.add_control_edge(variable, axis)  # which puts it in the same loop
+    unit.graph.add_control_edge(variable, axis)  # puts the axis in the same loop
     unit.graph.add_edge(axis, 0, node, 2)
 
 
 def refuse_handle(tensor: Tensor) -> None:
-    """Raise InvalidArgumentError for a fetched handle of a variable, which has no value."""
+    """Raise InvalidArgumentError if a fetched tensor is the handle of a variable, which has no
+    value.
+    """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is not None:
         raise InvalidArgumentError(

@@ -1,14 +1,14 @@
-"""Serial: updates of one variable in one run take effect one after the other.
+"""Serialization: several updates of one variable in one run take effect one after the other.
 
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
-A read that feeds only one write, the ops between them, and the write are one update. If a run
-writes a variable several times, each update reads after the previous write in order of creation, in
-the same loop. So no update is lost, whether it is an `assign_sub` of a moving average, a layer that
-is applied twice, or an optimizer's step. A read with any other use (a fetch, another variable's
-update) stays where it is, and the program's own order takes precedence: no edge is added that would
-close a cycle.
+An update consists of a read whose value is used by only one write of the same variable, of that
+write, and of the ops between them. If a run writes a variable several times, this pass adds control
+edges: each update reads after the previous write, in order of creation, within one loop. So no
+update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or an
+optimizer's step. A read with any other use (a fetch, the update of another variable) gets no edges.
+The order that the program defines takes precedence: no edge is added that would close a cycle.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 Key = tuple[str, str]
 
-_OTHER = 1  # the bit of all nodes that do not write the variable
+_OTHER = 1  # in masks of the writes that a node leads to: it also has another effect
 
 
 @compile_pass()
 def serial(unit: Unit) -> Outcome:
-    """Order the updates of variables that a run writes several times."""
+    """Order the updates of each variable that the run writes several times."""
     lines: list[str] = []
     if _writes_repeat(unit):
         lines = _Serializer(unit).run()
@@ -45,8 +45,8 @@ def serial(unit: Unit) -> Outcome:
 
 
 def _writes_repeat(unit: Unit) -> bool:
-    """Return whether some variable may be written twice, by a quick look at the origin of
-    references.
+    """Return whether some variable may be written twice. A reference that takes a search to resolve
+    counts as written twice.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
@@ -61,7 +61,9 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable that an input refers to; None if that requires a closer look."""
+    """Return the variable that an input refers to, by following first inputs; None if they end
+    elsewhere.
+    """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
             return None
@@ -71,14 +73,18 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The reads of one variable, and its writes in order (of creation if the program has none)."""
+    """The reads of one variable, and its writes in the program's order, or by creation where the
+    program defines none.
+    """
 
     writes: list[Node] = field(default_factory=list)
     reads: list[Edge] = field(default_factory=list)
 
 
 class _Serializer:
-    """One pass over a graph; `flow` has the loops and conditions of its nodes."""
+    """One execution of the pass. `flow` has the loops and guards of the nodes, or is None without
+    control flow. `in_order`: no node depends on one created later.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -105,7 +111,7 @@ class _Serializer:
         ]
 
     def _variables(self) -> dict[Key, _Variable]:
-        """Return the variables that are written several times."""
+        """Return the variables that the run writes several times, by key."""
         variable_of = references(self.order)
         variables: dict[Key, _Variable] = {}
         for node in self.order:
@@ -132,7 +138,9 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return writes in the order of their creation, each after the writes that it waits for."""
+        """Return the writes in order of creation, except that a write follows the writes on which
+        it depends.
+        """
         writes = sorted(writes, key=lambda node: node.id)
         if self.in_order:
             return writes
@@ -173,10 +181,10 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return, for each write, the edges from reads of the variable that feed nothing else.
+        """Return by id of the write the edges from reads whose values no other op uses.
 
-        If the program created the read, the edge leads into it; if it is the read that all users of
-        a reference variable share, the edges lead from it to its users.
+        If the program created the read itself, the edge leads into the read. If it is the shared
+        read of a reference variable, the edges lead from it to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -196,7 +204,9 @@ class _Serializer:
         return feeding
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
-        """Return, for each node behind a read, the bits of the writes that it leads to."""
+        """Return, for each node that depends on a read of the variable, the bits of the writes that
+        its value reaches, and `_OTHER` if it has another effect.
+        """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
         while stack:
@@ -218,19 +228,21 @@ class _Serializer:
     # -- edges
 
     def _may_wait(self, node: Node, earlier: Node) -> bool:
-        """Return whether a node can run after `earlier` without a cycle."""
+        """Return whether `node` can get a control edge from `earlier` without a cycle."""
         if self.in_order and earlier.id < node.id:
             return True
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Make a node run after a write, which may be in a branch that is not taken."""
+        """Make a node run after a write. If that may be in a branch that is not taken, the node
+        waits for a ControlTrigger after the write.
+        """
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
         self.graph.add_control_edge(earlier, node)
 
     def _trigger(self, write: Node) -> Node:
-        """Return a node that runs after a write, and also if the write does not run."""
+        """Return a ControlTrigger after the write: it runs even if the write is skipped."""
         if write.id not in self.triggers:
             trigger = self.unit.add_op("ControlTrigger", write, attrs={}, suffix="done", device="")
             self.graph.add_control_edge(write, trigger)
@@ -239,9 +251,10 @@ class _Serializer:
         return self.triggers[write.id]
 
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
-        """Make the read at the start of an update come after the previous update's write.
+        """Make the read that begins an update run after the previous update's write.
 
-        The read leads only to the update's write, so that no cycle arises.
+        A shared read is copied for this. No cycle arises, as the read leads to nothing but the
+        update's own write. Reads in another loop or branch than the write are left as they are.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -1,1 +1,1 @@
-"""Memory planning: one order for all devices, and the location of each tensor."""
+"""Memory planning: one order of execution for all devices, and the storage of each tensor."""

@@ -1,4 +1,4 @@
-"""Offsets and sizes of a plan's arenas."""
+"""Arena layout: the offset of each storage in its device's arena, and the sizes of arenas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Memory as records: the buffers of each device's arena, its peak, and the memory of loops."""
+"""Records of a plan's memory: the buffers of each device's arena, its peak, and the tensors that
+loops keep.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.plan import ArenaRecord, BufferRecord, LoopRecord
 
 _KEPT_INPUT = {"StackPushV2": 1, "TensorArrayWriteV3": 2}
-"""The index of the input that is kept for later, by op type."""
+"""By op type, the index of the input that a stack or TensorArray keeps until it is read."""
 
 
 def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
-    """Return the arena of each device that has one, by its full name."""
+    """Return a record of the arena of each device that has one, by the device's full name."""
     nodes = {node.id: node for node in unit.order}
     buffers: dict[str, dict[int, BufferRecord]] = {device: {} for device in unit.arena_sizes}
     for (node_id, slot), home in unit.homes.items():
@@ -28,8 +30,8 @@ def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
 
 
 def loop_records(unit: Unit) -> tuple[LoopRecord, ...]:
-    """Return the memory that an iteration of each loop keeps on each device, in the order of the
-    plan.
+    """Return, for each loop and device, a record of the tensors that one iteration adds to stacks
+    and TensorArrays, in the order of the plan.
     """
     if unit.flow is None:
         return ()
@@ -63,7 +65,9 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
-    """Return the op (of a fused node, the member) that computes an output, and the user's line."""
+    """Return the name of the op that computes an output, and the user's line that created it. For a
+    fused node, it is the member that computes the output.
+    """
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
     if node.type != "_Fused":
@@ -89,10 +93,11 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
-    """Return the first position at which the tensors of an arena exceed some bytes, and the one
-    that does.
+    """Return the first position in the order at which live tensors exceed `available` bytes, and
+    the tensor that begins there.
 
-    If none does (fragmentation is the reason), return the peak and its largest tensor.
+    If the tensors never exceed it (the arena is too large only by fragmentation), return the
+    position of the peak and the largest tensor there.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]
     ends = sorted(arena.buffers, key=lambda buffer: buffer.last)

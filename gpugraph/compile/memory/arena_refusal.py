@@ -1,4 +1,4 @@
-"""Errors of steps that are refused before any of their kernels runs: out of memory."""
+"""Errors for plans that do not fit into memory; they are raised before any kernel runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _NONE_HAS_RUN = "None of its kernels has run."
 
 
 def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
-    """Return the error of an arena that does not fit a device."""
+    """Return the error for an arena that is larger than the device's largest free block, with the
+    tensor that exceeds it and advice on settings.
+    """
     arena = arena_records(unit)[device.name]
     available = largest_hole(device)
     place, tensor = first_beyond(arena, arena.bound - 1 if available is None else available)
@@ -44,9 +46,10 @@ def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
 
 
 def part_of_room(unit: Unit, device: Device) -> float:
-    """Return the arena size as a part of the device's free memory, dropping idle plans if needed.
+    """Return the arena size divided by the device's free memory. If the arena does not fit, the
+    session's idle plans are dropped first.
 
-    ResourceExhaustedError if it is larger than that.
+    ResourceExhaustedError if it still does not fit.
     """
     needed = unit.arena_sizes.get(device.name, 0)
     if needed > _room(device):
@@ -57,7 +60,9 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """Return the number of bytes that are not in use, contiguous or not."""
+    """Return the number of free bytes of the device, contiguous or not; infinity without a
+    limit.
+    """
     stats = device.allocator.get_stats()
     return inf if stats.bytes_limit is None else stats.bytes_limit - stats.bytes_in_use
 
@@ -65,7 +70,9 @@ def _room(device: Device) -> float:
 def refused_beside_arena(
     unit: Unit, node: Node, device: Device, error: ResourceExhaustedError
 ) -> ResourceExhaustedError:
-    """Return the error of scratch memory that a node needs in addition to the arena, at binding."""
+    """Return the error for scratch memory that a node needs at binding, in addition to the arena.
+    error: that of the allocator, whose message is extended.
+    """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [
         f"It is needed besides the step's arena of {human_readable_bytes(arena)}. {_NONE_HAS_RUN}"

@@ -1,10 +1,12 @@
-"""Waves: depths at which calls of the user's functions that may wait for each other are scheduled.
+"""Waves: sets of calls that run at the same time because one may wait for another.
 
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-A wave has the ops that need no call of their own or a later wave, and at its end, at one depth, its
-calls: none of them needs another. `compile/steps/concurrent_calls.py` makes one step of them.
+Here `get` and `put` are Python functions of the user's that share a queue: by depth, `get` would be
+called first and wait forever. A wave begins with the ops that depend on no call of this wave or a
+later one. Its calls follow, all at one depth, as none of them depends on another.
+`compile/steps/concurrent_calls.py` makes one step of them.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the nodes that may wait, if there are several, or one that waits for other runs.
+    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several,
+    or if one waits for other runs.
 
-    A single function of the user's is ordered like any op.
+    A single call of a user's function is ordered by depth like any other op.
     """
     kernel_by_node = dict(_waiting(unit))
     waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
@@ -38,7 +41,7 @@ def may_wait(unit: Unit) -> bool:
 
 
 def _waiting(unit: Unit) -> Iterator[tuple[Node, Call]]:
-    """Yield the nodes that may wait, with their kernels."""
+    """Yield the nodes whose kernels may wait for other runs or user code, with the kernels."""
     kernels: dict[str, Call] = {}
     for node in unit.graph.op_nodes():
         if node.type not in kernels:
@@ -54,7 +57,9 @@ def _kernel(node: Node) -> Call:
 
 
 def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
-    """Return a function that lists the successors of a node, for a graph without control flow."""
+    """Return a function that lists the successors of a node, across devices too; for graphs without
+    control flow.
+    """
     received = defaultdict(list)
     for send, recv in unit.send_recv_pairs:
         received[send].append(recv)
@@ -64,7 +69,11 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """Return the depths by wave: each item still comes before those `after` it."""
+    """Return new depths that put each call at the end of its wave.
+
+    depth: of each item. after: returns the successors of an item, which get a greater depth than
+    it. calling: the items that are calls.
+    """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):
         beyond = wave[item] + (item in calling)

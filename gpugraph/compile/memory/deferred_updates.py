@@ -1,13 +1,14 @@
-"""Deferred updates: small updates of variables on GPUs are delayed until they are adjacent.
+"""Deferred updates: small updates of variables on GPUs are delayed until they are adjacent in the
+order.
 
   by depth   dW3  Adam(W3)  dW2  Adam(W2)  dW1  Adam(W1)  train
   later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
-so that they are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An update
-runs right before the first op that needs it, or that uses a variable that it writes or reads: each
-op still sees a variable before or after the same updates. The inputs of an update live until then,
-so large updates, whose launch is negligible compared to their work, are not delayed, nor are
-updates in a branch or a loop.
+Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An
+update is delayed until right before the first op that depends on it, or that uses a variable that
+the update writes or reads. So each op still sees a variable after the same updates as before. The
+inputs of a delayed update live longer. So large updates, whose launch takes negligible time
+compared to their work, are not delayed. Nor are updates in a branch or a loop.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 LARGE = 4 << 20
-"""The size of a variable in bytes from which its updates are not delayed."""
+"""Updates of variables with at least this size in bytes are not delayed."""
 
 PART = 32
-"""Variables with delayed updates take at most 1 / PART of a device's memory."""
+"""The variables whose updates are delayed take at most 1 / PART of a device's memory together."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
 
 
 def later(unit: Unit) -> int:
-    """Reorder `unit.order` and return the number of delayed updates."""
+    """Delay the small updates in `unit.order` and return the number of nodes that moved."""
     devices = {device.name: device for device in unit.target.devices if device.has_kernels}
     if not devices or is_off(JOIN):
         return 0
@@ -58,13 +59,15 @@ def later(unit: Unit) -> int:
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
-    """Return a variable's size; an unknown one counts as large."""
+    """Return a variable's size in bytes; an unknown size counts as large."""
     elements = unit.shapes[variable.id][0].num_elements()
     return LARGE if elements is None else elements * variable.output_types[0].base_dtype.itemsize
 
 
 def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[Key]:
-    """Return the variables that a node writes if it may be delayed; else an empty set."""
+    """Return the variables that a node writes, if it may be delayed; an empty set if not, as it is
+    in a branch or a loop, or the variable is unknown.
+    """
     decl = DECLARATIONS.get(node.type)
     if decl is None or not decl.writes:
         return set()
@@ -79,7 +82,9 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """Return the rank of each node: delayed ones get a rank right before that of another node."""
+    """Return the sort key of each node: those in `moving` get one right before that of the first
+    node that must follow them.
+    """
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
     places: dict[int, Rank] = {}
@@ -101,8 +106,10 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 
 
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
-    """Return the rank before all of `after`: among updates delayed to the same node, first those
-    that others need, then by device, with updates that can't be captured together last."""
+    """Return the sort key right before the smallest of `after`, or at the end of the order.
+
+    Updates that are delayed to the same node are sorted by dependencies on each other first, then
+    by device; those with `use_locking` (`alone`), which can't share a launch, come last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1
@@ -110,7 +117,9 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
 
 
 def _starts(unit: Unit) -> list[int]:
-    """Return, for each position in the order, the start of the outermost loop around it."""
+    """Return, for each position in the order, the first position of the outermost loop around it;
+    outside of loops, the position itself.
+    """
     if unit.flow is None:
         return list(range(len(unit.order)))
     frames = unit.flow.frames

@@ -1,19 +1,23 @@
-"""Order: one sequence for all devices, by (depth, device, write or not, creation).
+"""Execution order: one sequence for all devices, sorted by depth, device, whether the op writes a
+variable, and creation.
 
-Depth is the length of the longest path to an op, counted over the whole graph with Send->Recv as
-an edge, so that one thread never reaches a Recv before its Send. An op that writes a variable comes
-after all others of its depth: a read of equal depth sees the value before it, whichever the program
-created first, as in TensorFlow, where a read waits for nothing. Inputs of a collective over
-processes come before all else of their depth. With control flow, ops under one condition stay
-together as long as possible, and a loop's ops take the position of the loop, in their own
-order: Enters, Merges, all others. In the resulting order, small updates of variables on GPUs are
-deferred (`deferred_updates`).
+Depth is the length of the longest path to an op. It is measured over the whole graph, with an edge
+from each Send to its Recv, so one thread that executes the sequence never reaches a Recv before its
+Send. An op that writes a variable comes after all others of its depth and device, so reads of the
+same depth see the old value, whichever op was created first. This is as in TensorFlow, where a read
+waits for nothing. Inputs of a collective over several processes come before all other ops of their
+depth.
 
-Calls of the user's functions may wait for each other, and ops on queues for other runs. So if there
-are several calls, or such an op, the order has waves (`call_waves`): first all ops that need none
-of them, and at its end, at one depth, the calls that need no other; then the ops that need these,
-and so on. The calls of one wave run concurrently (`compile/steps/concurrent_calls.py`). Last, large
-independent matrix products are brought together (`side_by_side`).
+With control flow, ops with equal guards stay together as long as possible. A loop's ops take the
+position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,
+small updates of variables on GPUs are deferred (`deferred_updates`).
+
+Calls of the user's functions may wait for each other, and ops on queues for other runs. If there
+are several such calls, or one op on a queue, the order consists of waves (`call_waves`): first all
+ops that depend on none of these calls, then, at one depth, the calls that depend on no other; then
+the ops that depend on these, and so on. The calls of one wave run concurrently
+(`compile/steps/concurrent_calls.py`). Last, large independent matrix products are moved next to
+each other (`side_by_side`).
 """
 
 from __future__ import annotations
@@ -30,12 +34,16 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _FIRST = "_CollectiveInput"
-"""The op type that comes first in its depth: other tasks wait for it while this one computes on."""
+"""The op type that comes first in its depth: other processes wait for the value that it passes to
+the collective, while this one computes on.
+"""
 
 
 @compile_pass()
 def order(unit: Unit) -> Outcome:
-    """Set `unit.order` and `unit.depth`; InvalidArgumentError names the cycle if there is one."""
+    """Set `unit.order` and `unit.depth`. InvalidArgumentError if the graph has a cycle, with its
+    nodes.
+    """
     rank = {device.name: index for index, device in enumerate(unit.target.devices)}
     calling = calls(unit)
     if unit.flow is not None:
@@ -60,7 +68,11 @@ def order(unit: Unit) -> Outcome:
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
-    """Set the order of a graph with control flow."""
+    """Set the order and depths of a graph with control flow, frame by frame.
+
+    rank: by device name, its position among ops of equal depth. calling: the calls that are ordered
+    in waves.
+    """
     orders: dict[Frame, list[Item]] = {}
     for frame, level in flow.levels.items():
         depths_here = level.depth
@@ -88,7 +100,7 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 
 def _writes(node: Node) -> bool:
-    """Return whether a node may write a variable: it takes a reference to one."""
+    """Return whether a node has an input of a reference dtype, so that it may write a variable."""
     for dtype in node.input_types:  # noqa: SIM110 - all nodes come here
         if dtype.is_ref_dtype:
             return True
@@ -96,12 +108,14 @@ def _writes(node: Node) -> bool:
 
 
 def _starts(node: Node) -> bool:
-    """Return whether a node acts before a loop's first iteration."""
+    """Return whether a node runs when its loop starts, before the other ops of an iteration: Enters
+    and loop Merges.
+    """
     return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 
 
 def _add_end(unit: Unit, frame: Frame) -> None:
-    """Add the node that marks the end of an iteration."""
+    """Add the `_LoopEnd` of a loop, which marks the end of its iteration in the order."""
     end = frame.end = unit.add_op(
         "_LoopEnd",
         frame.enters[0],

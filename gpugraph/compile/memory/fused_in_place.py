@@ -1,14 +1,15 @@
-"""Fused in place: the inputs of a fused op whose memory one of its outputs may take.
+"""In-place fusion: the inputs of a fused op whose memory one of its outputs may overwrite.
 
   members   y = relu(x + b)     s = sum(y)          y may take the memory of x, not that of b
   members   y = relu(x)         z = y * x           y may not: x is read after y is written
 
-In NumPy the members run one after the other, over whole tensors, and one writes its output to the
-step's memory. So it may overwrite an input that no later member reads, and that the member
-reads element by element. In a loop, native code reads an element of all inputs before it writes
-that element of its outputs (`devices/codegen/loop_schedule.py`). Members that need the result of a
-reduction are computed in a further loop, which may read the inputs again: then only a step of one
-output, which the last loop writes, works in place.
+In NumPy the members run one after the other, each over whole tensors. A member whose value is an
+output of the fused op writes to the plan's memory; it may overwrite an input that no later member
+reads and that it reads element by element itself. In native code, a loop reads an element of all
+inputs before it writes that element of the outputs (`devices/codegen/loop_schedule.py`). But
+members that depend on the result of a reduction are computed in another loop, which may read the
+inputs again. Then only a fused op with a single output, which the last loop writes, may overwrite
+an input.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from gpugraph.ops.fusion.fused_members import Member
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
-    """Return the inputs of a `_Fused` whose memory output `slot` may take, if their shapes are
+    """Return the inputs of a `_Fused` whose memory output `slot` may overwrite, if their shapes are
     equal.
 
-    All other outputs have separate memory.
+    This assumes that all other outputs have separate memory.
     """
     known = node.attrs["layout"].in_place
     if slot not in known:
@@ -59,7 +60,9 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[Member], number: int) -> bool:
-    """Return whether members may need a result of a reduction; `number` counts the inputs."""
+    """Return whether some member may depend on the result of a reduction. `number`: the number of
+    inputs of the fused op.
+    """
     read = {source for member in members for source in member.sources}
     for member in members:
         outputs = range(number, number + len(member.output_types))
@@ -69,12 +72,14 @@ def _has_further_loops(members: Sequence[Member], number: int) -> bool:
         shapes = member.signature.output_shapes
         most = max(prod(shape) for shape in member.signature.input_shapes)
         if read & set(outputs) or any(prod(shape) >= most > 1 for shape in shapes):
-            return True  # a decomposition of that shape may contain reductions
+            return True  # a decomposition with such outputs may contain reductions
     return False
 
 
 def _works_in_place(member: Member, value: int) -> bool:
-    """Return whether a member may write its only output over a value that it reads."""
+    """Return whether a member has a single output, and may write it over the value `value` that it
+    reads.
+    """
     if len(member.output_types) > 1:
         return False
     if isinstance(member.kernel.function, np.ufunc):

@@ -1,11 +1,12 @@
-"""Swapping: tensors of a GPU are copied to the host and back, like transfers between devices.
+"""Swapping: tensors of a GPU that are idle for long are copied to the host and back.
 
   x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
 
-The tensors were chosen in a unit of the same run without swaps (`swap_choice`). A copy begins at
-its Send and is complete at its Recv. The Recv on the host waits for the node that is computed at
-the same time; the Send back waits for the last node before the copy must begin. Views of the tensor
-that are used late are recreated from the copy.
+The run was compiled once without swaps, and its memory plan showed which tensors to swap
+(`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges set these
+times: the Recv on the host waits for the node during which the copy ends, and the Send back waits
+for the last node before the copy must begin. If a late use reads a view of the tensor, the view is
+created again, from the copy.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gpugraph.memory import human_readable_bytes
 
 @compile_pass()
 def swap(unit: Unit) -> Outcome:
-    """Insert the transfers of `unit.swaps`."""
+    """Insert the Sends and Recvs of `unit.swaps`."""
     if unit.swaps is None:
         return "not requested: memory_optimization", ()
     for choice in unit.swaps:
@@ -56,7 +57,9 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """Return the Recv of the tensor on the host if another op needs it there too."""
+    """Return the tensor's Recv on the host, if some op on the host reads the tensor and it is sent
+    there in any case.
+    """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
         if (edge.src, edge.src_output, recv.assigned_device) == (source, slot, unit.host):
@@ -65,7 +68,9 @@ def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
 
 
 def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
-    """Return the copy from the host, or the view of it, for an edge that reads the tensor."""
+    """Return the source for an edge that reads the tensor or a view of it: the tensor's copy from
+    the host, or a new view of that.
+    """
     node, slot = edge.src, edge.src_output
     if (node.id, slot) not in copies:
         index = view_input(node, slot)

@@ -1,10 +1,10 @@
-"""Idle tensors: tensors in a GPU's arena with a long time between two uses.
+"""Idle tensors: tensors in a GPU's arena that no op uses for a long time.
 
   order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
   uses      1          2     [ x is idle         ]  3
 
-A use of a view is a use of the tensor. Tensors that are used under a condition or in a loop, and
-fetched tensors, count as never idle.
+A use of a view counts as a use of the tensor. Fetched tensors, and tensors used in a branch or a
+loop, never count as idle.
 """
 
 from __future__ import annotations
@@ -20,13 +20,17 @@ from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 SMALL = 1 << 14
-"""The minimum size of a tensor in bytes that is worth copying."""
+"""The minimum size in bytes of a tensor that is swapped."""
 
 _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_ITERATION}
 
 
 class Idle(NamedTuple):
-    """A tensor and the positions between which nothing uses it; `late` are the uses afterwards."""
+    """A tensor, and the positions `first` and `last` in the order between which nothing uses it.
+
+    late: the edges of the uses from `last` on. is_hinted: whether the op at `last` requests the
+    swap by an attr.
+    """
 
     node: Node
     slot: int
@@ -38,7 +42,11 @@ class Idle(NamedTuple):
 
 
 class Timeline:
-    """The positions of a GPU's nodes as times, and the nodes that others may wait for."""
+    """The modelled times at which a GPU's nodes end.
+
+    ends: by position in the order, seconds from the start of the run. marks: position, depth and
+    node of each kernel that runs once in every run, for which copies may wait.
+    """
 
     def __init__(self, unit: Unit, device: str) -> None:
         own = [node for node in unit.order if node.assigned_device == device]
@@ -53,12 +61,12 @@ class Timeline:
         ]
 
     def begin(self, position: int) -> float:
-        """Return the time when all nodes before a position are done."""
+        """Return the time in seconds when all nodes before a position have ended."""
         return self.ends[position - 1] if position else 0.0
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Return whether a node runs once in each run: under no condition, in no loop."""
+    """Return whether a node runs exactly once in each run: in no branch and no loop."""
     flow = unit.flow
     if flow is None:
         return True
@@ -66,8 +74,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """Return the tensors of the device's arena that may be swapped, each once: as its hint
-    requests, or in the longest time without a use."""
+    """Return the tensors of the device's arena that may be swapped, each with one idle time: the
+    one before the use whose op requests the swap, or else the longest."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -92,7 +100,9 @@ def _longest(
     position: Mapping[int, int],
     timeline: Timeline,
 ) -> list[Idle]:
-    """Return the longest idle time of the tensor, if there is any, as a list of at most one."""
+    """Return a list with the longest idle time of the tensor (before a use that requests swapping,
+    if there is one), or an empty list.
+    """
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
     hinted = [place for edge, place in zip(edges, places[1:]) if _is_hinted(edge)]
@@ -114,8 +124,8 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """Return the edges by which each tensor, or a view of it, is read; and the tensors to leave
-    alone.
+    """Return the edges by which each tensor or a view of it is read, and the tensors that must not
+    be swapped.
     """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()
@@ -133,7 +143,7 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """Return the tensor of an edge, behind its views."""
+    """Return the tensor that an edge carries; for a view, the tensor with the storage."""
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):
         index = view_input(node, slot)
@@ -148,6 +158,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the input that an output may be a view of, if there is one."""
+    """Return the index of the input that the op declares the output to be a view of; None if there
+    is none.
+    """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

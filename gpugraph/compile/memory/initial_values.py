@@ -1,13 +1,15 @@
-"""Initial values of large variables are computed in the variable's own memory.
+"""Initial values of large variables are computed in the memory of the variables.
 
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
-A variable that is initialized must keep its value until the Assign, whatever fails before. So a
-plan does this only for variables that have no value yet, and runs once: a second run is compiled
-again. Without this pass an initializer holds all random numbers at once, as they have one depth.
+A variable that has a value must keep it if an op fails before the Assign. So an initial value is
+computed in the variable's memory only if the variable has no value yet, and the plan is used for
+one run; another such run compiles it again. Without this optimization, an initializer would hold
+the random numbers of all variables at once, as they have the same depth.
 
-An op that writes only when nothing can fail any more (`writes_last`: restoring a checkpoint) writes
-directly to variables that have values too, also to small ones, and as often as it runs.
+Some ops write their output only when nothing can fail any more (`writes_last`: the restoring of a
+checkpoint). They write directly to any variable, also to small ones and to those that have a value,
+and their plan is used again.
 """
 
 from __future__ import annotations
@@ -26,14 +28,18 @@ from gpugraph.kernel import reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 LARGE = 1 << 20
-"""The size of a variable in bytes from which an arena without its initial value is worth a second
-compilation for a second run."""
+"""The minimum size of a variable in bytes for which it is worth compiling the plan again for every
+run, because the arena does not hold the initial value."""
 
 _WITHOUT_KERNEL = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RECV, NodeClass.VARIABLE}
 
 
 def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[TensorId, Node]:
-    """Return the tensors that are computed in the memory of a variable, with its node."""
+    """Return the tensors that are computed in the memory of a variable, each with the variable's
+    node.
+
+    references: the variable's node of each reference, from `analysis/variable_references`.
+    """
     assigns = [node for node in unit.order if node.type == "Assign"]
     if not any(_bytes(unit, node, 0) >= LARGE or writes_last(node) for node in assigns):
         return {}
@@ -42,7 +48,9 @@ def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[Tens
 
 
 def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
-    """Return whether a tensor is computed in a variable that must have no value before."""
+    """Return whether the plan is valid for one run only: some initial value is computed in the
+    memory of a variable that must have no value yet.
+    """
     assigns = [node for node in unit.order if node.type == "Assign"]
     return any(
         (node.input_edge(1).src.id, node.input_edge(1).src_output) in initial
@@ -52,7 +60,9 @@ def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
 
 
 def writes_last(assign: Node) -> bool:
-    """Return whether the input of an Assign is computed by an op that can't fail once it writes."""
+    """Return whether the Assign's value comes, through Identities, from an op that can't fail once
+    it has begun to write its output.
+    """
     edge = assign.input_edge(1)
     while edge.src.node_class is NodeClass.IDENTITY:
         edge = edge.src.input_edge(0)
@@ -71,7 +81,7 @@ def _bytes(unit: Unit, node: Node, slot: int) -> int:
 
 
 class _Chains:
-    """The chains of ops, each the only user of the one before it, that lead to an Assign."""
+    """The chains of ops that lead to each Assign. The tensors between them have one reader each."""
 
     def __init__(self, unit: Unit, references: Mapping[TensorId, Node]) -> None:
         self.unit = unit
@@ -81,7 +91,9 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """Return the tensors that lead to an Assign and may use the variable's memory."""
+        """Return the tensors that lead to an Assign and may be computed in the variable's memory,
+        each with the variable's node.
+        """
         ref = assign.input_edge(0)
         variable = self.references.get((ref.src.id, ref.src_output))
         if variable is None or not self._may_be_early(assign, variable):
@@ -94,7 +106,10 @@ class _Chains:
         return tensors
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
-        """Return whether no op sees the variable before the Assign."""
+        """Return whether the variable may change before the Assign: the Assign runs in every run,
+        on the host; no op uses the variable before it; and the variable has no value that a failure
+        would destroy.
+        """
         key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):
             return False
@@ -107,7 +122,7 @@ class _Chains:
         )
 
     def _is_first(self, variable: Node) -> bool:
-        """Return whether a variable is large and has no value."""
+        """Return whether a variable is large and not initialized at the time of compilation."""
         unit = self.unit
         if _bytes(unit, variable, 0) < LARGE:
             return False
@@ -117,7 +132,7 @@ class _Chains:
         return not state.initialized
 
     def _users(self) -> dict[tuple[str, str], list[Node]]:
-        """Return the nodes that take a reference to each variable."""
+        """Return, by variable, the nodes that take a reference to it."""
         users: dict[tuple[str, str], list[Node]] = {}
         for node in self.unit.order:
             for edge in node._in:
@@ -133,8 +148,8 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Return whether a kernel computes the tensor for one user, with the variable's dtype and
-        shape.
+        """Return whether an op computes the tensor for a single reader, on the variable's device
+        and with its dtype and shape, by a kernel whose output sizes are known before the run.
         """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]
@@ -155,7 +170,9 @@ class _Chains:
         )
 
     def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
-        """Yield the inputs whose memory the tensor's op may overwrite."""
+        """Yield the edges of those inputs whose memory the tensor's op may overwrite, and which
+        have the tensor's shape.
+        """
         node = edge.src
         decl = DECLARATIONS[node.type]
         if decl.writes_last:

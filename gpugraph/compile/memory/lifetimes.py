@@ -1,9 +1,10 @@
-"""Lifetimes: the last position of the order at which each tensor, or a view of it, is used.
+"""Lifetimes: the last position in the order at which each tensor, or a view of it, is used.
 
-A tensor that is computed outside of a loop and used inside is needed until the loop is over, as
-there may be another iteration. The next value of a loop's Merge is needed until the iteration ends,
-and a value that enters for the first iteration is read by the Merges, which come first in the loop.
-An Exit that is a view of a tensor of the loop extends its lifetime beyond the loop.
+A tensor that is computed outside of a loop and used inside must live until the loop ends, as
+another iteration may use it. The next value of a loop variable must live until the iteration ends.
+A value that enters for the first iteration is needed only until the loop's Merges, which come first
+in the loop. An Exit may be a view of a tensor of the loop; the uses of the Exit then extend that
+tensor's lifetime beyond the loop.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Lifetimes:
-    """Positions in the order, and last uses.
+    """Positions in the order, and the positions of last uses.
 
-    `views` returns the outputs of a node that may share the bytes of inputs. `extent` counts all
-    uses, `inner` excludes uses after the tensor's own loop, through an Exit.
+    `views`, an argument, returns for a node, by output, the input whose bytes the output may share.
+    `extent` has the last use of each tensor; `inner` the last one inside the tensor's loop, without
+    uses of an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -42,7 +44,7 @@ class Lifetimes:
                 self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
-        """Return the position at which an iteration of a loop is over."""
+        """Return the position where a loop's iteration ends; for the root, where the order ends."""
         return self.end if frame.end is None else self.position[frame.end.id]
 
     def _fill(self, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -59,7 +61,7 @@ class Lifetimes:
             elif node.id in recv_of:
                 position = recv_of[node.id]
             if self.flow is not None and node.id in self.flow.pred_of:
-                self._keep(self.flow.pred_of[node.id], position)  # its flag is set here
+                self._keep(self.flow.pred_of[node.id], position)  # the predicate is read here
             seen = views(node)
             for edge in node._in:
                 if not edge.is_control and not edge.is_back_edge:
@@ -70,7 +72,9 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Record that `node`, and the readers of its views, use a tensor."""
+        """Record that `node` uses a tensor at `position`, and that the readers of those outputs of
+        `node` that are views of the tensor use it later.
+        """
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
             position = self._lifted(edge, position)
@@ -88,12 +92,16 @@ class Lifetimes:
             self.inner[key] = max(inner, self.inner.get(key, -1))
 
     def _comes_after(self, node: Node) -> bool:
-        """Return whether a node reads the final value of a loop, not one of its iterations."""
+        """Return whether a node is an Exit that is alive only after the last iteration, so that it
+        does not read the values of earlier ones.
+        """
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position until which a tensor must live to be used at `position`."""
+        """Return the position until which an edge's tensor must live to be used at `position`: the
+        end of the loop if it is computed outside of the loop that uses it.
+        """
         assert self.flow is not None
         frames = self.flow.frames
         if is_loop_merge(edge.dst):

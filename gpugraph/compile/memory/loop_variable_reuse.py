@@ -1,11 +1,10 @@
-"""Loop variables: the tensor that is a Merge's next value, and when the Merge's storage is free for
-it.
+"""Loop variables: the tensor that is the next value of a loop's Merge, and when it may take the
+Merge's storage.
 
   i = Merge(start, NextIteration(j))        j = i + 1
 
-`j` can be computed in the storage of `i` if no later op of the iteration reads `i`. This is
-possible even if the loop may end with this iteration, provided `j` is computed only when it goes
-on.
+`j` can be computed in the storage of `i` if no later op of the iteration reads `i`. The Exit reads
+`i`, too, if this iteration ends the loop; so the guard of `j` must be that of another iteration.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 class LoopVariables:
-    """The variables of a unit's loops."""
+    """The loop variables of a unit, with the tensors that are their next values."""
 
     def __init__(self, unit: Unit, times: Lifetimes) -> None:
         self.unit = unit
@@ -29,7 +28,9 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Find the op that computes the next value, if one does and for this variable alone."""
+        """Record the tensor, behind its views, that becomes the variable's next value. If it is the
+        next value of two variables, it belongs to neither.
+        """
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:
             return
@@ -43,7 +44,9 @@ class LoopVariables:
         self.next_of[source.id, slot] = None if known else merge
 
     def free_at(self, position: int, node: Node, slot: int) -> Node | None:
-        """Return the variable whose next value the node computes, if its storage is free."""
+        """Return the Merge whose next value is this output, if the Merge's storage is free at
+        `position`; else None.
+        """
         merge = self.next_of.get((node.id, slot))
         if merge is None or merge is node:
             return None
@@ -55,5 +58,7 @@ class LoopVariables:
         return merge if self.times.inner.get((merge.id, 0), -1) <= position else None
 
     def reads_at(self, position: int, merge: Node) -> bool:
-        """Return whether the variable's last value is still read at this position."""
+        """Return whether an op at exactly this position still reads the variable's current
+        value.
+        """
         return self.times.inner.get((merge.id, 0), -1) == position

@@ -1,21 +1,21 @@
-"""Memory: the storage of every tensor, from lifetimes in the final order.
+"""Memory planning: the storage of every tensor, from lifetimes in the final order.
 
   variable   the memory of a session's variable, which references to it share
   constant   the array of a Const, one per device
-  cell       a tensor whose size is known only during a run (or that holds strings): it is
-             allocated then, and freed after its last use
-  object     a handle, which leads to data that a kernel keeps for the time of a run
-  arena      everything else: offsets into one block per device and plan
-  aside      memory that binding takes: pinned host memory of tensors that a GPU swaps; or a side
-             buffer for a loop variable's next value while others are exchanged
+  cell       a tensor whose size is known only during a run, or that holds strings: the run
+             allocates it, and frees it after its last use
+  object     a handle, through which ops find data that a kernel keeps for one run
+  arena      everything else: an offset in the plan's block of memory on the device
+  aside      memory that is allocated when the plan is bound: pinned host memory of tensors that a
+             GPU swaps, or a side buffer for a loop variable's next value while loop variables
+             exchange their values
 
-A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable
-shares the variable's memory too, unless an op writes the variable between the read and the
-read's last use: then the read is a copy, so that its value does not change. An op
-declared with `alias` takes the memory of an input that dies with it. The first value of a large
-variable is computed in the variable's memory (`initial_values`). A loop variable has one
-storage for the whole loop, and its next value is computed there if no op needs the last any more.
-"""
+A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable shares
+the variable's memory, too, unless an op writes the variable between the read and the last use of
+the read value: then the read is a copy, which keeps the old value. An output that its op declares
+with `alias` takes the memory of an input whose last use is this op. The initial value of a large
+variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
+for the whole loop, and its next value is computed there if no later op reads the current one."""
 
 from __future__ import annotations
 
@@ -49,24 +49,23 @@ from gpugraph.ops.fusion.matmul_epilogue import FUSED_PRODUCTS, addend_input
 _NONE: Mapping[int, int] = {}
 _WHOLE = {NodeClass.IDENTITY, NodeClass.LOOP_COND, *FORWARDING}
 StaticShape = tuple[int, ...] | None
-"""The sizes of a tensor, or None if some are known only during a run."""
+"""The sizes of a tensor; None if some of them are known only during a run."""
 
 
 @compile_pass()
 def memory(unit: Unit) -> Outcome:
-    """Set `unit.homes`, `unit.modes` and `unit.arena_sizes`."""
+    """Set `unit.homes` (storages), `unit.modes` (views and in-place ops) and `unit.arena_sizes`."""
     planner = _Planner(unit)
     for node in unit.order:
         planner.visit(planner.times.position[node.id], node)
     cells = sum(home.storage.kind == "cell" for home in unit.homes.values())
     shared = sum(mode.startswith(("view", "in place")) for mode in unit.modes.values())
     unit.storages = planner.storages
-    lines = lay_out(unit)
-    return f"{shared} tensors share memory, {cells} are sized at run time", lines
+    return f"{shared} tensors share memory, {cells} are sized at run time", lay_out(unit)
 
 
 class _Output:
-    """An output that needs a storage. earlier: the storages of the node's outputs before it."""
+    """An output that needs a storage. earlier: the storages of the node's preceding outputs."""
 
     def __init__(
         self, planner: _Planner, node: Node, slot: int, shape: StaticShape, earlier: Set[Storage]
@@ -76,7 +75,7 @@ class _Output:
 
     @cached_property
     def is_cell(self) -> bool:
-        """Whether its size is known only during a run."""
+        """Whether the output is a cell: its size is known only during a run."""
         return self.planner._is_cell(self.node, self.slot)
 
     @property
@@ -87,7 +86,7 @@ class _Output:
 
 
 class _Planner:
-    """One walk over the order; `position` is the current one."""
+    """One walk over the order. `position`: of the node that is visited."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -106,11 +105,11 @@ class _Planner:
         self.with_kernels = {device.name for device in unit.target.devices if device.has_kernels}
 
     def _views(self, node: Node) -> Mapping[int, int]:
-        """Return, by output, the input whose bytes it may share.
+        """Return, by output, the input whose bytes the output may share.
 
-        A tensor sized at run time is passed on whole or not at all; a value that exits a loop
-        conditionally is not its final value.
-        """
+        There are two exceptions to the op's declaration. A tensor whose size is known only at run
+        time is shared only by ops that forward it unchanged. An Exit by which a loop may or may not
+        be left (`Flow.irregular`) shares nothing."""
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
             return _NONE
@@ -121,7 +120,7 @@ class _Planner:
         return decl.view
 
     def _is_cell(self, node: Node, slot: int) -> bool:
-        """Return whether output `slot` is a cell."""
+        """Return whether output `slot` is a cell, which is allocated during the run."""
         dtype = node.output_types[slot].base_dtype
         return (
             _static(self.unit.shapes[node.id][slot].sizes) is None
@@ -130,10 +129,10 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred.
+        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred before.
 
-        A queue's elements have the shapes that it was created with.
-        """
+        Dequeues (`gives_up`) are no such nodes: a queue's elements have the shapes that it was
+        created with."""
         if node.node_class in NO_KERNEL:
             return False
         kernel = self.unit.kernel(node)
@@ -143,7 +142,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a home to each output of the node."""
+        """Assign a storage to each output of the node, and extend its lifetime to their uses."""
         if not node.output_types:
             return
         self.position = position
@@ -157,7 +156,7 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, output: _Output) -> Storage:
-        """Return the storage by the first rule that applies to an output and yields one."""
+        """Return the storage that the first applicable rule of `_RULES` yields for an output."""
         for rule in _RULES:
             if rule.applies(self, output):
                 storage = rule.storage(self, output)
@@ -194,7 +193,7 @@ class _Planner:
         return self.unit.homes[edge.src.id, edge.src_output]
 
     def _shared(self, output: _Output) -> Storage | None:
-        """Return the input's storage if the output may share its bytes."""
+        """Return the storage of the viewed input; None if the output can't share it."""
         node, slot = output.node, output.slot
         home = self._source(node, DECLARATIONS[node.type].view[slot])
         storage = home.storage
@@ -217,7 +216,7 @@ class _Planner:
         return storage
 
     def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether a variable is written between its read there and the read's last use."""
+        """Return whether a variable is written between its read here and the last use of that."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
         following = bisect_right(writes, self.position)
@@ -225,7 +224,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, output: _Output) -> Storage | None:
-        """Return the storage of the tensor's Merge, allocated for its first input."""
+        """Return the storage of the Merge that takes the output; its first input allocates it."""
         node, slot = output.node, output.slot
         is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
@@ -239,7 +238,7 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage of a loop variable whose next value this is, if it is free by now."""
+        """Return the storage of the loop variable whose next value this is, if it is free here."""
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
@@ -260,7 +259,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can write an output over this input, and all its views."""
+        """Return whether the node can write the output over its inputs that have this storage."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -273,7 +272,7 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input that dies here, of the output's shape and item size."""
+        """Return the storage of an input last used here, with the output's shape and item size."""
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
@@ -292,7 +291,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the declared input; for a NumPy ufunc, which handles overlaps, the others too."""
+        """Return the inputs that an output may overwrite: for a NumPy ufunc, after the declared one
+        all others, as it handles overlapping arrays."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
@@ -324,7 +324,7 @@ class _Planner:
         return storage
 
     def _span(self, node: Node) -> tuple[int, int]:
-        """Return the positions between which a new tensor must exist, whatever uses it."""
+        """Return the first and last position at which a tensor must exist, even without uses."""
         if node.node_class is NodeClass.ARG:
             return 0, self.position
         if SWAPPED in node.attrs:
@@ -339,12 +339,12 @@ class _Planner:
 
 
 def passes_whole(node: Node) -> bool:
-    """Return whether an op only passes on its input, with dtype and shape unchanged."""
+    """Return whether an op returns its input unchanged, with the same dtype and shape."""
     return node.node_class in _WHOLE
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Return whether a tensor has one element, which NumPy writes in place 0.4 us slower."""
+    """Return whether a tensor has one element, which NumPy writes 0.4 us slower in place."""
     return shape is not None and all(size == 1 for size in shape)
 
 
@@ -355,7 +355,7 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
 
 
 class _Rule(NamedTuple):
-    """A way to find a storage: whether it applies to an output, and the storage or None."""
+    """A rule: whether it applies to an output, and a function that returns a storage or None."""
 
     name: str
     applies: Callable[[_Planner, _Output], bool]
@@ -397,4 +397,4 @@ _RULES = (
     _Rule("an input that dies here", _is_fixed_array, _Planner._in_place),
     _Rule("a new storage", lambda *_: True, _Planner._new),
 )
-"""In order: of two rules that apply, the earlier one shares more."""
+"""The rules in the order of trial: an earlier rule shares memory with more tensors."""

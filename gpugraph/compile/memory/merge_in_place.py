@@ -1,9 +1,9 @@
-"""Merge in place: branches compute their results in the storage of the Merge.
+"""Merge in place: branches compute their results in the storage of the Merge that joins them.
 
   a = f(x) if p                Merge(a, b) has one storage; f writes it if p is true,
-  b = g(x) if not p            g if it is false, and the Merge has nothing to move
+  b = g(x) if not p            g if it is false, and the Merge has nothing to copy
 
-That holds for an input whose producer never runs when another input is alive.
+An input may have this storage only if its producer never runs when another input is alive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
-    """Return the Merge of each tensor that may be computed in the storage of one."""
+    """Return the Merge of each tensor that may be computed in the Merge's storage; a tensor that is
+    an input of two Merges is left out.
+    """
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
     for node in unit.graph.op_nodes() if unit.flow is not None else ():
@@ -32,7 +34,7 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return the tensors that are inputs of a Merge and can be computed in its storage."""
+    """Return those inputs of a Merge, behind their views, that can be computed in its storage."""
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]
@@ -57,7 +59,7 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """Return the producer of a tensor, behind its views."""
+    """Return the output that a tensor is a view of, over several views; itself if it is none."""
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])
         node, slot = edge.src, edge.src_output

@@ -1,14 +1,14 @@
-"""Large independent matrix products are brought together to run at the same time.
+"""Side by side: large independent matrix products are moved next to each other, to run at the same
+time.
 
   order      a@b  relu  Recv  c@d  add      of two devices, or of one
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without Python's lock, so that two of them take the time of one if
-there is a processor for each. The nodes between go before them, or after if they need one of
-them. Ops with a state and ops that touch variables keep their order, so that results do not depend
-on the number of processors. The products of a group are at one position of the order, since their
-inputs and outputs live at the same time (`Unit.positions`).
-
+NumPy computes a product without holding Python's lock, so two products take the time of one if
+there is a processor for each. The nodes between them are moved before the products, or after them
+if they depend on one. Stateful ops and ops that use variables keep their order, so that results do
+not depend on the number of processors. All products of a group count as one position in the order,
+as their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` makes the step.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from math import prod
 
 from gpugraph.base.dtypes import complex64, complex128, float32, float64
-from gpugraph.base.sizes import hint, hint_of_shape
+from gpugraph.base.sizes import hint_of_shape
 from gpugraph.compile.memory.call_waves import followers
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.config.environment import processor_count
@@ -28,10 +28,13 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import reference
 
 HEAVY = 1 << 25
-"""The number of multiplications from which a product is worth a thread: about a millisecond."""
+"""The minimum number of multiplications of a product that gets a thread: about a millisecond of
+work.
+"""
 
 WINDOW = 256
-"""The number of nodes after a large product among which others are searched."""
+"""The number of nodes after a large product among which other products for its group are searched.
+"""
 
 _TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
@@ -40,7 +43,9 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 
 def bring_together(unit: Unit) -> list[str]:
-    """Reorder `unit.order` and set `unit.parallel`; return lines about the groups, with reasons."""
+    """Reorder `unit.order`, set `unit.parallel` to the groups of products, and return report lines
+    about them.
+    """
     if unit.flow is not None:
         return []
     devices = {device.name for device in unit.target.devices if not device.has_kernels}
@@ -61,7 +66,9 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many products run at the same time, and why."""
+    """Return how many products may run at the same time (1: they run one after the other), and the
+    reason as text.
+    """
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
         return 1, f"inter_op_parallelism_threads is {wanted}"
@@ -74,7 +81,9 @@ def parallel_lanes(unit: Unit) -> tuple[int, str]:
 
 
 def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
-    """Return the multiplications of a large product by NumPy's BLAS; 0 for other nodes."""
+    """Return the number of multiplications of a large product that NumPy's BLAS computes; 0 for
+    other nodes and small products. `devices`: names of devices without native GPU kernels.
+    """
     flag = _TRANSPOSE_FLAGS.get(node.type)
     if flag is None or node.assigned_device not in devices or node.id in unit.failures:
         return 0
@@ -85,14 +94,15 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
     shapes = [unit.shapes[source.id][slot].sizes for source, slot in tensors]
     if any(sizes is None or None in sizes for sizes in shapes):
         return 0
-    result, left = shapes[:2]
-    inner = left[-2 if node.attrs[flag] else -1]  # type: ignore[index]
-    work = prod([*hint_of_shape(result), hint(inner)])  # type: ignore[arg-type]
+    result, left = [hint_of_shape(sizes) for sizes in shapes[:2]]  # type: ignore[arg-type]
+    work = prod([*result, left[-2 if node.attrs[flag] else -1]])
     return 0 if work < HEAVY or any(_is_late(unit, edge) for edge in edges) else work
 
 
 def _is_late(unit: Unit, edge: Edge) -> bool:
-    """Return whether a tensor is a variable itself, or is sized during the run."""
+    """Return whether a tensor is a variable itself, comes from a Merge, or has a size that is known
+    only during the run.
+    """
     source = edge.src
     if source.output_types[edge.src_output].is_ref_dtype or source.node_class is NodeClass.MERGE:
         return True
@@ -106,7 +116,9 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
 
 
 def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
-    """Bring large nodes together, from the first to the last of the order."""
+    """Move the large products next to each other, starting at each in turn; a group has at most
+    `max_size`.
+    """
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
     fixed = {node.id for node in order if _keeps_order(received.get(node.id, node))}
@@ -128,7 +140,9 @@ def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
 
 
 class _Gathered:
-    """A group, with the nodes between its members that go before it and after it."""
+    """A group of products. The nodes between them are divided into those that go before it and
+    those that go after it.
+    """
 
     def __init__(
         self,
@@ -148,7 +162,9 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Assign the next node of the order to a side; return whether further ones can join."""
+        """Add the next node of the order to the group, or to the nodes before or behind it; return
+        whether the group may still grow.
+        """
         needs_group = node.id in self._needing
         if needs_group:
             self._behind.append(node)
@@ -166,7 +182,9 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node has a state or touches a variable. (A Recv counts as its Send.)"""
+    """Return whether a node has a state or uses a variable, so that it must not pass another such
+    node. A Recv is judged by its Send.
+    """
     if node.node_class is NodeClass.VARIABLE:
         return False
     return (node.op_def.is_stateful and node.node_class not in _NO_STATE) or any(

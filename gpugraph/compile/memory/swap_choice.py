@@ -1,15 +1,17 @@
-"""Choice of the tensors of a GPU that are on the host for a while, to make its arena smaller.
+"""Choice of the tensors that a GPU swaps to the host while they are idle, to make its arena
+smaller.
 
   GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
   out               [ x to the host ]
   in                                       [ x to the GPU ]
   arena   |------- x ---------------|      |------ x -----------|
 
-By `RewriterConfig.memory_optimization`: MANUAL swaps the tensors in an op's attr `_swap_to_host`.
-SWAPPING_HEURISTICS and HEURISTICS repeatedly examine the tensors that live at the peak of the
-arena, and swap the one that is idle longest there, as long as its copies are hidden: copies of one
-direction run one after the other, beside the computation (`step_time_model`). Tensors whose copies
-are not hidden stay, unless the arena exceeds the GPU's memory.
+`RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
+requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these too, and then
+repeat: find the peak of the arena, and swap the tensor live there that is idle longest, as long as
+its copies are hidden, that is, they take place during computation. Copies of one direction run one
+after the other (`step_time_model` has their duration). Tensors whose copies would not be hidden
+stay on the GPU, unless the arena exceeds its memory.
 """
 
 from __future__ import annotations
@@ -25,19 +27,23 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 
 FULL = 0.875
-"""The part of a GPU's memory without variables that an arena may fill: the rest is for fragments.
+"""The part of a GPU's memory, without variables, that an arena may fill; the rest is left for
+fragmentation.
 """
 
 DEPTHS = 4
-"""The number of graph levels that a way to the host and back takes."""
+"""The number of graph levels that the copies to the host and back take together."""
 
 Places = tuple[tuple[int, Node], tuple[int, Node], Node]
-"""The time of a tensor on the host: position and node of the first and of the last, and the node
-after which it must be back."""
+"""The time of a tensor on the host: position and node during which the copy to the host ends;
+position and node after which the copy back begins; and the node after which the tensor must be
+back."""
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
-    """Return the swaps, and a line about each tensor that stays though it is idle at a peak."""
+    """Return the swaps, and a report line for each tensor that stays on a GPU although it is idle
+    at a peak of the arena.
+    """
     swaps: list[Swap] = []
     lines: list[str] = []
     for device in unit.target.devices:
@@ -52,13 +58,15 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """The copies of one direction, which run one after the other."""
+    """The times reserved for copies of one direction, which run one after the other. Times are in
+    seconds from the start of the run.
+    """
 
     def __init__(self) -> None:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time, not before `begin`, at which a copy may begin."""
+        """Return the earliest time, from `begin` on, at which a copy of this duration may begin."""
         for start, end in self._busy:
             if start >= begin + seconds:
                 break
@@ -66,7 +74,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time, not after `end`, at which a copy may end."""
+        """Return the latest time, up to `end`, at which a copy of this duration may end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -74,12 +82,12 @@ class _Lane:
         return end
 
     def take(self, begin: float, seconds: float) -> None:
-        """Reserve the time of a copy."""
+        """Reserve the time from `begin` for a copy of this duration."""
         insort(self._busy, (begin, begin + seconds))
 
 
 class _Choice:
-    """The choice for one GPU."""
+    """The choice of swaps for one GPU. limit: bytes of its memory."""
 
     def __init__(self, unit: Unit, device: str, limit: int) -> None:
         self.unit, self.device = unit, device
@@ -93,7 +101,9 @@ class _Choice:
         self.lines: list[str] = []
 
     def _live_bytes(self) -> list[int]:
-        """Return the number of bytes that live at each position."""
+        """Return, for each position in the order, the number of bytes in the GPU's arena that are
+        live there.
+        """
         changes = [0] * (len(self.unit.order) + 2)
         storages = {home.storage for home in self.unit.homes.values()}
         for storage in storages:
@@ -103,7 +113,9 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swap the tensors that the program requests."""
+        """Swap the tensors whose readers request it by an attr, also if the copies are not
+        hidden.
+        """
         for tensor in self.tensors:
             if tensor.is_hinted:
                 places = self._hidden(tensor) or self._anywhere(tensor)
@@ -114,7 +126,9 @@ class _Choice:
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swap tensors that live at a peak, while that can be hidden or the arena does not fit."""
+        """Swap tensors that are live at the arena's peak: first those whose copies are hidden,
+        then, while the arena exceeds the memory, any.
+        """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
             if not self._lower(peak, self._hidden, "hidden by the computation"):
@@ -125,7 +139,11 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swap the tensor that is idle longest at the peak; return whether there is one."""
+        """Swap the tensor that is idle longest at the position `peak`; return False if none can be
+        swapped.
+
+        placed: returns the positions of a tensor's copies, or None.
+        """
         here = [tensor for tensor in self.tensors if tensor.first < peak < tensor.last]
         for tensor in sorted(here, key=self._seconds, reverse=True):
             places = placed(tensor)
@@ -146,11 +164,13 @@ class _Choice:
         return f"copies of {_ms(seconds)} each way are not hidden by {_ms(idle)} of computation"
 
     def _seconds(self, tensor: Idle) -> float:
-        """Return how long a tensor is idle."""
+        """Return how long a tensor is idle, in seconds by the model."""
         return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
 
     def _hidden(self, tensor: Idle) -> Places | None:
-        """Return the positions of the tensor's copies if computation hides them, else None."""
+        """Return the positions of the tensor's copies if they can take place during computation,
+        else None.
+        """
         seconds = copy_seconds(tensor.storage.size)
         computed_s = self.timeline.ends[self.position[tensor.node.id]]
         begin = self.out.earliest(computed_s, seconds)
@@ -158,13 +178,17 @@ class _Choice:
         return self._places(tensor, begin + seconds, end - seconds)
 
     def _anywhere(self, tensor: Idle) -> Places | None:
-        """Return the positions of the tensor's copies, whatever time these take."""
+        """Return positions of the tensor's copies that leave it on the host as long as possible,
+        however long the copies take; None if no node is between its uses.
+        """
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return the nodes after which the copies must end and begin, by these times."""
+        """Return positions of the copies: the one to the host has ended by `gone`, and the one back
+        begins by `back` (in seconds); None if no nodes fit.
+        """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)
         between = [
@@ -210,7 +234,7 @@ class _Choice:
 
 
 def _variable_bytes(unit: Unit, device: str) -> int:
-    """Return the bytes of the run's variables on a device."""
+    """Return the total size in bytes of the run's variables on a device."""
     variables = [node for node in unit.order if node.node_class is NodeClass.VARIABLE]
     return sum(
         (unit.shapes[node.id][0].num_elements() or 0) * node.output_types[0].base_dtype.itemsize

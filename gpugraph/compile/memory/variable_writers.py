@@ -1,4 +1,4 @@
-"""The steps of a run that write its variables."""
+"""Positions in the order at which variables are written."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 def variable_writers(
     unit: Unit, references: Mapping[TensorId, Node]
 ) -> dict[tuple[str, str], list[int]]:
-    """Return the ascending positions of the steps that write each variable.
+    """Return, by variable, the ascending positions of the nodes that write it.
 
-    While a step waits, other runs may write the variables that are used by handle.
+    A node that may wait for other runs counts as a writer of each resource variable, since those
+    runs may write it meanwhile.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

@@ -1,1 +1,1 @@
-"""Placement: a device for every op, and Send and Recv between devices."""
+"""Placement: a device for every op, and pairs of Send and Recv where tensors cross devices."""

@@ -1,8 +1,8 @@
-"""Placement of control flow ops without a requested device: with their data.
+"""Placement of control flow ops without a requested device: where their data is.
 
-A Switch, Enter, Exit, NextIteration or Merge moves a tensor and computes nothing, so it is
-placed where the tensor is computed. The counters of a loop (small integers and bools that its
-condition depends on) stay on the host, which decides whether the loop continues.
+A Switch, Enter, Exit, NextIteration or Merge forwards a tensor and computes nothing, so it is
+placed on the device that computes the tensor. The counters of a loop (integer and boolean scalars
+on which its condition depends) stay on the host, which decides whether the loop continues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def followed(group: Group, devices: list[str]) -> str | None:
-    """Return the device of `devices` that a group's data is on or was requested for, if known."""
+    """Return the device in `devices` that computes a group's data, or that is requested for it;
+    None if neither is known.
+    """
     if not any(node.node_class in _MOVERS for node in group.nodes):
         return _of_metadata(group)
     inside = {node.id for node in group.nodes}
@@ -40,7 +42,9 @@ def followed(group: Group, devices: list[str]) -> str | None:
 
 
 def _priority(node: Node) -> int:
-    """Return the sort key of a node: values from the loop come before values from outside."""
+    """Return the sort key of a node in a group: NextIterations, whose input is computed in the
+    loop, come first.
+    """
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
 
 
@@ -52,7 +56,9 @@ def _of_metadata(group: Group) -> str | None:
 
 
 def counters(unit: Unit) -> set[int]:
-    """Return the ids of nodes that a loop's condition depends on and that only count."""
+    """Return the ids of the nodes on which a loop's condition depends and which compute integer or
+    boolean scalars only; no ids if all devices have one type.
+    """
     if len({device.device_type for device in unit.target.devices}) == 1:
         return set()
     nodes = unit.graph.op_nodes()

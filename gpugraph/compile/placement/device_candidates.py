@@ -1,4 +1,4 @@
-"""The devices that can run a group of ops, and the error with the reason if none can."""
+"""The devices that can run a group of ops, and the error if none can, with the reason."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel, kernel
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that share a device, and the reason why each joined."""
+    """Nodes that must be on one device. why: by node id, the reason why a node joined the group."""
 
     nodes: list[Node]
     why: dict[int, str] = field(default_factory=dict)
 
 
 class Candidates:
-    """The devices of a session, in the order in which placement prefers them."""
+    """The devices of a session, by the priority of their types, then by number."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -40,15 +40,17 @@ class Candidates:
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
-        """Return device names, the preferred one first, and the reason. InvalidArgumentError if
-        none.
+        """Return the names of the devices that can run the group, the preferred one first, and the
+        reason for that one. InvalidArgumentError if there is none.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])
         return self._choose(group, self._request(group), self._types_of(group))
 
     def check_home(self, group: Group, home: str) -> None:
-        """Raise InvalidArgumentError unless the whole group can run where its variable lives."""
+        """Raise InvalidArgumentError unless each node of the group can run on `home`, the device
+        where the session keeps the group's variable.
+        """
         kind = next(device.device_type for device in self._devices if device.name == home)
         for node in group.nodes:
             if not _runs_on(node, kind):
@@ -64,7 +66,7 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the same as `of` for a node that shares its device with no other."""
+        """Return the result of `of` for a node that needs to share its device with no other."""
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)
@@ -176,11 +178,13 @@ class Candidates:
 
 
 _STRINGS_ARE_HANDLES = frozenset(("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"))
-"""Op types whose strings name tensors on a device: these lie there, the strings on the host."""
+"""Op types whose string inputs or outputs are names of tensors. The strings are on the host, while
+the tensors are on the op's device, so these ops may run on GPUs.
+"""
 
 
 _ON_HOST = frozenset({string, variant, *QUANTIZED_DTYPES})
-"""The dtypes that only the CPU supports."""
+"""The dtypes that only kernels of the CPU support."""
 
 
 def _runs_on(node: Node, device_type: str) -> bool:
@@ -195,7 +199,9 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 
 def _why_not(group: Group, device_type: str) -> str:
-    """Return the reason why the group can't run on that device type."""
+    """Return why the group can't run on that device type: the first node without a kernel for
+    it.
+    """
     for node in group.nodes:
         entry = find_kernel(node.type, device_type, node.attrs)
         if entry is None:

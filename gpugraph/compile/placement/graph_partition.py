@@ -1,13 +1,14 @@
-"""Partition: a Send and a Recv wherever a tensor goes to another device's memory.
+"""Partition: a Send and a Recv are inserted wherever a tensor is read from another device's memory.
 
-One pair serves a tensor and destination, however many consumers it has there. Host inputs are
-read in host memory (the first CPU's) whatever device runs the op, and host outputs are written
-there. Constants are not sent: each device that reads one has its own copy, and the host has
-their values anyway. Control edges between devices need no pair, as one thread runs all
-partitions in the order of the whole graph.
+One pair serves all readers of a tensor on a device. Inputs that a kernel needs in host memory are
+read from the first CPU's memory, whichever device runs the op, and host outputs are written there.
+Constants are not sent: each device that reads one gets a copy, and as a host input its value is
+known at compile time. Control edges between devices need no pair, as one thread runs the ops of all
+devices in one order.
 
-Reads directly from a variable share a transfer only if they wait for the same ops: before
-an assignment and after it there are two. Their Send has the control inputs of the reading op.
+A read directly from a variable's reference shares a transfer only with reads that have the same
+control inputs: before and after an assignment there are two transfers. The Send gets the control
+inputs of the reading op.
 """
 
 from __future__ import annotations
@@ -20,34 +21,38 @@ from gpugraph.graph.op_def import host_slots
 from gpugraph.plan import Transfer
 
 SWAPPED = "_swapped"
-"""The attr of the Recvs of a swapped tensor: their copies begin at their Sends."""
+"""The attr of Recvs of swapped tensors: their copies begin at the Send instead of the Recv."""
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
-    """Return the device whose memory holds output `slot`. Handles are on the host."""
+    """Return the name of the device whose memory holds output `slot`: the host for host outputs and
+    handles.
+    """
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
     is_handle = node.output_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
-    """Return the device from whose memory input `slot` is read."""
+    """Return the name of the device from whose memory input `slot` is read: the host for host
+    inputs and handles.
+    """
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
     is_handle = node.input_types[slot].base_dtype in HANDLES
     return unit.host if is_handle or slot in host else node.assigned_device
 
 
 def is_crossing(unit: Unit, edge: Edge) -> bool:
-    """Return whether a data edge leads from one memory to another."""
+    """Return whether a data edge leads from the memory of one device to that of another."""
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     if edge.src.is_constant and target != edge.dst.assigned_device:
-        return False  # the constant value of a host input is not in any memory
+        return False  # the value of a constant host input is known at compile time
     return memory_of_output(unit, edge.src, edge.src_output) != target
 
 
 @compile_pass()
 def partition(unit: Unit) -> Outcome:
-    """Insert the pairs; set `unit.send_recv_pairs` and `unit.transfers`."""
+    """Insert the pairs, and set `unit.send_recv_pairs` and `unit.transfers`."""
     copies: dict[_Transfer, Node] = {}
     if len(unit.target.devices) > 1:
         for node in unit.graph.op_nodes():
@@ -60,11 +65,15 @@ def partition(unit: Unit) -> Outcome:
 
 
 _Transfer = tuple[int, int, str, frozenset[Node]]
-"""A tensor (node id and slot), its destination, and the nodes that must run before it is read."""
+"""A tensor (node id and slot), the name of the destination, and the nodes that must run before the
+tensor is read.
+"""
 
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
-    """Return the nodes that may write a variable and must run before `edge` reads it."""
+    """Return the nodes that must run before `edge` reads a variable, and may write it; none if the
+    edge carries a value.
+    """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()
     control_inputs = [other.src for other in edge.dst._in if other.src is not edge.src]
@@ -74,7 +83,9 @@ def waits_of_read(edge: Edge) -> frozenset[Node]:
 def _cross(
     unit: Unit, edge: Edge, control_inputs: frozenset[Node], copies: dict[_Transfer, Node]
 ) -> None:
-    """Replace the edge by one from a copy in the consumer's memory."""
+    """Replace the edge by one from a copy of the tensor in the memory of the device that reads
+    it.
+    """
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     key = (edge.src.id, edge.src_output, target, control_inputs)
@@ -100,8 +111,8 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 def send_to(
     unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
 ) -> tuple[Node, Node]:
-    """Add a Send of a tensor and its Recv on the device `target`; the Recv's name ends with
-    `suffix`.
+    """Add a Send of an output to the device `target` and its Recv, with a name that ends in
+    `suffix`; return both.
     """
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]

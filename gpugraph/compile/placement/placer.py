@@ -1,19 +1,19 @@
-"""Place: a device for every op, and the reason for each.
+"""Placement: a device for every op, and the reason for each.
 
-Ops that must share a device (colocation by `_class`, a reference to a variable, variables of one
-shared name) form a group. A group goes where its members' requests and kernels permit, and among
-those devices to the first by priority (GPU before CPU). Ops that refer to a variable of the group
-in other runs count too, if that leaves a choice. In order:
+Ops that must share a device form a group: those with a colocation attr (`_class`), those that take
+a reference to a variable, with the variable, and variables with one shared name. The devices of a
+group are those that the requests and kernels of all members permit; the one with the highest
+priority is chosen (GPU before CPU). Members also include ops that refer to the group's variable in
+other runs, unless that leaves no device. These rules come first, in this order:
 
-  1. a variable that lives on a device stays there, and its group with it;
+  1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
-  3. ops without inputs (constants, fed tensors) follow their consumers if those agree;
-  4. fetched tensors are read where they are.
+  3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
+  4. fetched tensors are read from the device that computes them.
 
-Requests that no device can satisfy raise InvalidArgumentError, unless `allow_soft_placement`
-permits a fallback to another device; the reason then states this. After
-core/common_runtime/placer.h.
+A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
+permits another device; the reason then says so. After core/common_runtime/placer.h.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 @compile_pass()
 def place(unit: Unit) -> Outcome:
-    """Set `assigned_device` of every node and `unit.reasons`."""
+    """Set `assigned_device` of every node, and the reasons in `unit.reasons`."""
     candidates = Candidates(unit.target)
     nodes = unit.graph.op_nodes()
     if unit.target.task:
@@ -65,7 +65,9 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, Group]:
-    """Return the group of each node that shares its device with another."""
+    """Return, by node id, the groups of nodes that must share a device; a node that shares with
+    none has no entry.
+    """
     group_of: dict[int, Group] = {}
     by_name = {node.name: node for node in nodes}
     by_variable: dict[tuple[str, str], Node] = {}
@@ -90,7 +92,7 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
 
 
 def _join(group_of: dict[int, Group], first: Node, second: Node, why: str) -> None:
-    """Put both nodes into one group, the smaller group into the larger."""
+    """Merge the groups of both nodes, the smaller into the larger. why: the reason for `second`."""
     if first is second:
         return
     one = group_of.get(first.id) or Group([first])
@@ -117,7 +119,9 @@ def _is_generator(node: Node, group_of: dict[int, Group]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Place a node that shares its device with no other; return False if it has a choice."""
+    """Place a node that is in no group if only one device can run it; return whether it was
+    placed.
+    """
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)
@@ -147,7 +151,9 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Return devices for the group, preferably usable by other runs of its variables."""
+    """Return the devices that can run the group, and the reason. Ops of other runs that refer to
+    its variables are respected, if possible.
+    """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
         try:
@@ -158,7 +164,9 @@ def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[li
 
 
 def _home(unit: Unit, group: Group) -> str | None:
-    """Return the device where a variable of the group lives already."""
+    """Return the device on which a variable of the group has memory since an earlier run, else
+    None.
+    """
     homes = {}
     for node in group.nodes:
         if node.node_class is NodeClass.VARIABLE:

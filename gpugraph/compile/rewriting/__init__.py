@@ -1,1 +1,1 @@
-"""Rewrites of the graph, by Grappler's names."""
+"""Rewritings of the graph: passes with the names of Grappler's optimizers."""

@@ -1,23 +1,25 @@
-"""Recomputation: forward values are computed again where gradients need them.
+"""Recomputation: forward values are computed again where gradients need them, instead of being
+kept.
 
   forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
-By `RewriterConfig.memory_optimization`, in two degrees. Cheap: elementwise ops, reductions, slices
-and the like, whose inputs are available in any case; usually they are fused with the gradient that
-needs them. All: matrix products and convolutions too, from checkpoints. A checkpoint is a position
-in the order of the forward pass with few bytes that are live across it; these bytes are kept, and
-all between two checkpoints is computed again as one segment.
+`RewriterConfig.memory_optimization` selects one of two degrees. Cheap: elementwise ops, reductions,
+slices and similar ops are recomputed, if their inputs are kept in any case; usually they are fused
+with the gradient that reads them. All: matrix products and convolutions are recomputed too, from
+checkpoints. A checkpoint is a depth of the forward pass across which few bytes are live; these
+bytes are kept, and everything between two checkpoints is recomputed as one segment.
 
-A late node is deeper than all forward nodes that gradients use, and has the name of a
-gradient (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler). A
-copy waits for a gradient that the first of its users waits for. Copies run the same kernels on the
-same values, so results are unchanged, bitwise unless other kernels are fused. Ops with a state,
-random ones among them, are never computed again.
+A late node, one for which values are recomputed, has the name of a gradient
+(`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler), and is deeper
+than all forward nodes that gradients read. A recomputing node gets a control input from a gradient
+that the first of its readers also waits for, so that it does not run too early. It runs the same
+kernel on the same values, so results are unchanged; they are equal bit for bit unless fusion forms
+other kernels. Ops with a state, among them random ones, are never recomputed.
 
-In a graph with branches and loops all this applies to each place (`compile/analysis/places.py`)
-separately: in a branch, for gradients under the same condition; in a loop, for those of an
-iteration.
+In a graph with branches and loops, each place (ops with one loop and one guard,
+`compile/analysis/places.py`) is treated separately: the forward ops of a branch are recomputed for
+gradients with the same guard, those of a loop for gradients of the same iteration.
 """
 
 from __future__ import annotations
@@ -38,13 +40,15 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
 CHEAP, ALL, HINTED = 1, 2, 3
-"""Degrees of recomputation; 0 is none, and HINTED the nodes with the attr `_recompute_hint`."""
+"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0 is
+none.
+"""
 
 _DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
 
 SCOPE = "gradients/"
 SMALL = 1 << 12
-"""The minimum size of a tensor in bytes that is worth a copy."""
+"""The minimum size in bytes of a tensor that is recomputed: a smaller one counts as kept."""
 
 _CHEAP_TYPES = {"Transpose", "Slice", "StridedSlice", "ConcatV2", "Pad", "Split", "Unpack"}
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG}
@@ -54,7 +58,9 @@ _NO_OPS = {*_ALWAYS_THERE, *_FLOWING, NodeClass.RETVAL}
 
 @compile_pass()
 def recompute(unit: Unit) -> Outcome:
-    """Add copies of forward ops for the gradients, by the unit's degree of recomputation."""
+    """Add recomputing copies of forward ops for the gradients: for `recompute_grad` functions, and
+    by the degree `unit.recomputation`.
+    """
     is_marked = any(RECOMPUTES in node.attrs for node in unit.graph.op_nodes())
     if not unit.recomputation and not is_marked:
         return "not requested: memory_optimization", ()
@@ -74,14 +80,18 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add the copies of a forward pass for its gradients and return them."""
+    """Add copies of those forward nodes that are to be recomputed for the late nodes, and return
+    them.
+    """
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
 def _calls(place: GuardedPlace) -> list[_Passes]:
-    """Return, for each call of a `recompute_grad` function, its ops and those of its gradient."""
+    """Return, for each call of a function decorated with `recompute_grad`, its ops as forward nodes
+    and the ops of its gradient as late nodes.
+    """
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
     for node in place.nodes:
@@ -97,7 +107,7 @@ def _calls(place: GuardedPlace) -> list[_Passes]:
 
 
 def _all_passes(unit: Unit) -> Iterator[_Passes]:
-    """Yield, for each place, the nodes before gradients, and the gradients."""
+    """Yield the forward and the late nodes of each place."""
     scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     all_places = places(unit)
     named = _named(unit, scope or SCOPE)
@@ -111,13 +121,15 @@ def _all_passes(unit: Unit) -> Iterator[_Passes]:
 
 
 def _named(unit: Unit, scope: str) -> set[int]:
-    """Return the ids of the nodes of gradients."""
+    """Return the ids of the nodes whose names put them into the scope of gradients."""
     nodes = unit.graph.op_nodes()
     return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the depth of the last op that gradients read from, in the loop of a place."""
+    """Return the maximum depth, in the loop of a place, of an op whose output a gradient reads; -1
+    if there is none.
+    """
     depth = place.depth
     taken = [
         depth[edge.src.id]
@@ -130,10 +142,9 @@ def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
 
 
 class _Passes:
-    """The nodes of a place that are of the forward pass, up to depth `end`, and those that are
-    late.
+    """The forward nodes of a place, up to depth `end`, and the ids of its late nodes.
 
-    is_call: whether all of them are computed again, as the program requests.
+    is_call: whether all of the forward nodes are recomputed, as the program uses `recompute_grad`.
     """
 
     def __init__(
@@ -154,7 +165,7 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """Yield the late uses of a node's outputs and of their views."""
+        """Yield the edges by which late nodes read a node's outputs, or views of them."""
         for edge in node._out:
             if edge.is_control:
                 continue
@@ -165,7 +176,7 @@ class _Passes:
 
 
 class _Choice:
-    """The choice of the forward nodes that are computed again where a late node needs them."""
+    """The choice of the forward nodes that are recomputed."""
 
     def __init__(self, unit: Unit, passes: _Passes) -> None:
         self.unit = unit
@@ -190,7 +201,9 @@ class _Choice:
         return self.unit.recomputation == CHEAP and self._is_cheap(node)
 
     def _is_asked(self, node: Node) -> bool:
-        """Return whether the program requests that a node is computed again."""
+        """Return whether the program requests that a node is recomputed: by `recompute_grad` or
+        `_recompute_hint`.
+        """
         return self.passes.is_call or RECOMPUTE_HINT in node.attrs
 
     def _is_cheap(self, node: Node) -> bool:
@@ -205,7 +218,7 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a tensor is available when a copy needs it, without more memory."""
+        """Return whether a tensor is available to a copy without being kept longer for it."""
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
         if (
@@ -217,7 +230,7 @@ class _Choice:
         return next(self.passes.late_users(source), None) is not None
 
     def _checkpoints(self) -> set[int]:
-        """Return the nodes whose outputs are live across a position where few bytes are."""
+        """Return the nodes whose outputs are live at a checkpoint, and are therefore kept."""
         end = self.passes.end
         born, dies, needed = [0] * (end + 2), [0] * (end + 2), [0] * (end + 2)
         spans: list[tuple[int, int, int]] = []
@@ -243,7 +256,9 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return depths with few live bytes, relative to the needs of the segment's gradients."""
+    """Return the depths of checkpoints: local minima of the live bytes, at most a quarter of the
+    bytes that gradients need of the segment before.
+    """
     cuts: list[int] = []
     segment = 0
     for depth in range(1, len(live) - 1):
@@ -256,7 +271,7 @@ def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
 
 
 class _Copies:
-    """The copies: one of each chosen node, when its first late user needs it."""
+    """The recomputing copies: at most one of each chosen node."""
 
     def __init__(self, unit: Unit, passes: _Passes, choice: _Choice) -> None:
         self.unit = unit
@@ -266,7 +281,7 @@ class _Copies:
         self.trigger_of: dict[int, Node] = {}
 
     def add(self) -> list[Node]:
-        """Add the copies, and redirect the late nodes to them."""
+        """Add the copies, redirect the late nodes to read them, and return them."""
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
         for node in self.passes.forward:
@@ -279,14 +294,18 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return the input edges of a late node whose sources are computed again for it."""
+        """Return those input edges of a late node whose sources are chosen for recomputation; none
+        if it has no trigger.
+        """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
         chosen = self.choice.chosen
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the deepest late node among the inputs of a late node."""
+        """Return the trigger of a late node: its deepest late input, after which copies for it may
+        run.
+        """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
         if not late and self.passes.is_call:
@@ -294,7 +313,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Find the node that each copy waits for: the shallowest trigger of its users."""
+        """Find the trigger of each copy: the shallowest one of its readers."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None
@@ -329,7 +348,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _is_read(node: Node) -> bool:
-    """Return whether a node reads a variable."""
+    """Return whether a node's only input is a reference to a variable."""
     edges = node.input_edges()
     return len(edges) == 1 and edges[0].src.output_types[edges[0].src_output].is_ref_dtype
 
@@ -340,7 +359,9 @@ def _is_no_number(dtype: object) -> bool:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the bytes of a node's outputs of known size; 0 for a view."""
+    """Return the total size in bytes of a node's outputs; unknown sizes count as 0, and so does a
+    view.
+    """
     if _is_view(node):
         return 0
     sizes = [shape.num_elements() or 0 for shape in unit.shapes[node.id]]

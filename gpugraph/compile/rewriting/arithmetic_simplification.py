@@ -1,12 +1,13 @@
-"""Cancel: ops that undo each other, or compute with a neutral number, become views.
+"""Arithmetic simplification: ops that undo each other, or have a neutral operand, become views.
 
   Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
   Cast of a lossless Cast                        one Cast, or an Identity
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
 
-Only if every x keeps its bits, including NaN and -0.0 (x + 0.0 is not x for -0.0). An inner op
-that might fail in a run stays: shapes must be known.
+An op is replaced only if that keeps the bits of every x, NaN and -0.0 included (x + 0.0 is not x if
+x is -0.0). A pair of Reshapes is replaced only if all shapes are known, as the inner one might
+otherwise fail in a run.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 LARGEST_NEUTRAL = 4096
-"""The maximum number of elements of a constant that is checked for being neutral."""
+"""The maximum number of elements of a constant that is examined for being neutral."""
 
 _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 
 
 @compile_pass("arithmetic_optimization")
 def cancel(unit: Unit) -> Outcome:
-    """Replace such nodes of the graph."""
+    """Replace the ops that undo others or have a neutral operand."""
     return Replacing(unit).visit(_VISITS, "ops cancel others or are neutral")
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
-    """Return the input edge of the op before a node if it has one of these types; add it to
-    `passed`.
+    """Return the input edge of the op that computes the node's first input, if its type is in
+    `types`; else None. Bypassed nodes are added to `passed`.
     """
     source = behind(node.input_edge(0), passed).src
     if source.type not in types:
@@ -65,7 +66,9 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
 
 
 def _cant_fail(unit: Unit, node: Node) -> bool:
-    """Return whether a view can't fail in a run: its sizes are known, and given by constants."""
+    """Return whether a Reshape, ExpandDims or Squeeze can't fail in a run: its shapes are known and
+    its other inputs are constants.
+    """
     edge, *others = node.input_edges()
     before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
     return (
@@ -101,7 +104,7 @@ def _is_inexact(dtype: DType) -> bool:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Return whether each value of `narrow` is one of `wide`."""
+    """Return whether the dtype `wide` can represent each value of the dtype `narrow`."""
     if wide is narrow:
         return True
     if wide.is_complex:
@@ -122,7 +125,9 @@ def _min_exponent(dtype: DType) -> int:
 
 
 def _bits(dtype: DType) -> int:
-    """Return the number of binary digits of a number type, without the sign."""
+    """Return the number of bits of an integer dtype without the sign, or of the significand of a
+    floating one.
+    """
     if dtype.is_floating:
         return int(finfo(dtype.as_numpy_dtype).nmant) + 1
     return dtype.size * 8 - (not dtype.is_unsigned)
@@ -154,7 +159,9 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """Return the number that changes no x, and the inputs where it may stand."""
+    """Return the neutral operand of an op, and the indices of the inputs where it leaves the other
+    input unchanged (none for some dtypes).
+    """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):
         rounds = op_type in ("TruncateDiv", "FloorDiv")

@@ -1,14 +1,15 @@
-"""Common: ops that compute the same from the same inputs are merged.
+"""Common subexpression elimination: ops that compute the same from the same inputs are merged.
 
-Two nodes are merged if they agree in op type, attrs, inputs (of a commutative op in either order),
-control inputs, requested device and colocation; constants if they agree in dtype, shape and bytes.
-Those inputs also determine the loop and the condition in which a node runs, so these agree too.
+Two nodes are merged if they agree in op type, attrs, inputs (for a commutative op in either order),
+control inputs, requested device and colocation; constants, if they agree in dtype, shape and bytes.
+Their inputs determine the loop and the guard of a node, so these agree as well. Some nodes are
+never merged: those that are not pure (random numbers, Python functions, ops with a state), reads of
+variables, control flow, and nodes with which others are colocated. An input behind Identities
+counts as the tensor before them. Of two merged nodes the one that was created first stays;
+`Session.explain` still lists the other.
 
-Not merged: nodes that are not pure (random numbers, Python functions, ops that write or keep
-state), reads of variables, control flow, and nodes with which others are colocated. Comparisons
-skip Identities. The node that was created first stays, and `explain` still lists the others.
-
-One walk, inputs first; attrs are compared only of nodes that agree in all else.
+The pass is one walk over the nodes, inputs first; attrs are compared only for nodes that agree in
+everything else.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from gpugraph.graph.nodes.node_and_edge import SINK_ID
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 
 LARGEST_CONSTANT = 1024
-"""The maximum size in bytes of constants that are compared."""
+"""The maximum size in bytes of a constant that is compared; larger ones are not merged."""
 
 _ORDERED = {"Maximum", "Minimum"}
-"""Ops for which the order of the operands 0.0 and -0.0 may matter."""
+"""Commutative ops that may return another zero (0.0 or -0.0) if their operands are exchanged."""
 
 Key = tuple[Any, ...]
 
 
 @compile_pass("common_subgraph_elimination")
 def common(unit: Unit) -> Outcome:
-    """Merge nodes of the graph; set `unit.absorbed`."""
+    """Merge equal nodes of the graph, and record the removed ones in `unit.absorbed`."""
     walk = _Walk(unit)
     for node in _inputs_first(unit.graph):
         walk.visit(node)
@@ -47,17 +48,21 @@ def common(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The nodes so far: one for each key, or, if several share a key, one for each set of attrs."""
+    """The nodes visited so far: by key the only node with that key or, if there are several, a dict
+    of the nodes by their attrs.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.merged: dict[str, tuple[Node, Node]] = {}
         self._seen: dict[Key, Node | dict[Key, Node]] = {}
-        self._same: dict[TensorId, TensorId] = {}  # an Identity is the same as its input
+        self._same: dict[TensorId, TensorId] = {}  # the tensor behind Identities
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merge a node into the first one that computes the same."""
+        """Merge the node into an earlier one that computes the same; if there is none,
+        remember it.
+        """
         if not is_pure(node) or not node.output_types:
             return
         key = self._key(node)
@@ -75,7 +80,9 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """Return the properties that must agree, except attrs; None if it can't be merged."""
+        """Return the node's properties except attrs as a key; None if the node must not be
+        merged.
+        """
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
         for edge in node._in:
@@ -102,7 +109,7 @@ class _Walk:
         return node.type, node.requested_device, *content, controls, *sources
 
     def _merge(self, node: Node, first: Node) -> None:
-        """Replace the outputs of `node` by those of `first`."""
+        """Make `first` the source of all edges from `node`."""
         graph = self.unit.graph
         for edge in list(node._out):
             if edge.is_control:
@@ -112,7 +119,7 @@ class _Walk:
         self.merged[node.name] = node, first
 
     def finish(self) -> None:
-        """Remove the merged nodes; update `unit.roots` and `unit.absorbed`."""
+        """Remove the merged nodes from the graph; update `unit.roots` and `unit.absorbed`."""
         if self.merged:
             self.unit.remove(*[node for node, _ in self.merged.values()])
             unit, ends = self.unit, dict(self.merged.values())
@@ -122,7 +129,7 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Yield nodes after all their predecessors, by ascending id if that is such an order."""
+    """Yield the nodes so that each follows its inputs, otherwise by ascending id."""
     done: set[int] = set()
     for start in graph.op_nodes():
         if start.id in done:
@@ -150,13 +157,13 @@ def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
 
 
 def _leaders(unit: Unit) -> set[str]:
-    """Return the names of nodes with which others are colocated."""
+    """Return the names of the nodes with which other nodes are colocated."""
     nodes = unit.graph.op_nodes()
     return {leader_name(entry) for node in nodes for entry in node.attrs.get("_class", ())}
 
 
 def _is_symmetric(node: Node) -> bool:
-    """Return whether exchanging the two inputs gives the same bits."""
+    """Return whether a commutative op computes the same bits if its two inputs are exchanged."""
     dtype = node.output_types[0]
     if len(node.input_types) != 2 or dtype.is_complex:
         return False
@@ -164,7 +171,9 @@ def _is_symmetric(node: Node) -> bool:
 
 
 def _content(node: Node) -> Key | None:
-    """Return a constant's content; None if it is too large to be compared."""
+    """Return a constant's dtype and value as a key; None if the value is too large to be
+    compared.
+    """
     value = node.attrs["value"]
     if value.nbytes > LARGEST_CONSTANT:
         return None
@@ -172,7 +181,9 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key, without the ones in a constant's key."""
+    """Return a node's attrs as a key; for a constant without the value and dtype, which `_key`
+    has.
+    """
     attrs = node.attrs
     names = sorted(attrs)
     if node.is_constant:
@@ -181,7 +192,9 @@ def _attrs(node: Node) -> Key:
 
 
 def _frozen(value: Any) -> Key:
-    """Return a key that is equal for equal values of one type, and differs for -0.0 and 0.0."""
+    """Return a hashable key that is equal for equal values of one type only, and differs for 0.0
+    and -0.0.
+    """
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))
     if isinstance(value, TensorShape):

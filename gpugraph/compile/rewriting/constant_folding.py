@@ -1,11 +1,12 @@
-"""Fold: exact shapes from the fed shapes, and constants for values that follow from them.
+"""Constant folding: exact shapes are inferred from the fed shapes, and ops with constant results
+become constants.
 
-One walk in topological order infers every shape. A stateless op whose inputs are all constant and
-whose outputs are small becomes a constant, evaluated by its own CPU kernel, so the run's results do
-not change. So do shapes, sizes and ranks of tensors whose shape is known, without their value. If
-folding is switched off, such values serve to infer shapes, and the ops stay. Nodes that only the
-folded ops needed are dropped, except for those with side effects (an assignment, a draw of random
-numbers): a constant runs after all that its op had to wait for.
+One walk in topological order infers every shape. A stateless op is folded if all its inputs are
+constant and its outputs are small: its CPU kernel computes the constants, so a run's results do not
+change. Shape, Size and Rank of a tensor are folded if its shape is known, even if its value is not.
+If folding is switched off, the constant values are used to infer shapes only, and the ops stay.
+Nodes that only folded ops read are dropped, except those with side effects (an assignment, a draw
+of random numbers): they become control inputs of the constant.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.size_arrays import size_array
+from gpugraph.base.sizes import size_array
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
@@ -32,8 +33,8 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass, RuntimeGraph
 from gpugraph.ops.framework.op_evaluation import evaluate
 
 LARGEST_FOLDED = 65536
-"""The maximum size of a folded output in bytes: a larger one costs more to keep than to compute.
-`OptimizerOptions.max_folded_constant_in_bytes` sets another limit."""
+"""The maximum size in bytes of a folded output: a larger constant costs more to keep than to
+compute. `OptimizerOptions.max_folded_constant_in_bytes` overrides it."""
 
 _OF_SHAPE = {"Shape", "Size", "Rank", "ShapeN"}
 _FLOW = {NodeClass.MERGE, NodeClass.LOOP_COND, *FORWARDING}
@@ -42,7 +43,9 @@ _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 @compile_pass()
 def fold(unit: Unit) -> Outcome:
-    """Set `unit.shapes`, `unit.values` and `unit.folded`."""
+    """Set `unit.shapes`, `unit.values` (of constant tensors) and `unit.folded`, and replace the
+    folded ops.
+    """
     off = why_off(unit, "constant_folding")
     folding = _Folding(unit)
     order = _inputs_first(unit.graph)
@@ -59,17 +62,20 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """Return the order of the walk: a loop that pushes comes before the gradient's, which pops."""
+    """Return the nodes in the order of the walk: inputs first, and the loop that pushes onto a
+    stack before the loop of its gradient, which pops.
+    """
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
     return topological_order(graph)
 
 
 class _Folding:
-    """One walk; `acting` are nodes with side effects, or that wait for such nodes.
+    """One walk over the graph. `acting`: the ids of nodes with side effects, and of all nodes that
+    depend on one.
 
-    Control flow counts as a side effect, as a node's inputs decide whether it is alive or in a
-    loop.
+    Control flow counts as a side effect: the inputs of such a node determine whether it is alive,
+    and in which loop it is.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -81,7 +87,9 @@ class _Folding:
         self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
-        """Infer the node's shapes; return the values of its outputs if they are constant."""
+        """Infer the shapes of the node's outputs; return the outputs' values if they can be folded,
+        else None.
+        """
         unit = self.unit
         sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
         acts = (node.op_def.is_stateful and node.node_class not in _HARMLESS) or (
@@ -116,7 +124,9 @@ class _Folding:
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
-        """Pass on a value that is constant before a branch or a loop."""
+        """Record that the outputs of a Switch or a loop-invariant Enter have the constant value of
+        the input.
+        """
         if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
             value = self.unit.values.get(sources[0])
             if value is not None:
@@ -127,7 +137,7 @@ class _Folding:
     def _constants(
         self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:
-        """Return the node's outputs if they can be folded."""
+        """Return the values of the node's outputs if they can be folded, else None."""
         unit, values = self.unit, self.unit.values
         if node.type in _OF_SHAPE:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
@@ -154,7 +164,9 @@ class _Folding:
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Replace each used output by a constant."""
+        """Replace each output that is read by a constant. A node with one output is removed, and
+        its constant gets its name.
+        """
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
         why = f"{node.type} of constants or known shapes"
@@ -177,7 +189,9 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs of a constant that replaces the node."""
+        """Return the control inputs for a constant that replaces the node: they keep it in the same
+        branch and loop, and after the same side effects.
+        """
         waits: dict[Node, None] = {}
         for edge in list(node._in):
             source = edge.src
@@ -190,7 +204,9 @@ class _Folding:
         return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return a node to wait for that is alive with one output of a Switch."""
+        """Return an Identity of one output of a Switch, as a control input that is alive when this
+        output is.
+        """
         key = (switch.id, slot)
         if key not in self.sides:
             side = self.sides[key] = self.unit.add_identity(switch, slot, "side")

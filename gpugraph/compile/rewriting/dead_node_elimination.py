@@ -1,4 +1,4 @@
-"""Dead nodes: nodes that do not lead to a fetch or target of the run are dropped."""
+"""Dead node elimination: nodes on which no fetch or target of the run depends are dropped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 
 
 def drop_unneeded(unit: Unit) -> int:
-    """Remove nodes that do not lead to `unit.roots`, except fed ones; return their number."""
+    """Remove the nodes on which none of `unit.roots` depends, except fed ones; return their
+    number.
+    """
     graph = unit.graph
     if _all_are_taken(unit):
         return 0
@@ -21,8 +23,10 @@ def drop_unneeded(unit: Unit) -> int:
 
 
 def _all_are_taken(unit: Unit) -> bool:
-    """Return whether each node except the roots leads to another, which in a graph without loops
-    leads to a root. This is usually true, and cheaper than a walk."""
+    """Return whether every node has a follower or is a root, and there is no loop. Then each node
+    leads to a root.
+
+    This is usually true, and faster to check than a walk over the graph."""
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.ENTER or not (node._out or node.id in ends):

@@ -1,13 +1,14 @@
-"""Dependencies: ops with only control outputs and no effect need not run.
+"""Dependency optimization: ops that have no effect and only control outputs are removed.
 
-A gradient's `tuple` waits for the gradients of all inputs before it returns any; an op whose
-results are not used serves only as a control input. If it has no effect, its followers
-inherit its inputs as control inputs. `RewriterConfig.dependency_optimization`, as in Grappler.
+A gradient's `tuple` waits for the gradients of all inputs before it returns any of them, so an op
+whose results nothing reads may still be a control input. If such an op has no effect, its followers
+get its inputs as control inputs instead. Controlled by `RewriterConfig.dependency_optimization`, as
+in Grappler.
 
-In a loop that writes only its own stacks and TensorArrays it is not observable whether a `tuple`
-waits for pure ops: it does not, and the gradients that follow may be one kernel, or part
-of a product. Outside of such loops the `tuple` keeps a variable from being written before all
-gradients have read it.
+In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
+waits for pure ops. Its NoOp therefore loses these control inputs, so that the gradients after it
+may be fused into one kernel or into a matrix product. Outside of such loops the NoOp stays, as it
+keeps a variable from being written before all gradients have read it.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _ALWAYS_THERE = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.VARIABLE}
 _MAX_EDGES = 16
-"""The maximum number of control edges that may replace one op."""
+"""The maximum number of control edges that may replace an op."""
 
 
 @compile_pass("dependency_optimization")
 def dependencies(unit: Unit) -> Outcome:
-    """Remove such ops from the graph."""
+    """Remove ops with only control outputs, and control edges that nothing observes."""
     needed = {node.id for node in (*unit.roots, *unit.args)}
     lines = _open_barriers(unit, needed)
     if any(node.id not in needed and _is_waited_for(node) for node in unit.graph.op_nodes()):
@@ -44,7 +45,7 @@ def dependencies(unit: Unit) -> Outcome:
 
 
 def _is_waited_for(node: Node) -> bool:
-    """Return whether all edges from it are control edges, and there are some."""
+    """Return whether the node has outgoing edges, all of them control edges."""
     for edge in node._out:
         if edge.src_output >= 0:
             return False
@@ -52,14 +53,16 @@ def _is_waited_for(node: Node) -> bool:
 
 
 def _is_idle(node: Node) -> bool:
-    """Return whether omitting the node changes nothing else."""
+    """Return whether the node can be removed without any effect, and few control edges replace
+    it.
+    """
     decl = DECLARATIONS.get(node.type)
     if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
         return False
     if node.type == "NoOp" or decl.writes or not is_pure(node):
         return False
     if any(edge.src.output_types[edge.src_output].is_ref_dtype for edge in node.input_edges()):
-        return False  # it fails if the variable has no value
+        return False  # the read must fail if the variable has no value
     plain = (NodeClass.OTHER, NodeClass.IDENTITY, *_ALWAYS_THERE)
     if any(edge.src.node_class not in plain for edge in node._in if edge.src.is_op):
         return False
@@ -78,7 +81,9 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs of a node that take time: constants are replaced by their own inputs."""
+    """Yield the inputs that the followers of a removed node must wait for; instead of a constant, a
+    feed or a variable, its control inputs.
+    """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
             yield from _waited_for(edge.src)
@@ -89,11 +94,15 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""State that an iteration may change unobserved until its end: data inputs order its ops."""
+"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order
+these ops, so they need no barrier.
+"""
 
 
 def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
-    """Remove inputs of the barriers in loops, and barriers without inputs."""
+    """Remove control edges from pure ops to barriers (the NoOps of a `tuple`) in loops, and
+    barriers left without inputs; return report lines.
+    """
     nodes = unit.graph.op_nodes()
     barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
     if not barriers or not any(node.is_enter for node in nodes):
@@ -101,7 +110,7 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
     try:
         flow = flow_of(unit)
     except InvalidArgumentError:
-        return []  # the pass that needs the flow raises it
+        return []  # a later pass raises the error
     writing = _writing(unit, flow)
     lines = []
     for barrier in barriers:
@@ -116,7 +125,9 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
-    """Return the frames that change state outside of the loop, themselves or in inner loops."""
+    """Return the root and the frames of loops that change other state than stacks and TensorArrays,
+    themselves or in inner loops.
+    """
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():
         if node.op_def.is_stateful and not node.type.startswith(_OF_LOOPS):
@@ -125,8 +136,10 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
 
 
 def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
-    """Remove an edge to a barrier if it comes from a pure op with other uses, and if without it the
-    followers of the barrier are still in the loop, and alive under the same condition."""
+    """Remove an edge from a pure op to a barrier, unless the barrier's followers need it to be in
+    the loop and to be alive under the same guard; return whether it was removed.
+
+    The op must have data outputs: its value is used elsewhere."""
     source, barrier = edge.src, edge.dst
     if not is_pure(source) or all(out.is_control for out in source._out):
         return False
@@ -143,6 +156,6 @@ def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
 
 
 def _alive_by(flow: Flow, edges: list[Edge]) -> Guard:
-    """Return the condition under which the sources of all edges are alive."""
+    """Return the guard under which the sources of all edges are alive."""
     taken = [edge for edge in edges if edge.src.is_op and not edge.is_back_edge]
     return ALWAYS.union(*(flow.of_output(edge.src, edge.src_output) for edge in taken))

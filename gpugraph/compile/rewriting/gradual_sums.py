@@ -1,12 +1,12 @@
-"""Gradual sums: a large AddN adds each term as soon as it is computed.
+"""Gradual sums: a large AddN is split, so that each term is added as soon as it is computed.
 
     AddN(a, b, c, d)          a, b, c and d live until d is computed
     ((a + b) + c) + d         at most two live, and each sum is in place of the last one
 
-The gradients of a matrix that a recurrent network uses in each of its time steps meet in such an
-AddN. An AddN adds its terms from the first to the last; to keep the bits, it is split only
-if its terms are computed in that order. The parts are separate steps: in one fused kernel the sums
-would wait for all terms again.
+A recurrent network reads a weight matrix in each time step, and the matrix's gradients of all steps
+are the terms of such an AddN. An AddN adds its terms from the first to the last. To keep the
+result's bits, it is split only if its terms are computed in that order. The partial sums stay
+separate steps: one fused kernel would wait for all terms again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
 
 LARGE = 1 << 20
-"""The minimum size of all terms in bytes that is worth more steps."""
+"""The minimum size in bytes of all terms together: the memory saved must be worth additional steps.
+"""
 
 LARGE_TERM = 1 << 14
-"""The minimum size of one term in bytes: for a smaller one a step takes longer than its sum."""
+"""The minimum size in bytes of one term: for a smaller one, launching the step takes longer than
+the addition.
+"""
 
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Split such AddNs, each within its loop and condition."""
+    """Split each large AddN whose terms become available one after the other, with all of them in
+    one loop and under one guard.
+    """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
         return "no large sum gets its terms one after the other", ()
     lines = []
@@ -48,22 +53,24 @@ def sums(unit: Unit) -> Outcome:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the bytes of one term; 0 if its size is not known."""
+    """Return the size of one term in bytes; 0 if it is unknown."""
     elements = unit.shapes[node.id][0].num_elements()
     return 0 if elements is None else hint(elements) * node.output_types[0].itemsize
 
 
 def _is_large(unit: Unit, node: Node) -> bool:
     if node.type != "AddN" or node.output_types[0].base_dtype not in (float32, float64):
-        return False  # sums in 16 bits are rounded once, at the end
+        return False  # one AddN of 16-bit terms rounds only once
     size = _bytes(unit, node)
     return size >= LARGE_TERM and size * len(node.input_types) >= LARGE
 
 
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
-    """Return the terms in groups, each available later than the one before.
+    """Return the terms in groups, each of which is available later than the group before.
 
-    The order of the terms stays, so a term that is available earlier joins the previous group.
+    The terms keep their order, so a term that is available no later than an earlier one joins that
+    term's group. The first group has at least two terms. depth: by node id, when a term is
+    available.
     """
     groups: list[list[Source]] = []
     latest = -1
@@ -78,7 +85,7 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
-    """Add partial sums before the node, which then adds the last group."""
+    """Add partial sums of all groups but the last; `node` then adds the last one to them."""
     graph, dtype = unit.graph, node.output_types[0]
     total: list[Source] = []
     for number, group in enumerate(groups[:-1]):

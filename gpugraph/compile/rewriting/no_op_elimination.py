@@ -1,10 +1,11 @@
-"""Simplify: ops without effect become Identity, which is a view and needs no step.
+"""No-op elimination: ops without effect become Identities, which are views and need no step.
 
   Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose
   in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
-Gradients of broadcasting contain many of them, once shapes are known: `fold` runs before. No other
-algebra is done. An op keeps its name, so that messages still name the user's op.
+Gradients of broadcasting ops contain many of these. Shapes must be known, so `fold` runs before.
+Arithmetic is left to `arithmetic_simplification`. An op keeps its name, so messages still name the
+user's op.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 @compile_pass("arithmetic_optimization")
 def simplify(unit: Unit) -> Outcome:
-    """Replace such nodes of the graph; update `unit.roots` and `unit.shapes`."""
+    """Replace ops without effect by Identities; update `unit.roots` and `unit.shapes`."""
     replacing = Replacing(unit)
     useless = _pushes_in_vain(unit)
     for node in unit.graph.op_nodes():
@@ -38,7 +39,9 @@ def simplify(unit: Unit) -> Outcome:
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
-    """Return pushes of tensors of which the gradient needs only the shapes."""
+    """Return the pushes onto stacks from which no op pops. A gradient that needs only the shapes of
+    tensors leaves such pushes, once the shapes are constants.
+    """
     nodes = unit.graph.op_nodes()
     others = ("StackPopV2", "StackCloseV2")
     popped = {container_of(node) for node in nodes if node.type in others}
@@ -52,7 +55,7 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
 
 
 def _is_endless(unit: Unit, stack: Node | None) -> bool:
-    """Return whether a push can't exceed the stack's size."""
+    """Return whether the stack has no size limit, so that a push can't fail."""
     size = _value(unit, stack, 0) if stack is not None else None
     return size is not None and int(size) < 0
 

@@ -1,8 +1,9 @@
-"""Replacements: an op that replaces a node, under its name.
+"""Replacement of a node by another op, under the same name.
 
-The new op has all control dependencies of the old one, and is alive when it was: it gets the
-control inputs, also those of constants that it no longer takes and of nodes that it bypasses. The
-output of a Switch decides which ops are alive, which no control edge can, so such inputs stay.
+The new op runs after the same nodes and is alive under the same condition as the old one. Therefore
+it gets the control inputs of the old op, of constants that it no longer reads, and of nodes that it
+bypasses. A dead output of a Switch makes its readers dead, so such an input becomes a control
+input, too.
 
          [before]                              [before]
              ^                                     |
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.size_arrays import size_array
+from gpugraph.base.sizes import size_array
 from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
 from gpugraph.compile.unit.compile_pass import Outcome
@@ -27,7 +28,7 @@ from gpugraph.ops.framework.kernel_registry import is_ours
 
 
 class Replacing:
-    """The replacements of one pass, completed by `finish`."""
+    """The replacements of one pass over the unit. `finish` completes them."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -36,7 +37,9 @@ class Replacing:
         self._passed: dict[Node, str] = {}
 
     def visit(self, visits: Mapping[str, Callable[[Replacing, Node], None]], what: str) -> Outcome:
-        """Call the function in `visits` for each node with that op type; then `finish`."""
+        """Call `visits[node.type]` for each node whose type is a key of `visits`; then return the
+        outcome of `finish`.
+        """
         for node in self.unit.graph.op_nodes():
             if node.type in visits:
                 visits[node.type](self, node)
@@ -50,7 +53,10 @@ class Replacing:
         sources: Sequence[Source],
         passed: Sequence[Node] = (),
     ) -> Node:
-        """Replace a node by an op of one output with inputs `sources`, bypassing `passed`."""
+        """Replace a node by an op with one output, and return the new node.
+
+        sources: its inputs. passed: the nodes between these and `node`, which are bypassed.
+        """
         graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
         for left in (node, *passed):
@@ -89,7 +95,7 @@ class Replacing:
         sources: Sequence[Source],
         control_inputs: Iterable[Node],
     ) -> None:
-        """Set the attrs and inputs of a node."""
+        """Set the attrs and inputs of a node that keeps its op type."""
         graph = self.unit.graph
         node.attrs = {**node.attrs, **attrs}
         node.input_types = tuple(source.output_types[slot].base_dtype for source, slot in sources)
@@ -107,8 +113,8 @@ class Replacing:
         passed: Sequence[Node],
         note: str,
     ) -> None:
-        """Replace a node by an op that includes the nodes `passed`; `note` begins the report's
-        line.
+        """Replace a node by an op that also computes the nodes `passed`. note: the start of the
+        report's line.
         """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
@@ -119,7 +125,9 @@ class Replacing:
         return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
 
     def put_reshape(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
-        """Replace a node by a Reshape to its own shape, of which one size may be open."""
+        """Replace a node by a Reshape of `source` to the node's shape, in which at most one size is
+        unknown.
+        """
         sizes = self.unit.shapes[node.id][0].sizes
         assert sizes is not None
         shape = self.constant(
@@ -135,11 +143,11 @@ class Replacing:
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
-        """Update `unit.roots`; drop nodes that are no longer needed, and record which ops absorbed
-        them.
+        """Update `unit.roots`, drop nodes that are no longer needed, and record for `explain` which
+        ops absorbed them.
 
-        Returns the outcome of the pass: the number of replacements, named by `what`, and their
-        lines.
+        Returns the outcome of the pass: the number of replacements followed by `what`, and a line
+        for each.
         """
         unit = self.unit
         if self.lines:
@@ -152,7 +160,9 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the nodes that a node waited for, except those whose outputs are still read."""
+    """Return the nodes that a replaced node ran after, as control inputs: without those in `kept`,
+    whose outputs the replacement reads, and without `passed`.
+    """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
         source = edge.src
@@ -166,22 +176,26 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
 
 
 NO_GPU = "no GPU has kernels"
-"""The reason why a pass for GPUs does nothing."""
+"""The reason in reports of passes for GPUs that do nothing."""
 
 
 def gpus_with_kernels(unit: Unit) -> set[str]:
-    """Return the GPUs with kernels, which excludes virtual ones."""
+    """Return the names of the GPUs that run kernels, which virtual GPUs do not."""
     return {device.name for device in unit.target.devices if device.has_kernels}
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return a node's attrs except names that begin with `_`, which belong to this node alone."""
+    """Return a node's attrs without those whose names begin with `_`: these apply to this node
+    only.
+    """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
 
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
-    """Return whether an op of gpugraph may replace these: kernels that others registered must run,
-    and a hint on an op's inputs applies to that op."""
+    """Return whether a fused op may replace all these nodes.
+
+    It must not if a node's kernel was registered by the user, which has to run, or if a node has a
+    hint on swapping its input."""
     types = unit.device_types
     return all(
         SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)
@@ -195,7 +209,9 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """Return the only edge from a node that is not fetched or waited for, on the same device."""
+    """Return the only edge from a node, if the node is no root, and the edge carries data to a node
+    on the same device; else None.
+    """
     if node.id in roots or len(node._out) != 1:
         return None
     (edge,) = node._out
@@ -205,14 +221,14 @@ def only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:
-    """Return the value of an input that may be omitted if it is constant, else None."""
+    """Return the value of an input if it is constant and not the output of a Switch, else None."""
     if edge.src.node_class is NodeClass.SWITCH:
         return None
     return unit.values.get((edge.src.id, edge.src_output))
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """Return the edge that carries the tensor of `edge`, skipping Identities; add these to
+    """Return the edge that carries the tensor of `edge` before any Identities; add these to
     `passed`.
     """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):

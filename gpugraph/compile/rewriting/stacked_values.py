@@ -1,13 +1,15 @@
-"""Stacks: a loop rematerializes values for its gradient instead of stashing them.
+"""Stacked values: a backward loop computes cheap values again, instead of the forward loop stashing
+them on a stack.
 
     forward     g -> push            1 - g -> push           in each iteration
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-This applies to one cheap op of constants and of values that the same iterations push and the same
-iterations of the backward loop pop, and to a value that is pushed twice. The op must round at most
-once, in a dtype in which the value is stored as computed, so that its bits stay. It takes less
-time than a push and a pop; usually it is fused with the gradient that needs it.
+This applies to the result of one cheap op, if its inputs are constants and values that are pushed
+in the same iterations of the forward loop and popped in the same iterations of the backward loop.
+It also applies to a value that is pushed onto two stacks. To keep the value's bits, the op must
+round at most once, in a dtype that is stored as it was computed (float32 and float64). Computing it
+takes less time than a push and a pop; usually the op is fused with the gradient that reads it.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ _CHEAP = {
 }
 
 _SMALL = 1 << 10
-"""The size in bytes of a value whose push and pop take less time than an op may."""
+"""Smaller values, in bytes, stay stashed: their push and pop take less time than an op may."""
 
 _HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
 
 
 @compile_pass("loop_optimization")
 def stacks(unit: Unit) -> Outcome:
-    """Remove pushes, pops and their stacks from the graph."""
+    """Remove the pushes, pops and stacks of values that the backward loop can compute."""
     if not any(node.type == "StackPopV2" for node in unit.graph.op_nodes()):
         return "no loop stashes values", ()
     order = {node.id: index for index, node in enumerate(topological_order(unit.graph))}
@@ -53,7 +55,7 @@ def stacks(unit: Unit) -> Outcome:
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop stashes: its push, its pop, and the tensor itself."""
+    """A tensor that a loop stashes: its push, its pop, and the pushed output."""
 
     push: Node
     pop: Node
@@ -61,7 +63,9 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """Return groups of tensors pushed in the same iterations and popped in the same iterations."""
+    """Return the stashed tensors in groups: those of a group are pushed in the same iterations and
+    popped in the same iterations.
+    """
     flow = flow_of(unit)
     roots = {node.id for node in unit.roots}
     groups: dict[Any, list[_Kept]] = {}
@@ -82,7 +86,7 @@ def _groups(unit: Unit) -> Iterable[list[_Kept]]:
 
 
 def _users(stack: Node) -> list[Node]:
-    """Return the nodes that take the handle of a stack, also inside loops and branches."""
+    """Return the nodes that use a stack through its handle, also inside loops and branches."""
     users: list[Node] = []
     waiting = [stack]
     while waiting:
@@ -94,7 +98,9 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
-    """Return whether one loop pushes and another one, beside it, pops."""
+    """Return whether one loop pushes and another one, which is neither inside nor around it,
+    pops.
+    """
     forward, backward = flow.frames.at(push), flow.frames.at(pop)
     elem = push.input_edge(1)
     return (
@@ -108,14 +114,16 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group, with their values in the backward loop."""
+    """The tensors of a group. `known`: by forward tensor, its value in the backward loop."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.known: dict[TensorId, Source] = {}
 
     def reduce(self, group: Sequence[_Kept]) -> list[str]:
-        """Rematerialize the tensors that can be; return a line about each."""
+        """Replace each tensor of the group that can be computed from others, inputs first; return a
+        report line for each.
+        """
         lines = []
         for kept in group:
             node, slot = kept.value
@@ -138,8 +146,8 @@ class _Group:
         return None if elements is None else elements * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
-        """Return the value computed from others that are popped; None if impossible or not worth
-        it.
+        """Add an op that computes the value from others that are popped, and return its output;
+        None if that is not possible or saves no time.
         """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)
@@ -181,7 +189,9 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Remove the push and the pop; control dependencies on them move to their replacements."""
+        """Remove the push and the pop of a tensor; their readers and control outputs move to
+        `source`, or for the push to an Identity.
+        """
         unit, graph = self.unit, self.unit.graph
         push, pop, _ = kept
         elem = push.input_edge(1)

@@ -1,11 +1,12 @@
-"""Transposes: fold transposes into matrix products, and remove cancelling ones.
+"""Transpose folding: transposes are folded into matrix products, and pairs of them merged.
 
   MatMul, BatchMatMulV2 of a Transpose of the last two axes    the product's own flag
   Transpose of a Transpose                                     one Transpose, or an Identity
   Transpose that only moves axes of size 1                     Reshape, which is a view
 
-A Transpose copies its input; a product reads it in either layout. Its sums may then be in another
-order, so that the last bits differ; all other rules here move bits unchanged.
+A Transpose copies its input, while a product can read it in either layout. With the flag, a product
+may add in another order, so the last bits of its results may differ. The other rules change no
+bits.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ _FLAGS = {
     "MatMul": ("transpose_a", "transpose_b", (float32, float64, complex64, complex128)),
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
-"""The flags of both operands, and the dtypes for which they mean a transpose and cost nothing."""
+"""By op type: the flags that transpose the first and the second operand, and the dtypes for which
+they only transpose (`adj_x` also conjugates complex values) and cost no time.
+"""
 
 
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
-    """Replace such nodes of the graph."""
+    """Fold transposes into the products that read them, and merge or remove other ones."""
     return Replacing(unit).visit(_VISITS, "transposes folded into products or cancelled")
 
 
@@ -43,7 +46,9 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """Return the permutation of the Transpose at an edge's source, which is added to `passed`."""
+    """Return the constant permutation of the Transpose before an edge, and add that to `passed`;
+    None if there is none.
+    """
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):
         return None
@@ -88,7 +93,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
         replacing.lines.append(f"{node.name}: one with {passed[-1].name}")
     source = edge.src, edge.src_output
     if order == list(range(len(order))):
-        if passed:  # otherwise `simplify` has replaced it
+        if passed:  # else the `simplify` pass has replaced it already
             replacing.put_identity(node, source, passed)
     elif _moves_no_element(replacing.unit, node, edge, order):
         replacing.lines.append(f"{node.name}: moves axes of size 1 only")
@@ -100,7 +105,9 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Return whether axes of sizes other than 1 keep their order, and a Reshape can express it."""
+    """Return whether a Transpose by `order` keeps the order of all axes of other sizes than 1, and
+    the output's shape can be given to a Reshape.
+    """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):
         return False

@@ -1,1 +1,3 @@
-"""The data between passes: the unit, guards, levels of loops, and the switches of rewrites."""
+"""Data that the passes share: the unit, guards, levels of loops, and the settings that switch
+passes.
+"""

@@ -1,4 +1,4 @@
-"""Passes: functions that change the unit and return an outcome for the report."""
+"""Passes: functions that change the unit, and return a summary and lines for the report."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.rewrite_switches import why_off
 
 Outcome = tuple[str, Sequence[str]]
-"""A report's summary and lines."""
+"""The summary and the lines of a pass's report."""
 
 
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Make a pass of a function: it is timed, and reported under its module's name.
+    """Return a decorator that makes a pass of a function: the pass is timed, and reported under the
+    name of the function's module.
 
-    rewrite: the rewrite of `RewriterConfig` that the pass implements; if it is off, nothing is
-    done.
+    rewrite: the field of `RewriterConfig` that can switch the pass off.
     """
 
     def decorate(change: Callable[[Unit], Outcome]) -> Callable[[Unit], None]:

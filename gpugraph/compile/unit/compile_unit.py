@@ -1,7 +1,7 @@
-"""The unit: the record of one compilation, which the passes fill and change.
+"""The unit: the record of one compilation, which the passes read and change.
 
-Each pass fills its own fields and leaves a `PassReport`. `verify` checks the invariants after each
-pass.
+Each pass sets fields of the unit and adds a `PassReport`. If the session verifies plans, `verify`
+checks the unit's invariants after each pass.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Source = tuple[Node, int]
 
 
 class FeedSpec(NamedTuple):
-    """A tensor to be fed: its name, dtype and shape (None, or open sizes: known at each run)."""
+    """A tensor to be fed: its name, dtype and shape. A size that differs from run to run is None,
+    as is a shape of unknown rank."""
 
     name: str
     dtype: DType
@@ -49,10 +50,10 @@ class FeedSpec(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """The run of a graph to compile, with its feeds, fetches and targets.
+    """The run of a graph that is to be compiled, with its feeds, fetches and targets.
 
-    connections: tensors that are fed from other tensors of the graph, each with its source.
-    done: operations that have run before, which are not waited for.
+    connections: by tensor, another tensor of the graph that replaces it in this run. done:
+    operations that an earlier stage of the run has executed; control inputs from them are omitted.
     """
 
     graph: Graph
@@ -64,7 +65,7 @@ class RunRequest(NamedTuple):
 
     @property
     def key(self) -> PlanKey:
-        """The key of the plan."""
+        """The key of the run's plan in the session's cache."""
         return PlanKey(
             tuple((feed.name, feed.shape) for feed in self.feeds),
             tuple(tensor.name for tensor in self.fetches),
@@ -73,12 +74,14 @@ class RunRequest(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The session's side of a compilation: devices, lasting state, settings.
+    """The session's part of a compilation: its devices, its state that outlives runs, and its
+    settings.
 
-    task: the task of a cluster that these devices belong to; all ops are placed there, whatever
-    task they request, as the cluster's placement has decided.
-    run_memory: memory that the plan time-shares with others; separate memory if None.
-    """
+    no_gpu: why the session has no GPU, if it has none. verify: whether each pass is verified.
+    new_mailbox: returns the mailbox for tensors sent between the plan's devices. task: the device
+    name of the cluster's task to which these devices belong. All ops are placed in this task,
+    whatever task they request, as the cluster's placement has decided so. run_memory: memory that
+    the plan time-shares with other plans; None for separate memory."""
 
     devices: Sequence[Device]
     resources: Resources
@@ -91,19 +94,22 @@ class Target(NamedTuple):
 
 
 RECOMPUTE_HINT = "_recompute_hint"
-"""TensorFlow's attr of ops that gradients compute again, with any value."""
+"""TensorFlow's attr of ops whose outputs are computed again for gradients; its value does not
+matter."""
 
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
-"""Attrs that are copied from an op to its replacement."""
+"""Attrs that `Unit.add_op` copies to a new op from the node that it is added for."""
 
 
 def variable_key(node: Node) -> tuple[str, str]:
-    """Return container and name of a VariableV2: nodes with equal ones are one variable."""
+    """Return the container and the shared name of a VariableV2; nodes that agree in both are one
+    variable."""
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
-    """Return an error in TensorFlow's words: the message, the node, and where it was defined."""
+    """Return an InvalidArgumentError with the message, the node's name, and the line that defined
+    it, in TensorFlow's format."""
     return InvalidArgumentError(node.node_def, None, message + _at_node(node))
 
 
@@ -112,7 +118,8 @@ def _at_node(node: Node) -> str:
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error of an op that refuses the shapes or values of its inputs."""
+    """Return the error for an op whose shape function raised `error` for these inputs: the message
+    of the op's kernel where there is one, else that of graph construction."""
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
@@ -128,19 +135,21 @@ def inference_error(node: Node, context: InferContext, error: Exception) -> OpEr
 
 
 def leader_name(entry: str | bytes) -> str:
-    """Return the node in an entry of the attr `_class`, with which the owner is colocated."""
+    """Return the name of the node in an entry of the attr `_class`: the op that has the attr is
+    colocated with that node."""
     name = entry.decode() if isinstance(entry, bytes) else entry
     return name.removeprefix("loc:@")
 
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """Bytes that one or more tensors share, live from step `first` to step `last`.
+    """A block of bytes that one or more tensors share. It is live from position `first` to `last`
+    of the order.
 
-    `kind` is "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
-    (the session's), "cell" (allocated during a run), "object" (a handle) or "aside" (memory that
-    binding takes: a side buffer for exchanging loop variables, or pinned).
-    """
+    kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
+    (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside" (memory
+    that is allocated at binding: a side buffer for exchanging loop variables, or pinned memory).
+    owner: the name of the first tensor in it. node: of a variable or a constant."""
 
     kind: str
     device: str
@@ -153,7 +162,8 @@ class Storage:
 
 
 class Home(NamedTuple):
-    """The location of a tensor: its storage and its static shape (None: known during a run)."""
+    """The location of a tensor: its storage, and its shape (None if it is known only during
+    a run)."""
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -161,7 +171,8 @@ class Home(NamedTuple):
 
 
 class Absorbed(NamedTuple):
-    """An op that was removed, since op `by` includes it; `relation` is the text before `by`."""
+    """An op that was removed because the op named `by` does its work. relation: a text for the
+    report between the two names, such as "part of"."""
 
     op_type: str
     origin: Any
@@ -172,13 +183,13 @@ class Absorbed(NamedTuple):
 class Swap(NamedTuple):
     """A tensor of a GPU that is on the host between two uses.
 
-    Nodes are identified by name, since the choice is made in one unit and applied in the next one
-    of the same run.
+    The nodes are named, as the choice is made in one unit, and applied in a second unit that is
+    compiled for the same run.
 
-    source, slot: the tensor. uses: the inputs (node, index) that read the copy, directly
-    or by a view. leaves: the node after which it is on the host. begins, ends: the nodes between
-    which it is copied back. why: the reason for the choice.
-    """
+    source, slot: the node and output. num_bytes: its size. uses: the inputs (node name, index) that
+    read the copy, directly or through a view. leaves: the node during which the copy to the host
+    ends. begins, ends: the nodes after which the copy back begins, and must be complete. why: the
+    reason for the choice, for the report."""
 
     source: str
     slot: int
@@ -191,29 +202,26 @@ class Swap(NamedTuple):
 
 
 def no_advice(device: str, available: int) -> Sequence[str]:
-    """Return no advice: the default of `Unit.advise`."""
+    """Return an empty list: the default of `Unit.advise`."""
     return ()
 
 
 @dataclass
 class Unit:
-    """One compilation. Dicts are keyed by node id, or by tensor.
+    """One compilation. Keys of its dicts are node ids, tensors or names.
 
-    prune fills args, retvals, roots and kin (from a variable's node id to the ops outside this run
-    that refer to it, as nodes of another graph); fold shapes, values, folded and failures (for
-    conditional nodes that refuse their inputs' shapes: the errors of runs that reach them);
-    transposes, cancel, common and remap absorbed (by name, the ops that others include); place
-    reasons; fuse fused (for each fused node the names, types and origins of its ops); partition
-    send_recv_pairs and transfers; flow `flow`, if there is control flow; order order, depth and
-    parallel (adjacent nodes that run at the same time); memory homes, storages (those in arenas),
-    modes (how a node gets its memory), arena_sizes, and runs_once (whether a second run needs
-    another plan).
-    recomputation: how much of the forward pass gradients compute again
-    (`activation_recomputation.py`).
-    swaps: the tensors that are swapped to the host (`swap_choice.py`); None: not requested.
-    advise: returns changes that make the arena of a device fit into a number of bytes, line by
-    line.
-    """
+    Fields, by the pass that sets them. prune: args, retvals, roots and kin (by a variable's node
+    id, the ops outside this run that refer to it, as nodes of another graph). fold: shapes, values
+    (of constant tensors), folded, and failures (by id, the error that a conditional node raises if
+    it runs, as it refuses its inputs' shapes). transposes, cancel, common and remap: absorbed (by
+    name, the ops whose work others do). place: reasons. fuse: fused (by a fused node's id, the
+    names, types and origins of its members). partition: send_recv_pairs and transfers. flow:
+    `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
+    homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
+    runs_once (whether the plan is valid for a single run).
+    recomputation: the degree of recomputation for gradients (`activation_recomputation.py`). swaps:
+    the tensors to be swapped to the host (`swap_choice.py`); None if this is not requested. advise:
+    returns changes, one per line, that make the arena of a device fit into a number of bytes."""
 
     key: PlanKey
     target: Target
@@ -259,11 +267,11 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the values of `sources`, in the place of the node `like` or for it.
+        """Add an op that reads the outputs `sources`, as a replacement of the node `like` or an
+        addition to it.
 
-        It has the name of `like`, or with a `suffix` a new one under it; its origin; and its
-        devices, unless it is assigned to `device`.
-        """
+        The op's name is that of `like` or, with a `suffix`, a new name below it. It has the origin
+        of `like`, and its devices, unless it is assigned to `device`."""
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
             DECLARATIONS[op_type].op_def,
@@ -281,7 +289,7 @@ class Unit:
         return node
 
     def add_copy(self, node: Node, sources: Sequence[Source], suffix: str) -> Node:
-        """Add a copy of `node`, named by the suffix, that reads the values of `sources`."""
+        """Add a copy of `node` with the inputs `sources`, named `node/suffix`."""
         copy = self.add_op(
             *(node.type, node, sources),
             attrs=node.attrs,
@@ -295,7 +303,8 @@ class Unit:
     def add_constant(
         self, like: Node, suffix: str, value: Any, dtype: DType | None = None, reason: str = ""
     ) -> Node:
-        """Add a constant for the node `like`, or in its place; `reason` goes into the report."""
+        """Add a constant as a replacement of the node `like`, or for an op that replaces it; with a
+        `reason`, the report lists it as folded."""
         value.setflags(write=False)
         dtype = dtype or as_dtype(value.dtype)
         attrs = {"value": value, "dtype": dtype}
@@ -309,7 +318,7 @@ class Unit:
         return constant
 
     def add_identity(self, source: Node, slot: int, suffix: str) -> Node:
-        """Add an Identity of an output, with the shape of that if it is known."""
+        """Add an Identity of an output, with that output's shape if it is known."""
         dtype = source.output_types[slot].base_dtype
         shapes = [self.shapes[source.id][slot]] if source.id in self.shapes else None
         return self.add_op(
@@ -323,7 +332,7 @@ class Unit:
         )
 
     def add_control_inputs(self, node: Node, sources: Iterable[Node]) -> None:
-        """Make the node run after each of `sources`."""
+        """Add a control edge to the node from each of `sources`."""
         for source in sources:
             self.graph.add_control_edge(source, node)
 
@@ -335,7 +344,8 @@ class Unit:
             self.folded.pop(node.id, None)
 
     def positions(self) -> dict[int, int]:
-        """Return the position of each node in the order; nodes that run in parallel share one."""
+        """Return the position of each node in the order, by id; nodes that run at the same time
+        have the same one."""
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -343,11 +353,13 @@ class Unit:
 
     @property
     def host(self) -> str:
-        """The device whose memory holds host inputs, feeds and fetches."""
+        """The name of the session's first device, whose memory holds host inputs, feeds and
+        fetches."""
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a placed node. InternalError if none, which placement prevents."""
+        """Return the kernel of a node on its device. InternalError if there is none, which
+        placement prevents."""
         kernel = self._kernels.get(node.id)
         if kernel is not None:
             return kernel
@@ -366,7 +378,8 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Time a pass and yield a function, by which the pass reports its outcome."""
+        """Time the block of a `with` statement as a pass; the yielded function sets the pass's
+        summary and lines."""
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
 
@@ -378,7 +391,8 @@ class Unit:
         self.reports.append(PassReport(name, *outcome, perf_counter() - start))
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
-        """Add lines to the report of a pass, and replace its summary unless `summary` is empty."""
+        """Add lines to the report of the pass `name`, and replace its summary unless the new one is
+        empty."""
         for index, known in enumerate(self.reports):
             if known.name == name:
                 self.reports[index] = known._replace(

@@ -1,10 +1,10 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms that must all hold; the empty guard always holds. Ops whose guards are
-equal are always dead or alive together, so a plan runs or skips them as one. Usually atoms are
-literals, "this predicate is true"; conditions that no set of literals expresses (a Merge whose
-inputs have nothing in common, the Exit of a loop that may end without it) are atoms that a
-separate step determines.
+A guard is a set of atoms, all of which must hold; the empty guard always holds. Ops with equal
+guards are always dead or alive together, so a plan runs or skips them as one. Most atoms are
+literals of the form "this predicate is true". Some conditions can't be expressed by literals: those
+of a Merge whose inputs have no literal in common, or of the Exit of a loop that may end by another
+Exit. They are atoms whose value a separate step of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -23,18 +23,19 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Is(NamedTuple):
-    """The condition that the predicate, a tensor (node id and slot), has this value."""
+    """The condition that a predicate has this value. pred: the node id and slot of the tensor."""
 
     pred: tuple[int, int]
     value: bool
 
 
 class Found(NamedTuple):
-    """A condition that the step of a node (`node`, its id) determines in each run or iteration.
+    """A condition whose value a step determines in each run or iteration. node: the id of its node.
 
-    `what` is "merge" (some input was alive), "exit" (the loop was left by it), "carried" (a loop's
-    Merge has a value in this iteration), "first" (this is the loop's first iteration), or
-    "entered" (the Enter's input was alive, if the loop runs without it too).
+    what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
+    "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
+    iteration), or "entered" (the Enter's input was alive when the loop started, which may run
+    without it).
     """
 
     node: int
@@ -49,21 +50,24 @@ NEVER: Guard = frozenset({Found(-1, "never")})
 
 
 def holds_never(guard: Guard) -> bool:
-    """Return whether the guard contradicts itself."""
+    """Return whether the guard can't hold, as it contains a predicate and its negation, or
+    `NEVER`.
+    """
     if guard >= NEVER:
         return True
     return any(isinstance(atom, Is) and Is(atom.pred, not atom.value) in guard for atom in guard)
 
 
 def apart(one: Guard, other: Guard) -> bool:
-    """Return whether the two guards never hold at once."""
+    """Return whether the two guards can't hold at the same time."""
     return holds_never(one | other)
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return the guard that holds if one of these does; None if no guard expresses that.
+    """Return a guard that holds exactly if one of these does; None if no set of atoms expresses
+    that.
 
-    {a, p} or {a, not p} is {a}; a guard that implies another one adds nothing.
+    For example {a, p} or {a, not p} is {a}. A guard that implies another one adds nothing.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:
@@ -80,7 +84,9 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
-    """Return two guards that differ in the value of one predicate only, and their common part."""
+    """Return two guards that differ only in the value of one predicate, and their intersection;
+    None if there are none.
+    """
     for guard in guards:
         for atom in guard:
             if isinstance(atom, Is):
@@ -91,9 +97,9 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """Return the atoms that imply all others of the guard, in a stable order.
+    """Return the guard's atoms without those that others imply, sorted.
 
-    `within` maps an atom to the guard under which it can hold at all.
+    `within` maps an atom to the guard that must hold for it to hold at all.
     """
     implied = {other for atom in guard for other in within.get(atom, ALWAYS) if other != atom}
     return sorted(guard - implied, key=lambda atom: (str(type(atom)), atom))
@@ -101,17 +107,18 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 
 @dataclass(eq=False)
 class Flow:
-    """Frames, and guards inside each.
+    """The loops of a graph, and the guard of each node.
 
-    frames: the loops, and the root frame. levels: for each frame, its ops and loops with their
-    order. guards: for each node, inside its frame. outer: for each loop, in the frame around it.
-    leading: Enters without which their loop has no effect, so that it is not run. entered: by
-    Enter, the guards, in the frame around it, of inputs without which a loop runs too. go_on: the
-    guard under which a loop has another iteration, or None if each Merge has its own. carried: the
-    loops with such Merges. irregular: Exits by which a loop may or may not be left. within: for an
-    atom, the guard under which it can hold at all, with the atom itself. sides: the additions of
-    the two outputs of a Switch to its guard. pred_of: the predicate of a Switch, behind ops that
-    only pass it on; none if its value is known.
+    frames: the loops, and the root frame. levels: by frame, its ops and loops with their order.
+    guards: by node id, relative to the node's frame. outer: by loop, the guard under which it runs,
+    in the frame around it. leading: ids of Enters without which their loop would have no effect; it
+    runs only if all of them are alive. entered: by id, the guards of Enters without which their
+    loop may run, in the frame around it. go_on: by loop, the guard of another iteration; None if
+    its Merges have different ones. carried: the loops with different ones. irregular: ids of Exits
+    that may be dead after their loop has run. within: by atom, the guard that must hold for it to
+    hold at all, including the atom. sides: by Switch, the atoms that its two outputs add to its
+    guard. pred_of: by Switch, the tensor that computes its predicate, without ops that only forward
+    it; a Switch whose predicate is constant has no entry.
     """
 
     frames: Frames
@@ -128,7 +135,9 @@ class Flow:
     pred_of: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def of_output(self, node: Node, slot: int) -> Guard:
-        """Return the guard of a tensor, in the frame where it is read."""
+        """Return the guard of a node's output (slot -1: of a control edge), in the frame where it
+        is read.
+        """
         guard = self.guards[node.id]
         if node.node_class is NodeClass.SWITCH and slot >= 0:
             return guard | self.sides[node.id][slot]
@@ -141,8 +150,8 @@ class Flow:
         return guard
 
     def started(self, merge: Node) -> Guard | None:
-        """Return the condition, outside, under which a loop variable has a first value, if the loop
-        runs without it too."""
+        """Return the guard, outside of the loop, under which a loop variable has an initial value;
+        None if the loop never runs without that."""
         for edge in merge._in:
             if edge.src.node_class is NodeClass.ENTER and not edge.is_control:
                 return self.entered.get(edge.src.id)

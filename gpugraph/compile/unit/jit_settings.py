@@ -1,4 +1,5 @@
-"""Whether plans get native kernels, by the session's settings, the environment and the compiler.
+"""Settings of native kernels: whether plans use them, by the session's config, the environment and
+the C compiler.
 
 OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: the first run
                                     waits for them; OFF: none
@@ -19,8 +20,8 @@ _WARNED: set[str] = set()
 
 
 class Jit(NamedTuple):
-    """is_on: whether there are native kernels; waits: whether the first run waits for them; reason:
-    why there are none.
+    """Whether plans use native kernels, whether a first run waits for their compilation, and the
+    reason why they are not used.
     """
 
     is_on: bool
@@ -29,7 +30,7 @@ class Jit(NamedTuple):
 
 
 def jit(config: ConfigProto) -> Jit:
-    """Return the settings of a session."""
+    """Return whether a session with this config uses native kernels."""
     level = config.graph_options.optimizer_options.global_jit_level
     value = setting("GPUGRAPH_NATIVE")
     if value == "0":
@@ -43,7 +44,9 @@ def jit(config: ConfigProto) -> Jit:
 
 
 def warn_once(reason: str) -> None:
-    """Warn once of causes of slow runs: a compiler that fails, a cache that can't be used."""
+    """Warn once per process about causes of slow runs: `reason`, why a compilation failed (empty if
+    it did not), and a cache that can't be used.
+    """
     cache = compiler().cache.reason
     for message in (f"native code is not used: {reason}" if reason else "", cache):
         if message and message not in _WARNED:

@@ -1,7 +1,8 @@
-"""Levels: a graph with loops, in which each loop is one item of the frame around it.
+"""Levels: the ops and loops of one frame, with each loop as one item.
 
-A level is one frame's own ops and the loops directly inside it, with their dependencies. An
-edge between two frames connects the two items that contain its ends where their frames diverge.
+A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
+these items. An edge between nodes of different frames is a dependency of the two items that contain
+its ends, in the innermost frame that contains both ends.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Item = Node | Frame
 
 @dataclass(eq=False)
 class Level:
-    """The items of one frame; `depth` is the length of the longest path to each."""
+    """The items of one frame. `depth` is the length of the longest path to an item, `pending` the
+    number of its predecessors.
+    """
 
     frame: Frame
     items: list[Item] = field(default_factory=list)
@@ -39,7 +42,9 @@ class Level:
 def levels(
     graph: RuntimeGraph, frames: Frames, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> dict[Frame, Level]:
-    """Return the level of each frame. InvalidArgumentError for a cycle or a self-dependent loop."""
+    """Return the level of each frame. InvalidArgumentError for a cycle, or a loop that depends on
+    its own result.
+    """
     level_of = {frame: Level(frame) for frame in (frames.root, *frames.loops())}
     for frame in frames.loops():
         assert frame.parent is not None
@@ -57,7 +62,9 @@ def levels(
 
 
 def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
-    """Record that `before` comes before `after`, where their frames diverge."""
+    """Record the dependency of `after` on `before` in the level of the innermost frame that
+    contains both.
+    """
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:
         raise _needs_itself(one)
@@ -79,7 +86,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set `depth`."""
+    """Set the depth of each item of a level. An error for a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]
@@ -111,10 +118,10 @@ def _needs_itself(frame: Frame) -> InvalidArgumentError:
 def arranged(
     level: Level, rank: Callable[[Item], tuple[int, ...]], group: Callable[[Item], Hashable]
 ) -> list[Item]:
-    """Return the items in an order that keeps those of one group together where possible.
+    """Return the items in topological order, with items of one group adjacent where possible.
 
-    Of the ready items, the next is of the group of the last; if there is none, the one of minimum
-    `rank`.
+    After an item, the next one is a ready item of the same group; if there is none, the ready item
+    of minimum `rank`, which starts its group.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}
@@ -146,7 +153,9 @@ def arranged(
 
 
 def loops_whole(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes, inputs first, with all nodes of a loop before its followers."""
+    """Return the nodes in topological order, with all nodes of a loop adjacent, before the nodes
+    that depend on the loop.
+    """
     frames = loop_frames(graph)
     orders: dict[Frame, list[Item]] = {
         frame: sorted(level.items, key=level.depth.__getitem__)
@@ -156,7 +165,9 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
-    """Return all nodes, those of a loop at its position, followed by its end marker."""
+    """Return all nodes of a frame in the given orders, with the nodes of a loop at the loop's
+    position; its end marker follows them.
+    """
     nodes: list[Node] = []
     for item in orders[frame]:
         if isinstance(item, Frame):

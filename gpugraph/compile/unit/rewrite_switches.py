@@ -1,11 +1,10 @@
-"""Switches: the rewrites of the graph that a session's settings turn on.
+"""Rewrite switches: which rewrites of the graph a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, turns on all of them, L0 only the ones that another
-setting turns on: `OptimizerOptions.do_...`, or a rewrite that is ON in `RewriterConfig`. A rewrite
-that is OFF there is not done, whatever else is set, and with `disable_meta_optimizer` none is.
-
-Results do not depend on them, except for the last bits of matrix products (see `transposes`). Nor
-do they depend on the environment variables for how steps are enqueued on a GPU.
+`OptimizerOptions.opt_level` L1, the default, turns on all rewrites. With L0, only those are on that
+another setting requests: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`. A rewrite
+that is OFF there is off, whatever else is set, and `disable_meta_optimizer` switches all of them
+off. Results do not depend on these settings, except for the last bits of matrix products (see
+`transposes`), nor on the environment variables below.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from gpugraph.config import OptimizerOptions, RewriterConfig
 from gpugraph.config.environment import is_on
 
 CAPTURE, JOIN = "GPUGRAPH_CAPTURE", "GPUGRAPH_JOIN"
-"""Environment variables, 0 or 1, for how steps are enqueued on a GPU."""
+"""Environment variables, 0 or 1: whether steps are captured as CUDA graphs, and whether launches of
+adjacent steps are joined.
+"""
 
 _OPTIONS = {
     "constant_folding": "do_constant_folding",
@@ -24,7 +25,9 @@ _OPTIONS = {
 
 
 def why_off(unit: Unit, rewrite: str) -> str:
-    """Return why a rewrite of `RewriterConfig` is off; an empty string if it is on."""
+    """Return why a rewrite is off; an empty string if it is on. rewrite: the name of its field of
+    `RewriterConfig`.
+    """
     graph_options = unit.target.config.graph_options
     options, rewrites = graph_options.optimizer_options, graph_options.rewrite_options
     toggle = getattr(rewrites, rewrite)
@@ -40,5 +43,7 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 
 def is_off(switch: str) -> bool:
-    """Return whether CAPTURE or JOIN is 0. InvalidArgumentError for neither 0 nor 1."""
+    """Return whether the environment variable `switch`, CAPTURE or JOIN, is 0. InvalidArgumentError
+    if it is neither 0 nor 1.
+    """
     return not is_on(switch)

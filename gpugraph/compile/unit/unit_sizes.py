@@ -18,8 +18,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.size_arrays import has_open_sizes
-from gpugraph.base.sizes import Size, SizeValues
+from gpugraph.base.sizes import Size, SizeValues, has_open_sizes
 from gpugraph.compile.unit.compile_unit import Home, Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.fusion.member_memory import Layout

@@ -1,1 +1,3 @@
-"""From ops on shapes to programs, and from sources to machine code, for CPU and GPU."""
+"""Code generation: programs from ops with their shapes, source code from programs, and machine code
+from sources, for CPU and GPU.
+"""

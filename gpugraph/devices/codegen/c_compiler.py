@@ -1,11 +1,12 @@
-"""The C compiler: the one place where it is called.
+"""The C compiler: the only module that runs it.
 
     source -> key -> object in the cache, or compiled -> loaded by ctypes
 
-The key is the digest of the source, the flags, the compiler (its file, size and date) and the
-processor's features, so whatever could change the object changes its name. Daemon threads
-compile in order; a thread that waits for a result compiles it itself. Nothing here raises for a
-compiler that is missing, broken or slow: a `Compilation` then has no library, and a reason.
+The key is a digest of the source, the flags, the compiler (its path, size and date) and the
+processor's features, so an object has another name if anything that affects it changes. Daemon
+threads compile the sources in order. A thread that waits for a result compiles it itself, unless
+another thread is doing so. If the compiler is missing, broken or slow, nothing here raises an
+error: the `Compilation` has no library, but a reason.
 
     GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
                       waited for; 1, or unset: in the background
@@ -13,10 +14,10 @@ compiler that is missing, broken or slow: a `Compilation` then has no library, a
     GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
     XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
 
-Flags: `-O3 -march=native`, and those that allow vectorization without changing any result: no
+Flags: `-O3 -march=native`, and those that allow vectorization without a change of results: no
 errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
-are calls: gcc's formulas for sin(atan(x)) are wrong for NaN. See docs/native.md for the contract.
-"""
+stay calls of the library, because gcc's formulas for sin(atan(x)) are wrong for NaN. docs/native.md
+has the complete contract."""
 
 from __future__ import annotations
 
@@ -53,14 +54,13 @@ FLAGS = (
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
-"""Flags for using all features of this processor: the first that the compiler accepts is used."""
+"""Flags for all instructions of this processor: the first that the compiler accepts is used."""
 
 TIME_LIMIT = 60.0
-"""The seconds after which a compiler is stopped."""
+"""Seconds after which a running compiler is killed, and no compiler is called again."""
 
 MOST_THREADS = 2
-"""The maximum number of compiling threads, with enough processors: the first need of a run does not
-wait for everything that was queued before."""
+"""The maximum number of threads: with two, a run need not wait for all sources queued before."""
 
 _MOST_VERDICT_BYTES = 4 << 20
 _MOST_BUNDLE_BYTES = 128 << 20
@@ -69,26 +69,26 @@ _EXPORTED = {
     "c": '__attribute__((visibility("default")))',
     "c++": 'extern "C" __attribute__((visibility("default")))',
 }
-"""By language: the declaration of a name that a library exports."""
+"""By language, the specifiers of a symbol that the library exports."""
 
 _VERSION = "gg_compiler_version"
-"""The name of the compiler's version in a library."""
+"""The symbol with the compiler's version in a library."""
 
 _MESSAGE = 600
-"""The number of characters of a compiler's message that a reason repeats."""
+"""The maximum number of characters of a compiler's output that `Library.reason` contains."""
 
 _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources with their compilations, and whether they are waited for."""
+    """A batch of sources, each with its compilation, and whether its start waits for the end."""
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
 
 
 class Compiler:
-    """A C compiler, its cache, and the thread that feeds it."""
+    """A C compiler, its cache of libraries, and the threads that run it."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c"
@@ -100,7 +100,7 @@ class Compiler:
         self.cache = ObjectCache(folder or cache_folder())
         self.verdicts = ObjectCache(self.cache.folder, _MOST_VERDICT_BYTES, ".verdict")
         self._bundles = ObjectCache(self.cache.folder, _MOST_BUNDLE_BYTES, ".bundle")
-        self._joining = threading.local()  # the batch that this thread collects
+        self._joining = threading.local()  # `now`: the batch that `together` collects
         self.time_limit = TIME_LIMIT
         self._stopped = ""
         self._path: str | None = None
@@ -116,7 +116,7 @@ class Compiler:
 
     @property
     def reason(self) -> str:
-        """Why nothing can be compiled; empty if compilation is possible."""
+        """Why nothing can be compiled; an empty string if compilation is possible."""
         if setting("GPUGRAPH_NATIVE") == "0":
             return "GPUGRAPH_NATIVE=0 switches native kernels off"
         if not self.path:
@@ -125,16 +125,16 @@ class Compiler:
 
     @property
     def path(self) -> str:
-        """The compiler's file, which is searched once."""
+        """The path of the compiler; an empty string if it is not found. It is searched once."""
         if self._path is None:
             self._path = shutil.which(self.command) or ""
         return self._path
 
     def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
-        """Begin to compile a source, or wait for it; `name` is for messages.
+        """Begin to compile a source and return its `Compilation`.
 
-        waits: None to follow GPUGRAPH_NATIVE.
-        """
+        name: for messages. waits: whether to return only when it is compiled; None to follow
+        GPUGRAPH_NATIVE."""
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
         bundle.add(source)
@@ -151,10 +151,10 @@ class Compiler:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Batch the compilations of this thread: they start after the block, as one cache entry.
+        """Batch the compilations that this thread starts in the block; they begin after it.
 
-        Cached libraries are loaded at that point, so that no run has to do without them.
-        """
+        Their libraries become one cache entry. Those in the cache already are loaded after the
+        block, so even the first run uses them."""
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:
             yield
@@ -175,7 +175,7 @@ class Compiler:
             self._put(compilation)
 
     def status(self) -> CompilerStatus:
-        """Return the current status, without calling a compiler."""
+        """Return the paths, counts and failures so far, without running the compiler."""
         with self._lock:
             return CompilerStatus(
                 self.path,
@@ -193,7 +193,7 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source, from the cache, by itself or in a bundle, or compiled."""
+        """Return the library of a source, cached or compiled now, or the reason for its lack."""
         if self.reason:
             return Library(None, self.reason)
         try:
@@ -207,7 +207,7 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source, if it is in the cache."""
+        """Return the library of a source if the cache has it; else a `Library` without one."""
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
@@ -221,14 +221,14 @@ class Compiler:
         key, reason = bundle.key(source), ""
         library = self._in_cache(key, bundle)
         if library is None:
-            with self.cache.locked(key, self.time_limit):  # only one of several processes compiles
+            with self.cache.locked(key, self.time_limit):  # one of several processes compiles it
                 library = self._cached(key, bundle)
                 if library is None:
                     library, reason = self._compiled(key, source, bundle)
         return Library(library, reason, key)
 
     def key(self, source: str) -> str:
-        """Return the key of a source's library in the cache. OSError if the compiler is gone."""
+        """Return the cache's key for a source. OSError if the compiler's file no longer exists."""
         status = os.stat(self.path)
         compiler = _real_path(self.path), status.st_size, status.st_mtime_ns
         return key_of(source, self.flags, compiler, platform.machine(), processor_features())
@@ -243,12 +243,12 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library of these bytes, if there are any; call `drop` if it is another one."""
+        """Return the library in `content`, or None; call `drop` if it isn't the key's library."""
         if content is None:
             return None
         try:
             library = load_library(content, self.loads_from_memory)
-        except OSError:  # of another system
+        except OSError:  # compiled on another system
             library = None
         if library is None or not hasattr(library, _mark(key)):
             drop()
@@ -275,11 +275,11 @@ class Compiler:
         return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
-        """Return the object's bytes; or none, and the reason."""
+        """Compile a source; return the library's bytes, or none and the reason for that."""
         if self._native is not None:
             return self._object([*self.flags, *self._native.split()], source)
         outcome = b"", ""
-        for flag in NATIVE_FLAGS:  # the first one that the compiler accepts
+        for flag in NATIVE_FLAGS:  # until the compiler accepts one
             outcome = self._object([*self.flags, *flag.split()], source)
             if outcome[0]:
                 self._native = flag
@@ -301,7 +301,7 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
-        """Return exit status and output. A compiler that had to be stopped is not called again."""
+        """Return the compiler's exit status and output. Once stopped, it is not run again."""
         if not self._stopped:
             outcome = self._processes.run(
                 command,
@@ -327,20 +327,20 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """Reset to no thread and no children: at first, and in a forked child."""
+        """Reset the queue, threads and child processes: in a new object, and in a forked child."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
-        """Leave the compilations of the parent's thread to their first use."""
+        """Reset, in a forked child: pending sources are compiled when they are first needed."""
         self._start_anew()
         for compilation in list(self._pending):
             compilation.forget_others()
 
     def serve(self, compilation: Compilation) -> None:
-        """Queue a compilation again, if a fork has lost the queue."""
+        """Queue a pending compilation again if there are no threads, as after a fork."""
         if not self._threads:
             self._put(compilation)
 
@@ -351,7 +351,7 @@ class Compiler:
                 try:
                     thread.start()
                 except RuntimeError:  # no thread is available
-                    if not self._threads:  # a thread that waits compiles it
+                    if not self._threads:  # the thread that waits will compile it
                         return
                 else:
                     self._threads.append(thread)
@@ -361,10 +361,10 @@ class Compiler:
         waiting = self._queue
         while (compilation := waiting.get()) is not None:
             compilation.wait()
-            del compilation  # otherwise the last one would live on
+            del compilation  # else it would stay alive until the next one
 
     def close(self) -> None:
-        """Stop running compilers; nothing more is compiled in the background."""
+        """Stop running compilers and all threads; compile nothing more in the background."""
         for _ in self._threads:
             self._queue.put(None)
         self._processes.close()
@@ -376,13 +376,13 @@ def _real_path(path: str) -> str:
 
 
 def _mark(key: str) -> str:
-    """Return the name of a symbol by which a library is recognized as the source's."""
+    """Return the name of a symbol that proves that a library was compiled for this key."""
     return f"gg_library_{key}"
 
 
 @cache
 def compiler() -> Compiler:
-    """Return this process's compiler, with the environment of the first call."""
+    """Return this process's compiler, which GPUGRAPH_CC names at the first call."""
     return Compiler(setting("GPUGRAPH_CC"))
 
 

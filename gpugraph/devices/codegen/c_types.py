@@ -1,4 +1,6 @@
-"""Element types in C: a dtype's types in memory and registers, and the dtypes without kernels."""
+"""Element types of native kernels: the C types of each dtype in memory and in registers, and the
+dtypes that have none.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from gpugraph.base.dtypes import DType, float16, float64, int32, uint64
 
 
 class CType(NamedTuple):
-    """memory: the type of an array's elements; value: the type of the computation.
+    """The C types of a dtype. memory: of an array's elements; value: of computed values.
 
-    load and store convert between them; `rounded` rounds a value as if it had been in memory.
+    load and store: templates of expressions that convert an element to a value and back. rounded: a
+    template that rounds a value as a store and a load would.
     """
 
     memory: str
@@ -37,8 +40,8 @@ C_TYPES: dict[DType, CType] = {
         for bits in (8, 16, 32, 64)
     },
 }
-"""The dtypes that native kernels compute with. float16 is computed in float and rounded
-after each op, as NumPy does; bfloat16, native on GPUs alone, is rounded when it is stored."""
+"""The dtypes that native kernels compute with. float16 is computed in float and rounded after each
+op, as NumPy does. bfloat16, which is native on GPUs only, is rounded only when it is stored."""
 
 NOT_NATIVE: dict[DType, str] = {
     dtypes.bfloat16: "the CPU's kernels have no type of it",
@@ -49,23 +52,25 @@ NOT_NATIVE: dict[DType, str] = {
     dtypes.variant: "variants are Python objects",
     **dict.fromkeys(dtypes.QUANTIZED, "quantized numbers are only moved"),
 }
-"""The other dtypes, with the reasons."""
+"""The dtypes without native kernels on the CPU, each with the reason."""
 
 EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
-"""Expressions that take ten times as long as arithmetic."""
+"""Matches expressions with a function that takes about ten times as long as arithmetic."""
 
 _CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")
 
 TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
-"""The condition and the message of a failed integer division; the `Call` raises
-InvalidArgumentError too.
+"""The condition and the message with which an integer division fails. The NumPy kernel (`Call`)
+raises InvalidArgumentError, too.
 """
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return why there is no native kernel of these dtypes (CPU or GPU); empty if there is."""
+    """Return the reason why native kernels (of the GPU if `gpu`, else of the CPU) don't support one
+    of these dtypes; an empty string if they support all.
+    """
     for dtype in types:
         if dtype.base_dtype in NOT_NATIVE and not (gpu and dtype.base_dtype in C_TYPES):
             return f"{dtype.base_dtype.name}: {NOT_NATIVE[dtype.base_dtype]}"
@@ -73,17 +78,18 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """Return the condition and the message of an expression that divides integers by zero."""
+    """Return `DIVISION` if the expression divides integers by `y`, else two empty strings."""
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
 
 
 def in_c(expression: str, source: DType, target: DType) -> str:
-    """Translate an op's expression of one dtype, with a result of another, to C.
+    """Translate an op's expression to C. source: the dtype of its operands; target: that of its
+    result.
 
-    `rounded(...)` rounds a value as if it had been in memory. C does not define the conversion of a
-    float that does not fit its integer: there `(U)` is a function of
-    float_to_integer.h.
+    `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
+    conversion of a float that is out of an integer's range, so `(U)` becomes a function of
+    float_to_integer.h in such a conversion.
     """
     expression = expression.replace("rounded(", "gg_as_half(" if source is float16 else "(")
     if not (source.is_floating and target.is_integer):
@@ -94,7 +100,7 @@ def in_c(expression: str, source: DType, target: DType) -> str:
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """Return a number in C, of exactly that value."""
+    """Return the C literal with exactly this value."""
     kind = C_TYPES[dtype].value
     if dtype.is_bool:
         return f"((_Bool){int(bool(value))})"

@@ -1,4 +1,6 @@
-"""C for single values: the functions of expressions, and the statements that compute one value."""
+"""C source for single values: the functions of a program's expressions, and the statements that
+compute a value.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ _Signature = tuple[object, ...]
 
 
 class Values:
-    """The functions of a program's expressions, each once, under names that begin with `prefix`."""
+    """The C functions of a program's expressions, with names that begin with `prefix`; equal
+    expressions share one.
+    """
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
-        """reduction_functions: a template (of {T}, {name}) of further functions of a reduction,
-        beside its four."""
+        """reduction_functions: a template, with {T} and {name}, of functions that each reduction
+        gets in addition to start, two, map and finish."""
         self.program = program
         self.prefix = prefix
         self._reduction_functions = reduction_functions
@@ -32,7 +36,7 @@ class Values:
     # -- functions
 
     def _signature(self, value: Apply | Reduce) -> _Signature:
-        """Return the signature of a value; values with equal signatures share a function."""
+        """Return a key of a value: values with equal keys share a function."""
         if isinstance(value, Reduce):
             return *value[:4], value.dtype
         operands = tuple(self.program.values[index].dtype for index in value.inputs)
@@ -71,7 +75,9 @@ class Values:
         return source + self._reduction_functions.format(T=kind, name=name)
 
     def reduction(self, index: int) -> str:
-        """Return the prefix of the names of a reduction's functions."""
+        """Return the prefix of the names of a reduction's functions. `index`: the number of the
+        reduction.
+        """
         value = self.program.values[index]
         assert isinstance(value, Reduce)
         return self._names[self._signature(value)]
@@ -79,27 +85,35 @@ class Values:
     # -- values
 
     def kind(self, index: int) -> str:
-        """Return the C type that holds the value."""
+        """Return the C type of the variable that holds the value with this number."""
         return C_TYPES[self.program.values[index].dtype].value
 
     def memory(self, index: int) -> str:
-        """Return the C type of its elements in an array."""
+        """Return the C type of an array's elements with the value's dtype."""
         return C_TYPES[self.program.values[index].dtype].memory
 
     def load(self, index: int, place: str) -> str:
-        """Return the value from memory."""
+        """Return the expression that loads the value from `place`, a C expression for an array's
+        element.
+        """
         return C_TYPES[self.program.values[index].dtype].load.format(place)
 
     def store(self, index: int, place: str) -> str:
-        """Return the statement that writes the value."""
+        """Return the statement that stores the value in `place`, a C expression for an array's
+        element.
+        """
         return f"{place} = {self.store_expression(index, f'v{index}')};"
 
     def store_expression(self, index: int, value: str) -> str:
-        """Return a value of this one's dtype as it is in memory."""
+        """Return the expression that converts `value`, a C expression of the dtype of value
+        `index`, to an array's element.
+        """
         return C_TYPES[self.program.values[index].dtype].store.format(value)
 
     def statement(self, index: int, load: str) -> str:
-        """Return the declaration of `v<index>`; `load` is an input's place, `{}` its number."""
+        """Return the declaration of `v<index>`, the variable with the value. load: a template of an
+        input's element, in which `{}` is the input's number.
+        """
         value = self.program.values[index]
         expression, check = self._expression(index, load), ""
         if isinstance(value, Apply) and _failure(value)[0]:
@@ -108,13 +122,15 @@ class Values:
         return f"const {self.kind(index)} v{index} = {expression};{check}"
 
     def finish(self, index: int, total: str, count: str) -> str:
-        """Return the declaration of a complete reduction."""
+        """Return the declaration of a reduction's result, from `total`, an expression, and the
+        number of elements, `count`.
+        """
         value = self.program.values[index]
         result = f"{self.reduction(index)}_finish({total}, {count})"
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
     def map_element(self, index: int) -> str:
-        """Return an element as its reduction takes it."""
+        """Return the expression that maps an element before the reduction combines it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
     def _expression(self, index: int, load: str) -> str:
@@ -134,7 +150,9 @@ class Values:
 
 
 def _place(value: Index) -> str:
-    """Return the variable that counts along the axis of an index."""
+    """Return the C variable with the index along the axis of an `Index` value; "0" if that axis has
+    size 1.
+    """
     if True not in value.spans:
         return "0"
     axis = value.spans.index(True)
@@ -142,7 +160,9 @@ def _place(value: Index) -> str:
 
 
 def failure_of(program: Program) -> str:
-    """Return the message of a program that may fail; empty if it can't."""
+    """Return the messages of all ways in which the program's values can fail, joined by ", or "; an
+    empty string if there are none.
+    """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))
 

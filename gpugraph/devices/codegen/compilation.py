@@ -1,4 +1,4 @@
-"""One compilation: a source on its way to a library, and the threads that wait for it."""
+"""Compilations: one source each, which becomes a library, and the threads that wait for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 
 
 class Library(NamedTuple):
-    """The result of a compilation: a loaded library, or the reason why there is none; its key."""
+    """The result of a compilation: a loaded library, or the reason why there is none, and the key
+    of its cache entry.
+    """
 
     library: ctypes.CDLL | None
     reason: str
@@ -21,9 +23,10 @@ class Library(NamedTuple):
 class Compilation:
     """A source that is compiled to a library.
 
-    library: loaded by ctypes; None before the end, or if it failed.
+    library: loaded by ctypes; None until the compilation has ended, or if it failed.
     reason: why it failed.
-    key: covers everything that decides the library, for facts kept about it; empty before the end.
+    key: of the library in the cache; empty until the end. It covers everything that affects the
+      library, so facts about the library can be stored under it.
     """
 
     def __init__(
@@ -33,7 +36,9 @@ class Compilation:
         source: str,
         name: str,
     ) -> None:
-        """make: compiles a source, with its name. serve: gives it to a thread, if none has it."""
+        """make: compiles a source; its second argument is a name for messages. serve: gives the
+        compilation to a thread, unless it is in the queue.
+        """
         self.name = name
         self.library: ctypes.CDLL | None = None
         self.reason = ""
@@ -47,26 +52,31 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether it is over; if not, it is given to a thread."""
+        """Whether the compilation has ended. If not, a background thread is given the work, in case
+        a fork has lost it.
+        """
         if not self._is_done:
             self._serve(self)
         return self._is_done
 
     @property
     def is_over(self) -> bool:
-        """Whether it is over; it is not given to a thread."""
+        """Whether the compilation has ended; reading this starts nothing."""
         return self._is_done
 
     def take(self, result: Library) -> None:
-        """Use a library from the cache, if there is one, instead of compiling it."""
+        """End the compilation with a library from the cache, if `result` has one and it has not
+        ended.
+        """
         with self._lock:
             if result.library is not None and not self._is_done:
                 self._finish(result)
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """Return the library, compiled now if no other thread does it; None with a reason.
+        """Compile the source now, unless another thread is compiling it; return the library, or
+        None if that failed (`reason`).
 
-        None without a reason if others took longer than `timeout` seconds.
+        After `timeout` seconds of waiting for another thread, return None, without a reason.
         """
         if not self._is_done:
             worker = self._start_worker()
@@ -77,7 +87,9 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """Return a thread that works for the main one, as interrupts could leave it half done."""
+        """Start or find a thread that compiles for the main thread, as an interrupt there could
+        leave the work half done. None if this is no main thread, or no thread can be started.
+        """
         if threading.current_thread() is not threading.main_thread():
             return None
         if self._worker is None or not self._worker.is_alive():
@@ -112,6 +124,6 @@ class Compilation:
         self._is_done = True
 
     def forget_others(self) -> None:
-        """Drop the other threads, in a forked child."""
+        """Forget the threads of the parent process, in a forked child."""
         self._lock = threading.Lock()
         self._worker = None

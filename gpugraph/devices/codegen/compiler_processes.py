@@ -1,7 +1,7 @@
-"""Runs compilers: each in a separate session, for a bounded time, with bounded output.
+"""Processes of compilers: each in its own session, with limits on its time and output.
 
-A compiler that takes too long or writes without end is stopped with all its children. Children that
-remain after its end and keep its output open are stopped too; nothing waits for them.
+A compiler that exceeds a limit is killed with all its children. Children that outlive the compiler
+and keep its output pipe open are killed as well, so nothing waits for them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 MOST_OUTPUT = 16 << 20
-"""The bytes of output after which a compiler is stopped."""
+"""A compiler that writes more than this number of bytes is killed."""
 
 _POLL = 0.05
-"""The seconds between two checks of a silent compiler."""
+"""Seconds between two checks whether a compiler that writes nothing has ended."""
 
 _NICE = 10
-"""The niceness of a compiler in the background."""
+"""The niceness of compilers that background threads run."""
 
 
 class Outcome(NamedTuple):
-    """The result of a compiler: its exit status, its output, and why it was stopped, if it was."""
+    """The result of a compiler: its exit status, its output, and why it was killed (empty if it was
+    not).
+    """
 
     status: int
     output: str
@@ -36,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class CompilerProcesses:
-    """The running processes of one compiler."""
+    """The processes of one `Compiler` that are running."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,7 +53,11 @@ class CompilerProcesses:
         variables: Mapping[str, str],
         is_nice: bool,
     ) -> Outcome:
-        """Run a command with the source as its input and further variables in its environment."""
+        """Run a command and return its outcome.
+
+        source: its standard input. most_seconds: the time limit. variables: additions to its
+        environment. is_nice: whether it runs with lower priority.
+        """
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())
             file.seek(0)
@@ -85,7 +91,7 @@ class CompilerProcesses:
         return Outcome(child.returncode, output.decode(errors="replace"), stopped)
 
     def close(self) -> None:
-        """Stop running compilers; nothing more is started."""
+        """Kill the running compilers; later calls of `run` start none."""
         with self._lock:
             self._is_closed = True
             children = list(self._running)
@@ -94,7 +100,7 @@ class CompilerProcesses:
 
 
 def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes, str]:
-    """Return the output up to its end, and why the compiler was stopped before, if it was."""
+    """Return a compiler's complete output; or none, and the reason why the compiler was killed."""
     deadline = time.monotonic() + most_seconds
     output = bytearray()
     assert child.stdout is not None
@@ -123,6 +129,6 @@ def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End a compiler and the programs that it started, which are in its session."""
+    """Kill a compiler and the processes that it started, which are in its session."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The status of a compiler, as a record."""
+"""The status of a C compiler, for reports."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 
 class CompilerStatus(NamedTuple):
-    """The status of the compiler.
+    """The status of a C compiler.
 
-    reason: why nothing is compiled; empty if there was no problem so far.
-    version: the compiler's `__VERSION__`; empty while it was not needed.
-    folder: the folder of objects. cache_reason: why they are not kept there.
-    compiled, loaded, failed: the numbers of sources that were compiled, cached, refused.
-    failures: messages of the last ones. unfinished: the number that are compiled now, or will be.
+    path: its file; empty if it was not found.
+    version: its `__VERSION__`; empty until it has compiled something.
+    reason: why nothing can be compiled; empty if it can.
+    folder: the folder of compiled objects. cache_reason: why they are not kept there.
+    compiled, loaded, failed: the numbers of sources that were compiled, found in the cache, or not
+      compiled because of an error.
+    failures: the messages of the last errors.
+    unfinished: the number of compilations that have not ended.
     """
 
     path: str

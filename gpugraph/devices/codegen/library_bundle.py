@@ -1,9 +1,10 @@
-"""Libraries that a plan needs together, as one entry of the cache: read once, checked once.
+"""Bundles: the libraries that a plan needs together, as one entry of the cache, which is read and
+checked once.
 
     <key of all keys>.bundle     their number; of each its key and its size; then their bytes
 
-The libraries are also separate entries, for other plans and for a missing or damaged bundle. A
-library from a bundle is checked like any other.
+Each library is also a separate entry, which serves other plans, and this one if the bundle is
+missing or damaged. A library from a bundle is checked against its key like any other.
 """
 
 from __future__ import annotations
@@ -19,39 +20,47 @@ _ENTRY = struct.Struct("<40sQ")
 
 
 class LibraryBundle:
-    """The libraries of several sources, all of which are added before it is sealed."""
+    """The libraries of several sources. All sources are added before the bundle is sealed; after
+    that, its libraries are looked up.
+    """
 
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
         self._cache = cache
         self._key_of_source = key_of_source
-        self._keys: dict[str, str] = {}  # by source; empty until the bundle is looked up
-        self._contents: dict[str, bytes] = {}  # by key: the bundle's, or those collected so far
-        self._key = ""  # the bundle's, from its lookup to its end
+        self._keys: dict[str, str] = {}  # each source's key; "" until the lookup
+        self._contents: dict[str, bytes] = {}  # by key: found or collected
+        self._key = ""  # the bundle's key; empty before the lookup and after use
         self._is_sealed = self._is_found = False
         self._lock = threading.Lock()
 
     def add(self, source: str) -> None:
-        """Add a source."""
+        """Add a source, before `seal`."""
         self._keys[source] = ""
 
     def seal(self) -> None:
-        """End the list of sources; from now on libraries are found or kept."""
+        """End the list of sources, so that the bundle's key is known and it can be looked up."""
         self._is_sealed = True
 
     def key(self, source: str) -> str:
-        """Return the key of a source's library. OSError if the compiler is gone."""
+        """Return the key of a source's library, and look the bundle up first. OSError if the
+        compiler's file is gone.
+        """
         with self._lock:
             if self._is_sealed and not self._keys[source]:
                 self._look()
             return self._keys[source] or self._key_of_source(source)
 
     def find(self, key: str) -> bytes | None:
-        """Return the bytes of a library, once, if they are in the cache as part of this bundle."""
+        """Return the bytes of a library if the cache has it in this bundle, and forget them; else
+        None.
+        """
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
 
     def keep(self, key: str, content: bytes) -> None:
-        """Record a library from elsewhere; with the last one the bundle is stored."""
+        """Add a library that was compiled or found as a separate entry. With the last one, the
+        bundle is stored in the cache.
+        """
         with self._lock:
             if self._is_found or not self._key:
                 return
@@ -61,14 +70,16 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Remove an invalid bundle, or give up collecting one."""
+        """Remove the bundle from the cache if it was found there and is invalid; else stop
+        collecting libraries for it.
+        """
         with self._lock:
             if self._is_found:
                 self._cache.drop(self._key)
             self._forget()
 
     def _look(self) -> None:
-        """Look up the bundle. A single source has none."""
+        """Compute the keys and load the bundle from the cache. A single source has no bundle."""
         self._keys = {source: self._key_of_source(source) for source in self._keys}
         if len(self._keys) < 2:
             return
@@ -87,13 +98,13 @@ class LibraryBundle:
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of a bundle."""
+    """Return the content of the cache entry with these libraries."""
     head = [_ENTRY.pack(key.encode(), len(content)) for key, content in contents.items()]
     return b"".join([_COUNT.pack(len(contents)), *head, *contents.values()])
 
 
 def _unpacked(bundle: bytes) -> dict[str, bytes]:
-    """Return the libraries of a bundle by key; none if it has another layout."""
+    """Return the libraries of a cache entry by key; an empty dict if its layout is invalid."""
     contents = {}
     try:
         (count,) = _COUNT.unpack_from(bundle)

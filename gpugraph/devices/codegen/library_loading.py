@@ -1,4 +1,4 @@
-"""Loads libraries from bytes, so that exactly the checked bytes run."""
+"""Loading of libraries from bytes in memory: the bytes that were checked are the ones that run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _COUNT = itertools.count(1)
 
 
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
-    """Return the library with this content. OSError if it is not a library for this machine.
+    """Return the loaded library with this content. OSError if it is not a library for this machine.
 
-    It is loaded from memory that no file system shows, or, if there is no such memory, from a file
-    of this process alone. in_memory: False leaves that file to debuggers.
+    It is loaded from an anonymous file in memory (memfd_create). Where there are none, or if
+    `in_memory` is False, it is loaded from a file in this process's private folder; with
+    `in_memory` False that file stays, for debuggers.
     """
     if in_memory:
         try:

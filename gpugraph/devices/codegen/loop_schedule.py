@@ -1,9 +1,9 @@
-"""The schedule of a program's values: passes over the last axis.
+"""Loop schedule: the values of a program, divided into passes (loops) over the last axis.
 
-There is one pass over a row for each reduction that waits for another one: softmax is (largest),
-(sum of exp), (quotient). A later pass recomputes the values of an earlier one that it needs, unless
-they are expensive and can wait in the memory of an output. Outputs are written in the last pass, so
-that they may be the memory of an input, element for element.
+If one reduction depends on another, it needs a later pass over the row: softmax has passes for the
+maximum, the sum of exp, and the quotient. A later pass computes the values of earlier passes again
+if it needs them, unless they are expensive and can be kept in the memory of an output. Outputs are
+written in the last pass, so that an output may share the memory of an input, element for element.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
 Store = tuple[int, int]
-"""A value and its output."""
+"""The number of a value, and the index of the output in which it is stored."""
 
 
 @dataclass
 class Pass:
-    """One loop along the last axis.
+    """One loop along the last axis. Values are numbers in the program.
 
-    rows: values computed before it, once per row. values: values computed for each element, in
-    order. reloads: values that an earlier pass left in an output's memory: value to output. lanes:
-    the reductions it ends. columns: the reductions over rows to which it adds each element.
+    rows: values computed once per row, before the loop. values: those computed for each element, in
+    this order. reloads: by value that an earlier pass has stored, the output in whose memory it is.
+    lanes: the reductions along the last axis that this pass computes. columns: the reductions over
+    rows, to whose totals, one per column, it adds each element. stores: the values that it writes
+    to outputs.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -37,12 +39,13 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """A program's passes, and the values before, between and after them.
+    """The passes of a program over each row, and the values that are computed outside of them.
 
-    once: numbers without a reduction among their operands. after: values computed after a row's
-    passes, for row_stores (outputs of one element per row) and row_sums (reductions over rows of
-    those).
-    late: values computed after all rows, from the reductions over rows; late_stores: their outputs.
+    spans: for each value, the axes along which it varies. once: scalars that depend on no
+    reduction, computed before all rows. after: values computed after a row's passes, for row_stores
+    (outputs with one element per row) and row_sums (reductions over rows of such values). late:
+    values computed after all rows, from the reductions over rows; late_stores: the outputs that
+    they go to.
     """
 
     program: Program
@@ -56,12 +59,12 @@ class Schedule:
     late_stores: list[Store] = field(default_factory=list)
 
     def is_element(self, index: int) -> bool:
-        """Return whether the value differs along the last axis."""
+        """Return whether the value varies along the last axis."""
         return bool(self.spans[index]) and self.spans[index][-1]
 
 
 def schedule(program: Program) -> Schedule:
-    """Schedule the values of a program in passes."""
+    """Return the schedule of a program."""
     order = Schedule(program, program.spans())
     first = _first_passes(program)
     trailing = program.trailing()
@@ -93,7 +96,9 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return the first pass in which (before which, for one number per row) each value is ready."""
+    """Return, for each value, the number of the first pass that can compute it; for a value with
+    one number per row, of the pass before which it can be computed.
+    """
     passes: list[int] = []
     row_reductions = program.row_reductions()
     for index in range(len(program.values)):
@@ -103,17 +108,19 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """Return the values that a pass reduces or stores."""
+    """Return the values that a pass must compute: those that it reduces or stores."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
 
 
-# -- expensive values that wait in the memory of an output for later passes
+# -- expensive values that are kept in the memory of an output for later passes
 
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
-    """Store expensive values in the pass that computes them, and load them in later ones."""
+    """Let the pass that first computes an expensive value store it in an output's memory, and later
+    passes load it from there.
+    """
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
         return
@@ -124,10 +131,11 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Return the values that the last pass needs and should not recompute, each with an output.
+    """Return by value the output that can keep it: expensive values that the last pass needs and an
+    earlier one computes.
 
-    The output is of the last pass and has the value's dtype. Of a value and its operand the value
-    is chosen.
+    The last pass writes that output itself, and it has the value's dtype. If both a value and its
+    operand qualify, the value is kept.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -150,15 +158,17 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
 
 
 def _is_expensive(order: Schedule, index: int) -> bool:
-    """Return whether the value has all axes, as an output, and is slower to compute than load."""
+    """Return whether the value varies along all axes, as an output does, and takes longer to
+    compute than to load.
+    """
     value = order.program.values[index]
     is_dear = isinstance(value, Apply) and bool(EXPENSIVE.search(value.expression))
     return is_dear and all(order.spans[index])
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether a pass after this one reads elements of an input, although these values are
-    loaded: the input may be the memory of the output that holds them."""
+    """Return whether, with the values of `slots` loaded, a pass after pass `number` still reads
+    elements of an input: that input might share the memory of the output that keeps a value."""
     program = order.program
     return any(
         isinstance(program.values[index], Input) and order.is_element(index)
@@ -168,13 +178,18 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """List the values that each pass computes for its targets, and those around the passes."""
+    """Set the values that each pass computes, and those that are computed before, between and after
+    passes.
+    """
     program = order.program
     dependent = program.made_of(program.reductions)
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Add the scalars that are not yet computed, with their operands."""
+        """Add to `target` the wanted values that do not vary along the last axis, with their
+        operands, unless they are computed before; to `once` if they depend on no reduction and vary
+        along no axis.
+        """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):
             is_free = not any(order.spans[index]) and index not in dependent

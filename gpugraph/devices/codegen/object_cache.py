@@ -1,17 +1,18 @@
-"""Compiled code on disk, by content: native libraries, cubins, and findings about them.
+"""The cache of compiled code on disk: native libraries, cubins, and findings about them
+(`native/verdicts.py`).
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
         <key>.so     the content, and after its end the digest of its name and bytes
 
-The content will be executed, so only files that this user (or root) alone can have written count:
-the folder is checked with those above it at each use, each file once it is open
-(`codegen.trusted_folders`). A file appears whole and is checked against its digest: the remains of
-a full or broken disk, or a file under another name, are removed and compiled again. Threads
-and processes may share the folder, and any file may vanish at any time. The thread that compiles an
-entry locks it, so that others wait for it. Beyond a limit the least recently used files are
-removed.
+The content will be executed, so only files are used that no other user (except root) can have
+written. The folder and those above it are checked at each use, and a file after it has been opened
+(`codegen.trusted_folders`). A file appears only when it is complete, and is checked against its
+digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and their
+code is compiled again. Threads and processes may share the folder, and any file may vanish at any
+time. The thread that compiles an entry locks its key, and others wait for it. Beyond a size limit
+the least recently used files are removed.
 
-If the folder can't be used, nothing is kept except the reason.
+If the folder can't be used, nothing is stored, and `reason` says why.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from gpugraph.config.environment import setting
 from gpugraph.devices.codegen.trusted_folders import open_folder, read_file, remove_file, write_file
 
 MOST_BYTES = 256 << 20
-"""The maximum number of bytes of a folder's entries."""
+"""The maximum total size in bytes of a folder's entries."""
 
 _MOST_ENTRY_BYTES = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 _KEY = "[0-9a-f]{40,64}"
 _RECENT = 3600.0
-"""The seconds for which a file is not removed after its use."""
+"""Seconds after its last use during which a file is not removed."""
 
 _POLL = 0.02
-"""The seconds between two attempts to lock."""
+"""Seconds between two attempts to lock a key."""
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
-"""Errors that do not concern the file itself."""
+"""Errors of the process or system, after which the file itself may be valid."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's objects."""
+    """Return the folder of this user's compiled code; it may not exist yet."""
     base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"
@@ -58,19 +59,21 @@ def cache_folder() -> Path:
 
 @cache
 def log_once(reason: str) -> None:
-    """Log why compiled code is not kept."""
+    """Log a warning, once per reason, that compiled code is not stored."""
     logging.getLogger(__name__).warning("%s", reason)
 
 
 def key_of(*parts: object) -> str:
-    """Return a key: the digest of the `repr` of everything that decides an entry's content."""
+    """Return a key of 40 hexadecimal digits: a digest of the `repr` of `parts`, which are
+    everything that affects an entry's content.
+    """
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
 
 class ObjectCache:
-    """Entries of one kind, by key, in a folder.
+    """Entries of one kind, by key, as files with the suffix `ending` in a folder.
 
-    reason: why nothing is kept; empty if there was no problem.
+    reason: why nothing is stored; empty if there was no problem.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES, ending: str = ".so") -> None:
@@ -84,7 +87,9 @@ class ObjectCache:
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
-        """Return the content of the key, or None. Anything else of this name is removed."""
+        """Return the content stored under the key, or None. An invalid file with this name is
+        removed.
+        """
         name = self._name(key)
         with self._folder() as folder:
             if folder is None:
@@ -104,7 +109,9 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Keep a content under its key; return False if that fails, with `reason`."""
+        """Store a content under its key; return whether it was stored. If not, `reason` is set,
+        except for a content that is too large.
+        """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:
             return False
@@ -119,16 +126,18 @@ class ObjectCache:
 
     @uninterrupted
     def drop(self, key: str) -> None:
-        """Remove an invalid entry."""
+        """Remove the entry of a key."""
         with self._folder() as folder:
             if folder is not None:
                 remove_file(folder, self._name(key))
 
     @contextlib.contextmanager
     def locked(self, key: str, most_seconds: float) -> Iterator[None]:
-        """Lock a key against other threads and processes, one of which compiles at a time.
+        """Hold the key's lock against other threads and processes in the `with` block, so that one
+        of them compiles it.
 
-        After `most_seconds`, or if locks are unavailable, it goes on without one.
+        If the lock is not free after `most_seconds`, or the file system has no locks, the block
+        runs without it.
         """
         name = f".{self._name(key)}.lock"
         handle = self._lock(name, time.monotonic() + most_seconds)
@@ -166,7 +175,9 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[int | None]:
-        """Yield the checked folder, or None if it can't be used. An error in it is the reason."""
+        """Yield a descriptor of the checked folder, or None if it can't be used. An OSError in the
+        block is recorded as `reason`.
+        """
         is_open = False
         try:
             with open_folder(self.folder) as folder:
@@ -183,9 +194,10 @@ class ObjectCache:
         return name
 
     def _prune(self, folder: int) -> None:
-        """Remove the least recently used entries, down to three quarters of the limit.
+        """Remove the least recently used entries if they exceed the limit, until three quarters of
+        it are left; and old unfinished files of processes that died.
 
-        Only regular files with names of this cache count, and the remains of processes that died.
+        Only regular files with names of this cache are counted and removed.
         """
         files = []
         for name in _names(folder):

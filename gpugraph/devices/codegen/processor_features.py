@@ -1,4 +1,4 @@
-"""The processor for which code is compiled."""
+"""The features of the processor for which code is compiled, as a part of cache keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def processor_features() -> str:
-    """Return the features of this processor, as text."""
+    """Return the lines of /proc/cpuinfo that identify the processor and its instruction sets."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
             lines = file.read(1 << 14).partition("\n\n")[0].splitlines()

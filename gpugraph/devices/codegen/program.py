@@ -1,9 +1,11 @@
-"""The work of a native kernel, as a record: values over a space of axes, and their operands.
+"""Programs: the work of a native kernel as a record of values over a space of axes, and their
+operands.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-A value runs along some of the space's axes, and is the same along the others. Inputs are C-ordered
-arrays of the axes they run along. `Fusion` (program_builder.py) makes programs from shapes.
+A value varies along some axes of the space, its spans, and is constant along the others. An input
+is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py) creates programs from
+ops and shapes.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from gpugraph.base.dtypes import DType
 
 
 class NotNativeError(Exception):
-    """An op can't be a native kernel; the message is the reason."""
+    """Raised for an op that no native kernel can compute; the message is the reason."""
 
 
 class Input(NamedTuple):
-    """An array, or one number if it runs along no axis.
+    """An array that the kernel reads, or a number if it varies along no axis.
 
-    source: the input whose array this is, along other axes; -1: it is its own.
+    source: the number of another input, if this is the same array, read along other axes; else -1.
     """
 
     dtype: DType
@@ -30,23 +32,28 @@ class Input(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A number that is part of the source: `literal` in C, where -0 is not 0."""
+    """A number that is part of the source. literal: its C literal, in which -0.0 differs
+    from 0.0.
+    """
 
     dtype: DType
     literal: str
 
 
 class Index(NamedTuple):
-    """The index of an element along one axis; 0 if that has size 1."""
+    """The index of an element along one axis: the one that `spans` marks, or 0 if it marks none, as
+    the axis has size 1.
+    """
 
     dtype: DType
     spans: tuple[bool, ...]
 
 
 class Apply(NamedTuple):
-    """An `Elementwise` expression of earlier values: its `T` is `type`, its `U` the `dtype`.
+    """An `Elementwise` expression of earlier values. `T` in it is the C type of `type`, and `U`
+    that of `dtype`, the dtype of the result.
 
-    fails: an expression of the same values that fails the run if it holds, and the message.
+    fails: a condition on the same values that makes the run fail, and the error's message.
     """
 
     expression: str
@@ -57,9 +64,9 @@ class Apply(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """The expressions of a `Reduction` over axes of an earlier value.
+    """The expressions of a `Reduction`, applied to an earlier value, `input`.
 
-    axis: "last"; "rows": all but the last; "all"; or "none": of one element.
+    axis: "last"; "rows" (all axes but the last); "all"; or "none" (a single element).
     """
 
     start: str
@@ -75,10 +82,11 @@ Value = Input | Constant | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """The values in order, the numbers of the outputs, and the axes along which each output runs.
+    """A kernel's values, each after its operands; the numbers of those that are outputs; and the
+    axes along which each output varies.
 
-    Along an output's axes that its value doesn't have, the value is repeated. narrow: the size of
-    the last axis, if it is so small that it is part of the source; else 0.
+    An output's value is repeated along axes that only the output has. narrow: the size of the last
+    axis if it is so small that it is part of the source, else 0.
     """
 
     axes: int
@@ -89,22 +97,22 @@ class Program(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The values that are inputs with separate arrays."""
+        """The numbers of the inputs that are separate arrays."""
         return [index for index in self.arrays if self.source(index) == index]
 
     @property
     def arrays(self) -> list[int]:
-        """The values that are read from arrays."""
+        """The numbers of all inputs, including those that read another input's array."""
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the input whose array this value is."""
+        """Return the number of the input whose array this input reads: itself if it has its own."""
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
     @property
     def reductions(self) -> dict[int, Reduce]:
-        """The values that are reductions of more than one element."""
+        """The reductions of more than one element, by number."""
         return {
             index: value
             for index, value in enumerate(self.values)
@@ -112,7 +120,7 @@ class Program(NamedTuple):
         }
 
     def trailing(self) -> dict[int, Reduce]:
-        """Return the reductions that are complete only after all rows."""
+        """Return the reductions that are complete only after all rows, by number."""
         return {
             index: value
             for index, value in self.reductions.items()
@@ -120,18 +128,18 @@ class Program(NamedTuple):
         }
 
     def row_reductions(self) -> set[int]:
-        """Return the other reductions, which are complete after a row."""
+        """Return the numbers of the reductions that are complete after each row."""
         return set(self.reductions).difference(self.trailing())
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """Return the values that a value is computed from."""
+        """Return the numbers of the values from which a value is computed."""
         value = self.values[index]
         if isinstance(value, Apply):
             return value.inputs
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
-        """Return `first` and all values that need any of them."""
+        """Return `first` and the numbers of all values that depend on any of them."""
         users = set(first)
         for index in range(len(self.values)):
             if users.intersection(self.operands(index)):
@@ -139,7 +147,9 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """Return `targets` and all their operands, in order, without `known`."""
+        """Return `targets` and the values on which they depend, in order, without `known` and those
+        needed only for these.
+        """
         needed: set[int] = set()
         pending = list(targets)
         while pending:
@@ -150,7 +160,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return the axes along which each value runs."""
+        """Return, for each value, whether it varies along each axis."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -164,8 +174,9 @@ class Program(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A while loop. variables: the inputs that change. next: their next values. condition: whether
-    there is another iteration."""
+    """A while loop. variables: the numbers of the inputs that are loop variables; next: of the
+    values for their next iteration; condition: of the value that decides whether there is another
+    iteration."""
 
     axes: int
     values: tuple[Value, ...]
@@ -175,7 +186,7 @@ class Loop(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The values that are inputs: variables and invariants."""
+        """The numbers of the inputs: loop variables, and values that don't change."""
         return _inputs(self.values)
 
 

@@ -1,4 +1,4 @@
-"""From ops on shapes to a program: `Fusion` collects the values, by NumPy's broadcasting.
+"""The builder of programs: `Fusion` collects the values of ops, with NumPy's broadcasting.
 
     fusion = Fusion()
     x, bias = fusion.input(float32, (256, 128)), fusion.input(float32, (128,))
@@ -6,8 +6,9 @@
     fusion.output(fusion.apply("x < (T)0 ? (T)0 : x", [y], float32))
     program, sizes = fusion.finish()
 
-Axes along which all values behave alike become one, axes of size 1 none: kernels of different
-shapes then have the same source, and get their sizes when they are bound.
+Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
+dropped. So kernels of different shapes may have the same source; they get the sizes when they are
+bound.
 """
 
 from __future__ import annotations
@@ -34,47 +35,49 @@ from gpugraph.kernel import Elementwise, Reduction
 Shape = tuple[int, ...]
 
 NARROW = 64
-"""The size of rows up to which they have special loops, in a third of the time of general ones."""
+"""Rows of at most this size get a loop of constant length, which takes a third of the time of the
+general loop.
+"""
 
 
 class Fused(NamedTuple):
-    """A program, and the sizes of its axes."""
+    """A program, and the sizes of its axes after merging."""
 
     program: Program
     sizes: Shape
 
 
 class Fusion:
-    """Collects values; each has a number, which methods return. gpu: whether the program is for a
-    GPU."""
+    """Collects values; the methods return the number of a value. gpu: whether the program is for a
+    GPU, which supports other dtypes."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
         self._values: list[Value] = []
         self._shapes: list[Shape] = []
-        self._reduced: dict[
-            int, frozenset[int]
-        ] = {}  # a reduction's axes, counted from the last: 0
+        self._reduced: dict[int, frozenset[int]] = {}  # reductions' axes; the last one is 0
         self._outputs: list[int] = []
         self._output_shapes: list[Shape] = []
-        self._expanded: dict[tuple[int, Shape], int] = {}  # values by the positions of their axes
+        self._expanded: dict[tuple[int, Shape], int] = {}  # by value and positions of axes
 
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """Add a C-ordered array of each run. The order of these calls is that of `bind`."""
+        """Add an array that the kernel reads. The order of these calls is that of the inputs in
+        `bind`.
+        """
         self._check(dtype)
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a number that becomes part of the source."""
+        """Add a number that is known now: it becomes part of the source."""
         self._check(dtype)
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
-        """Add the vector 0, 1, ... size - 1.
+        """Add the vector 0, 1, ..., size - 1, along the last axis.
 
-        That is an element's index along the last axis, or the axis to which the vector is expanded.
+        Its elements are indices along that axis; `expand` moves it to another one.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
@@ -87,11 +90,13 @@ class Fusion:
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Add an elementwise expression of values.
+        """Add an elementwise expression of values, which are broadcast against each other.
 
-        `type`: its T, by default the last input's dtype. `fails`: an expression of the same values
-        that fails the whole run with InvalidArgumentError if it holds, and the message.
-        NotNativeError if the dtypes have no C type, ValueError if shapes don't fit.
+        type: the dtype of `T` in the expression, by default that of the last input. fails: a
+        condition on the same values with which the whole run fails with InvalidArgumentError, and
+        its message.
+
+        NotNativeError if a dtype has no C type, or if shapes don't broadcast.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -101,7 +106,7 @@ class Fusion:
         return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes, which stay with size 1; over all axes by default.
+        """Add a reduction over axes (all by default), which keep size 1 in its shape.
 
         The result has the value's dtype.
         """
@@ -115,9 +120,10 @@ class Fusion:
         return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
-        """Mark a value as an output and return its index. `bind` has the order of these calls.
+        """Mark a value as an output and return its index. The order of these calls is that of the
+        outputs in `bind`.
 
-        With a shape, the value is repeated along the axes in which it has size 1.
+        With a `shape`, the value is repeated along the axes in which it has size 1.
         """
         self._outputs.append(value)
         self._output_shapes.append(self._shapes[value] if shape is None else tuple(shape))
@@ -132,10 +138,10 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add the value with this shape, which has further axes of size 1.
+        """Add the value with the axes of this shape: its own, and additional ones of size 1.
 
-        Those in front of all others make no difference, and are left out. ValueError for a shape
-        that differs otherwise.
+        Axes of size 1 before all others make no difference, and are left out. ValueError if the
+        shapes differ in another way.
         """
         old = self._shapes[value]
         positions: list[int] = []
@@ -151,8 +157,8 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add the value with each axis at another position, counted from the last; other axes have
-        size 1. Its operands change with it."""
+        """Add the value with its axes at other positions, which are counted from the last axis as
+        0; other axes have size 1. The value's operands are transposed with it."""
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
         if positions == tuple(range(len(shape))):
@@ -186,7 +192,9 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """Return the program. NotNativeError for reductions over axes without loops."""
+        """Return the program and its sizes. NotNativeError if no kernel has loops for its
+        reductions and outputs.
+        """
         groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
         narrow = sizes[-1] if len(sizes) > 1 and sizes[-1] <= NARROW else 0
@@ -194,16 +202,20 @@ class Fusion:
         return Fused(_check_program(program), sizes)
 
     def finish_loop(self, condition: int, changing: Mapping[int, int]) -> tuple[Loop, Shape]:
-        """Return a loop: `changing` maps each variable (an input) to its next value.
+        """Return a while loop and the sizes of its axes.
 
-        NotNativeError for variables that are not numbers or vectors of one size.
+        condition: the value that decides on another iteration. changing: by loop variable (an
+        input), the value for the next iteration. NotNativeError if the loop variables are not all
+        scalars or vectors of one size.
         """
         variables, following = tuple(changing), tuple(changing.values())
         groups, values, sizes = self._collapse([*variables, *following, condition])
         return Loop(len(groups), values, variables, condition, following), sizes
 
     def _collapse(self, targets: Iterable[int]) -> tuple[list[list[int]], tuple[Value, ...], Shape]:
-        """Return the groups of like axes, counted from the last; the values and sizes by them."""
+        """Merge the axes; return the groups of merged axes, counted from the last, the values with
+        spans by group, and the sizes of the groups.
+        """
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
         groups = self._groups(space, [*shapes, *self._output_shapes])
@@ -220,8 +232,10 @@ class Fusion:
         return groups, tuple(values), sizes
 
     def _used(self, targets: Iterable[int]) -> list[Shape]:
-        """Return the values' shapes, () for values without a target among their users. Inputs keep
-        their shape, or have the other shape in which they are used."""
+        """Return the shapes of the values on which `targets` depend, and () for the others.
+
+        An input keeps its shape; if only a transposed form of it is used, it gets that form's
+        shape."""
         shapes = list(self._shapes)
         needed = set(Program(0, tuple(self._values), (), ()).needed(targets))
         for number in set(range(len(shapes))).difference(needed):
@@ -234,7 +248,9 @@ class Fusion:
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
-        """Return the axes of size other than 1, joining neighbours that all values treat alike."""
+        """Return groups of the axes with sizes other than 1; adjacent axes that all values treat
+        alike are in one group.
+        """
         groups: list[list[int]] = []
         previous: Any = None
         for axis in range(len(space) - 1, -1, -1):
@@ -249,7 +265,9 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """Return the values that run along an axis, and the reductions over it, as flags."""
+        """Return flags that must be equal for two axes to be merged: for each value whether it
+        varies along the axis, and for each reduction whether it is over the axis.
+        """
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
             axis in axes
@@ -259,7 +277,9 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the axes of a reduction, which must run along all axes that it ends."""
+        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError for another set
+        of axes.
+        """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
         reduced = [is_along and group[0] in self._reduced[number] for is_along, group in along]
@@ -279,7 +299,7 @@ class Fusion:
 
 
 def _along(shape: Shape, groups: list[list[int]]) -> tuple[bool, ...]:
-    """Return the groups of axes along which an array of this shape runs."""
+    """Return, for each group of axes, whether an array of this shape varies along it."""
     return tuple(len(shape) > group[0] and shape[-1 - group[0]] != 1 for group in groups)
 
 
@@ -294,7 +314,9 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """Return the program, if there are loops for it."""
+    """Return the program. NotNativeError, with the reason, if the kernels' loops can't
+    compute it.
+    """
     if not program.outputs:
         raise NotNativeError("a kernel without outputs")
     spans = program.spans()

@@ -1,4 +1,4 @@
-"""The code that the C and the CUDA source of a program share: names, addresses, rows, values.
+"""Program source: the code that a program's C and CUDA kernels share.
 
 Names in the generated code, where `<n>` is the number of a value and `<slot>` of an output:
 
@@ -27,22 +27,25 @@ from gpugraph.devices.codegen.program import Input, Program
 
 
 class ProgramSource:
-    """Writes the parts of a program's kernels that are the same in C and in CUDA.
+    """Writes the parts of a program's kernels that are equal in C and CUDA.
 
-    scratch: for each reduction with partial results, "parts", "columns" or "whole".
+    scratch: by number of a reduction with partial results in scratch memory, their kind: "columns"
+    (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each part
+    of the only axis).
     """
 
     index_type = "int64_t"
     """The C type of sizes and offsets."""
 
     size_expression = "b->sizes[{}]"
-    """The expression for the size of an axis in a kernel."""
+    """A template of the expression for the size of an axis, in a kernel."""
 
     def __init__(
         self, program: Program, key: object, reduction_functions: str = "", whole: bool = False
     ) -> None:
-        """key: everything that the source depends on, for its name. reduction_functions: a template
-        (see `Values`). whole: whether the program's single axis is split into parts."""
+        """key: everything that affects the source; its digest becomes the kernel's name.
+        reduction_functions: a template (see `Values`). whole: whether the only axis of the program
+        is divided among the parts of a launch."""
         self.program = program
         self.name = "gg_" + hashlib.sha256(repr(key).encode()).hexdigest()[:16]
         self.values = Values(program, self.name, reduction_functions)
@@ -57,18 +60,24 @@ class ProgramSource:
                 self.scratch[index] = "whole"
 
     def reductions_in(self, kind: str) -> list[int]:
-        """Return the reductions whose scratch memory is of this kind."""
+        """Return the numbers of the reductions whose scratch memory is of this kind (see the
+        class).
+        """
         return [index for index, its_kind in self.scratch.items() if its_kind == kind]
 
     @property
     def has_row_results(self) -> bool:
-        """Whether a row has a separate reduction, so that no part may be a piece of a row."""
+        """Whether some reduction has a result for each row, so that a row must not be divided
+        between parts.
+        """
         return bool(self.program.row_reductions() or self.schedule.row_sums)
 
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable that may stay unused, by default of an index."""
+        """Return the declaration of a variable that may be unused. kind: its C type, by default
+        that of indices.
+        """
         return f"{kind or f'const {self.index_type} '}{name} = {value}; (void){name};"
 
     def pointers(self) -> list[tuple[str, str]]:
@@ -80,7 +89,7 @@ class ProgramSource:
         return pointers + [(f"{values.kind(index)} *", f"scratch{index}") for index in self.scratch]
 
     def second_inputs(self) -> list[str]:
-        """Declare the inputs that are another input's array."""
+        """Return declarations of the inputs that read the array of another input."""
         program = self.program
         return [
             self.declaration(
@@ -91,7 +100,9 @@ class ProgramSource:
         ]
 
     def strides(self) -> list[str]:
-        """Declare the sizes of all axes except the last, and the inputs' strides along them."""
+        """Return declarations of the sizes of all axes except the last, and of the inputs' strides
+        along these axes.
+        """
         axes = self.program.axes
         sizes = [*(f"size{axis}" for axis in range(axes - 1)), "inner"]
         lines = [
@@ -107,7 +118,7 @@ class ProgramSource:
         return lines
 
     def row_starts(self) -> list[str]:
-        """Declare the start of row `row` in each input and output."""
+        """Return declarations of the start of row `row` in each input and output."""
         outer = self.program.axes - 1
         lines = [f"{self.index_type} left = row;"] if outer > 1 else []
         for axis in range(outer - 1, 0, -1):
@@ -136,14 +147,16 @@ class ProgramSource:
     def scalars(
         self, wanted: Iterable[int], load: str = "in{}[0]", known: Collection[int] = ()
     ) -> list[str]:
-        """Declare scalars, without `known`; `load`: the place of an input."""
+        """Return declarations of those `wanted` values that are not in `known`. load: a template of
+        an input's element.
+        """
         return [self.values.statement(index, load) for index in wanted if index not in known]
 
     def element(
         self, row_pass: Pass, load: str = "row_in{}[e]", store: str = "row_out{}[e]"
     ) -> list[str]:
-        """Return a pass's code for element `e`, from the inputs' places to the outputs', without
-        reductions."""
+        """Return a pass's statements for element `e`, from loads to stores, without its reductions.
+        load, store: templates of the elements of inputs and outputs."""
         values, lines = self.values, []
         for index in sorted({*row_pass.values, *row_pass.reloads}):
             if index in row_pass.reloads:
@@ -155,44 +168,54 @@ class ProgramSource:
         return lines + [values.store(index, store.format(slot)) for index, slot in row_pass.stores]
 
     def combine(self, index: int, total: str) -> str:
-        """Return the statement that adds a reduction's element to a total."""
+        """Return the statement that combines the current element of a reduction with a total."""
         name = self.values.reduction(index)
         return f"{total} = {name}_two({total}, {self.values.map_element(index)});"
 
     def column_sums(self, row_pass: Pass) -> list[str]:
-        """Add element `e` to the totals of its column."""
+        """Return statements that combine element `e` with the totals of its column."""
         return [self.combine(index, f"sums{index}[e]") for index in row_pass.columns]
 
-    # -- rows: hooks for a language
+    # -- rows: code that C and CUDA write differently
 
     def _start(self, index: int) -> str:
-        """Return the declaration of a reduction's total."""
+        """Return the declaration of the total of a reduction along a row."""
         raise NotImplementedError
 
     def _add(self, index: int) -> str:
-        """Return the statement that adds an element to a reduction's total."""
+        """Return the statement that combines a row's result with the total of a reduction over
+        rows.
+        """
         raise NotImplementedError
 
     def _total(self, index: int) -> str:
-        """Return a row's total, as an expression."""
+        """Return the expression for the total of a reduction along a row, after the row's
+        elements.
+        """
         raise NotImplementedError
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return one pass over the elements of a row."""
+        """Return the loop of one pass over the elements of a row."""
         raise NotImplementedError
 
     def _total_of_parts(self, index: int) -> str:
-        """Return the combined partial results of a reduction, as an expression."""
+        """Return the expression for the total of a reduction from the partial results of all
+        parts.
+        """
         raise NotImplementedError
 
     def _column(self, index: int) -> list[str]:
-        """Declare element `e` of a reduction over rows, from its partial results."""
+        """Return the declaration of column `e` of a reduction over rows, from the partial results
+        of all parts.
+        """
         raise NotImplementedError
 
-    # -- rows: common code
+    # -- rows: code that is equal in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
-        """Return all passes over one row, and its values that need them, without `known`."""
+        """Return all passes over one row, and the values computed between and after them. known:
+        values that are declared already.
+        """
         lines = []
         for row_pass in order.passes:
             totals = [index for index in row_pass.lanes if index not in self.scratch]
@@ -202,18 +225,22 @@ class ProgramSource:
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
-        """Store the results of a program with no row, or one."""
+        """Return statements that store the results of a program that has no rows or only one."""
         stores = self.schedule.row_stores
         return [self.values.store(index, f"out{slot}[0]") for index, slot in stores]
 
     def row_results(self) -> list[str]:
-        """Store a row's results, and add them to the totals of all rows."""
+        """Return statements that store the results of a row, and combine them with the totals of
+        all rows.
+        """
         order = self.schedule
         stores = [self.values.store(index, f"out{slot}[row]") for index, slot in order.row_stores]
         return stores + [self._add(index) for index in order.row_sums]
 
     def after_rows(self) -> tuple[list[str], list[str], list[str]]:
-        """Return the code after all rows: scalars, statements per element, stores of scalars."""
+        """Return the code that runs after all rows, in three parts: declarations of scalars,
+        statements for each element of the last axis, and stores of scalars.
+        """
         order, scalars, elements, stores = self.schedule, [], [], []
         for index, kind in self.scratch.items():
             if kind == "columns":
@@ -240,10 +267,10 @@ def indent(lines: Iterable[str]) -> list[str]:
 
 
 def brace(head: str, lines: Iterable[str]) -> list[str]:
-    """Return a statement and its block."""
+    """Return the lines of a C block: `head`, then the lines in braces."""
     return [f"{head} {{", *indent(lines), "}"]
 
 
 def function_source(head: str, lines: Iterable[str]) -> str:
-    """Return the definition of a function."""
+    """Return the source of a function with this head and body."""
     return "\n".join([*brace(head, lines), ""])

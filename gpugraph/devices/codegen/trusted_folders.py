@@ -1,12 +1,13 @@
-"""Folders and files that no other user can have written: opened, checked, used by descriptor.
+"""Trusted folders: folders and files that no other user can have written. They are checked after
+they are opened, and then used by descriptor.
 
     with open_folder(path) as folder:       created with its parents if missing, mode 0700
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-A user who may write a folder can replace the folders in it, so all folders above count too, as for
-ssh: each belongs to this user or to root, and no other user may write it unless it is sticky
-(/tmp).
+A user who may write a folder can replace the folders in it, so all folders above are checked too,
+as ssh does. Each must belong to this user or to root, and no other user may be able to write it,
+unless it is sticky (/tmp).
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """Yield a descriptor of a folder that this user alone can write, for `dir_fd`.
+    """Yield a descriptor (for `dir_fd`) of a folder that only this user can write; missing folders
+    are created.
 
-    PermissionError has the folder that others could write; OSError if none can be created.
+    PermissionError names the folder that other users could write; OSError if the folder can't be
+    created.
     """
     try:
         handle = _walk(os.path.abspath(path))
@@ -44,7 +47,7 @@ def open_folder(path: Path) -> Iterator[int]:
 
 
 def _walk(path: str) -> int:
-    """Return a descriptor of the folder at an absolute path without links."""
+    """Return a descriptor of the folder at an absolute path, in which no component is a link."""
     reached = os.sep
     handle = os.open(reached, _FOLDER)
     try:
@@ -64,9 +67,9 @@ def _inner(folder: int, name: str) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
-        with contextlib.suppress(FileExistsError):  # another process creates it too
+        with contextlib.suppress(FileExistsError):  # another process has just created it
             os.mkdir(name, 0o700, dir_fd=folder)
-            os.chmod(name, 0o700, dir_fd=folder)  # whatever the umask takes away
+            os.chmod(name, 0o700, dir_fd=folder)  # independent of the umask
         return os.open(name, _FOLDER, dir_fd=folder)
 
 
@@ -82,10 +85,10 @@ def _check(
 
 
 def read_file(folder: int, name: str, most_bytes: int) -> bytes:
-    """Return the content of a file, and mark it as used now.
+    """Return the content of a file, and set its time of last use to now.
 
-    FileNotFoundError if there is none. PermissionError for a file that others may have written, or
-    that is not a regular file of at most `most_bytes`; nothing is read of it.
+    FileNotFoundError if there is none. PermissionError, before anything is read, if another user
+    may have written it, or if it is not a regular file of at most `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)
     try:
@@ -102,7 +105,9 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write a temporary file, then rename it: no process ever sees half of it. OSError if full."""
+    """Write the content to a temporary file and rename that, so that no process ever sees a part of
+    it. OSError if this fails.
+    """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)
@@ -116,9 +121,9 @@ def write_file(folder: int, name: str, content: bytes) -> None:
 
 
 def remove_file(folder: int, name: str) -> None:
-    """Remove a file, a link itself, or an empty folder; do nothing if that fails.
+    """Remove a file, a link (not its target), or an empty folder. Errors are ignored.
 
-    A folder that is not empty is renamed instead: its contents may belong to another user.
+    A folder with contents is renamed instead, as they may belong to another user.
     """
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -135,11 +140,11 @@ _PRIVATE: dict[int, Path] = {}
 
 
 def private_folder() -> Path:
-    """Return a temporary folder of this process alone, which is removed at its end.
+    """Return a temporary folder of this process, which is removed when the process ends.
 
-    PermissionError if others could replace it.
+    PermissionError if another user could replace it.
     """
-    process = os.getpid()  # a forked child has a separate one
+    process = os.getpid()  # a forked child gets its own folder
     if process not in _PRIVATE or not _PRIVATE[process].is_dir():
         path = Path(tempfile.mkdtemp(prefix="gpugraph-"))
         atexit.register(_remove, process, path)

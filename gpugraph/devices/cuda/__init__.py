@@ -1,3 +1,5 @@
-"""CUDA GPUs: kernels from their sources, streams and captures, on CuPy's or the emulated driver."""
+"""CUDA GPUs: kernels compiled from sources, streams and CUDA graphs, on the CUDA driver (through
+CuPy) or an emulated one.
+"""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A CUDA GPU as a device: its memory by BFC, its kernels on one stream, transfers in and out.
+"""The CUDA device: a GPU with memory from a BFC allocator, kernels on one stream, and transfers to
+and from the host.
 
-`kernels` (a `Launcher`) binds the kernels that are enqueued on the stream. `bind` is the fallback:
-the NumPy `Call` on copies in host memory. The compiler tries `kernels` first and reports a
-fallback.
+`kernels`, a `Launcher`, binds the kernels that are enqueued on the stream; the compiler tries it
+first. `bind` is the fallback, which the compiler reports: it runs the NumPy `Call` on copies in
+host memory.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ if TYPE_CHECKING:
 
 
 PINNED_BYTES = 8 << 30
-"""The limit of pinned host memory."""
+"""The maximum number of bytes of pinned host memory for each device."""
 
 WORKSPACE_BYTES = 32 << 20
-"""Memory for cublasLt's matrix products: NVIDIA's recommendation for the newest GPUs."""
+"""Bytes of workspace for cublasLt's matrix products, as NVIDIA recommends for its newest GPUs. A
+device with little memory uses a sixteenth of it.
+"""
 
 
 class CudaDevice(Device):
-    """One GPU, or a part of one, driven by `driver`."""
+    """One GPU, or a part of one, which `driver` controls."""
 
     has_kernels = True
 
@@ -70,7 +73,7 @@ class CudaDevice(Device):
 
     @property
     def kernels(self) -> Launcher:
-        """The launcher; its first use allocates the workspace of matrix products."""
+        """The launcher of kernels. Its first use allocates the workspace of matrix products."""
         if self._kernels is None:
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
@@ -80,7 +83,9 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate as `Device.take` does, after releasing memory that staging keeps if needed."""
+        """Allocate as `Device.take` does. If that fails at first, the device memory that staging
+        keeps for reuse is released.
+        """
         block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
             self.note_owner(block, num_bytes, owner)
@@ -92,7 +97,7 @@ class CudaDevice(Device):
     # -- arrays
 
     def has_array(self, array: Any) -> bool:
-        """Return whether an array is in this GPU's memory and not on the host."""
+        """Return whether an array is in GPU memory instead of host memory."""
         return isinstance(array, Array)
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -100,11 +105,13 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether the array is a GPU array, or one of strings or of no bytes."""
+        """Return whether kernels of this device can use the array: it is a GPU array, or on the
+        host because it has strings or no bytes.
+        """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array into the array."""
+        """Enqueue the copy of a host array to the array; a host array is written at once."""
         if isinstance(array, Array):
             with self.lock:
                 self.staging.write(array, value)
@@ -112,7 +119,9 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a host copy, after all enqueued work; DriverError if an earlier launch failed."""
+        """Return a copy of the array on the host, after all enqueued work has ended. DriverError if
+        that work has failed.
+        """
         if not isinstance(array, Array):
             return array.copy()
         with self.lock:
@@ -122,14 +131,18 @@ class CudaDevice(Device):
                 raise late(error, self.name) from error
 
     def fetching(self, array: Any) -> Any:
-        """Return a fetch through pinned memory; None for a host array or one of no bytes."""
+        """Return a fetch that copies the array asynchronously through pinned memory; None for an
+        array on the host or without bytes.
+        """
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:
                 return fetching(self.staging, array, self.lock, self.name)
             return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """Return a peer-to-peer copy between two GPUs, else a copy through host memory."""
+        """Return a callable that copies `array` on `source` to `target` on this device: peer to
+        peer between GPUs, else through host memory.
+        """
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)
         if isinstance(source, HostDevice):
@@ -137,7 +150,9 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """Copy from another GPU, after the work enqueued there and before work enqueued later."""
+        """Copy from another GPU, after the work that is enqueued on either GPU now, and before work
+        enqueued later.
+        """
         if not array.nbytes:
             return
         driver, other = self.driver, source.driver
@@ -150,7 +165,9 @@ class CudaDevice(Device):
             other.wait(source.compute, self._peer_done)
 
     def swapping(self, array: Array, target: Array) -> HostSwap:
-        """Return copies through pinned memory, on the streams for transfers."""
+        """Return the copies of a swapped tensor to the host and back to `target`, through pinned
+        memory on the streams for transfers.
+        """
         with self.lock:
             return HostSwap(self.staging, array, target, self.lock)
 
@@ -159,11 +176,13 @@ class CudaDevice(Device):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Bind the kernel's NumPy `Call` to copies in host memory."""
+        """Bind the kernel's NumPy `Call` to copies of the arrays in host memory, as a fallback."""
         return OnHost(self, reference(kernel), context, arrays)
 
     def memory_note(self) -> str:
-        """Return the free memory of the whole GPU."""
+        """Return a text for out-of-memory messages: the free and total memory of the whole GPU,
+        with that of other processes.
+        """
         about = self.driver.properties
         return (
             f"; the GPU itself has {human_readable_bytes(self.driver.free_bytes())} free of "
@@ -171,9 +190,10 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Capture the work that `work` enqueues, without running it, and return its single launch.
+        """Call `work` in a CUDA capture, which records the work that it enqueues instead of
+        executing it, and return a callable that launches this work as one graph.
 
-        DriverError if it can't be captured, or with CUDA_LAUNCH_BLOCKING.
+        DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """
         if is_blocking():
             raise DriverError("CUDA_LAUNCH_BLOCKING is set: launches are waited for one by one")
@@ -181,16 +201,18 @@ class CudaDevice(Device):
 
     def synchronize(self) -> None:
         """Wait until all enqueued work is done."""
-        with self.lock:  # it is an error to wait for a stream during another thread's capture
+        with self.lock:  # not during another thread's capture, which would fail
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
-        """Return the error flags of a plan's kernels."""
+        """Return a new object for the error flags of a plan's kernels on this device."""
         return Refusals(self._flags)
 
     def close(self) -> None:
-        """Release staging, error flags and workspace, and close the driver."""
-        with suppress(DriverError):  # it was raised in the run that met it
+        """Release staging, error flags and workspace, and close the driver, which frees all
+        memory.
+        """
+        with suppress(DriverError):  # the run that caused it has raised it
             self.staging.give_up()
         self._flags.close()
         if self._workspace is not None:

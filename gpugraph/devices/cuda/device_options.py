@@ -1,14 +1,15 @@
-"""The CUDA devices of a session by its options: the GPUs, their parts, and their memory.
+"""Device options: the CUDA devices of a session, as its options select, divide and limit the GPUs.
 
 As in TensorFlow (`gpu_device.cc`), `visible_device_list` selects and orders the GPUs,
-`device_count["GPU"]` limits their number, `experimental.virtual_devices` splits them, and
-`per_process_gpu_memory_fraction` limits the memory of unsplit GPUs. Without it a device may
-use the free memory except for a reserve. Devices are numbered over all GPUs.
+`device_count["GPU"]` limits their number, `experimental.virtual_devices` divides each into several
+devices, and `per_process_gpu_memory_fraction` limits the memory of undivided GPUs. Without a
+fraction, a device may use the GPU's free memory except for a reserve. Devices are numbered from 0
+over all GPUs.
 
-Two things differ. In TensorFlow, a fraction above 1 means unified memory; here it is refused. And
-memory is allocated as it is needed, with or without `allow_growth`. TensorFlow's sessions share the
-memory that the first of them allocates at once; here each session has separate memory, and the
-first would leave none to the others.
+There are two differences to TensorFlow. A fraction above 1 means unified memory there; here it is
+an error. And here memory is allocated as it is needed, with or without `allow_growth`. TensorFlow
+allocates it all at once, and its sessions share it. Here each session has its own memory, so the
+first session would leave none to the others.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ _RESERVED_PART = 0.05
 
 
 class Split(NamedTuple):
-    """One device of a session, a GPU or a part of it. number: among the session's GPU devices."""
+    """One GPU device of a session: a GPU, or a part of one.
+
+    ordinal: of the GPU among the visible ones. memory_limit: in bytes. number: of the device in the
+    session.
+    """
 
     ordinal: int
     memory_limit: int
@@ -38,10 +43,11 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """Create the CUDA devices of a session; none without GPUs (`detect` has the reason).
+    """Create the CUDA devices of a session; an empty list if there are no GPUs (`detect` has the
+    reason).
 
-    Each has a separate driver, so that each can be closed by itself. InternalError for a GPU
-    that was detected but can't be used; drivers opened before it are closed.
+    Each device has its own driver, so it can be closed alone. InternalError if a GPU that was
+    detected can't be used now; the drivers that are open by then are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -86,10 +92,12 @@ def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
 def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
-    """Return the devices for these options. `memory` returns a GPU's free and total bytes.
+    """Return the devices that these options require. ordinals: of the usable GPUs. memory: returns
+    a GPU's free and total bytes.
 
-    InvalidArgumentError for options that are invalid or contradict each other; UnknownError if
-    the number of GPUs to be split is not that of the usable GPUs: TensorFlow's classes.
+    InvalidArgumentError if options are invalid or contradict each other. UnknownError if the number
+    of GPUs to be divided differs from that of the usable GPUs. These are TensorFlow's error
+    classes.
     """
     gpu_options = options.config.gpu_options
     most = options.config.device_count.get("GPU", len(ordinals))
@@ -126,7 +134,9 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """Return the GPUs of `visible_device_list`, in its order; all GPUs if it is empty."""
+    """Return the ordinals in `visible_device_list`, in its order; those of all usable GPUs if it is
+    empty.
+    """
     if not text:
         return list(ordinals)
     chosen: list[int] = []
@@ -149,7 +159,9 @@ def _bad_list(text: str, reason: str) -> InvalidArgumentError:
 
 
 def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> None:
-    """Raise an error if `divided` GPUs can't be split; `used` of the `visible` GPUs are used."""
+    """Raise an error if the options can't divide GPUs: `virtual_devices` has entries for `divided`
+    GPUs, `visible_device_list` selects `visible`, and `device_count` allows `used` of these.
+    """
     what = f"GPUOptions.experimental.virtual_devices splits {divided} GPUs"
     if options.per_process_gpu_memory_fraction > 0:
         raise invalid_argument(
@@ -178,7 +190,9 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """Return the memory limit of a device that is a whole GPU."""
+    """Return the memory limit, in bytes, of a device that is an undivided GPU. fraction: of the
+    total memory; 0: the free memory except for a reserve.
+    """
     if fraction > 0:
         return int(total * fraction)
     reserve = _SMALL_RESERVE if free < _SMALL_GPU else max(_MIN_RESERVE, int(free * _RESERVED_PART))

@@ -1,8 +1,9 @@
-"""The transfer of a plan's fetched arrays to the host: enqueued as steps, waited for at the end.
+"""Fetches: the transfer of a plan's fetched arrays from a GPU to the host. Steps enqueue the
+copies, and the end of the run waits for them.
 
-A small array has pinned memory as long as its plan lives, and its copy is enqueued on the compute
-stream: one more command, captured with the others, and a run allocates nothing for it. A large
-array has pinned memory from `begin` to `read`, and is copied on a separate stream.
+A small array has pinned memory as long as the plan exists, and its copy is enqueued on the compute
+stream. So it is captured with the other commands, and a run allocates nothing for it. A large array
+has pinned memory only from `begin` to `read`, and is copied on a separate stream.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """Return the fetch of an array in each run; None if there is no pinned memory for it.
+    """Return a fetch of the array, for each run of a plan; None if there is no pinned memory for
+    it.
 
-    lock: must be held to enqueue work on the GPU, or to wait for it. owner: the device, for
+    lock: is held while work is enqueued on the GPU or waited for. owner: the device's name, for
     messages.
     """
     if array.nbytes >= LARGE:
@@ -38,13 +40,15 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
 
 
 class Fetch(ABC):
-    """The fetch of one array."""
+    """The fetch of one array from a GPU."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
 
     def read(self) -> NDArray[Any]:
-        """Wait for the copy that `begin` enqueued. DriverError if an earlier launch failed."""
+        """Wait for the copy that `begin` has enqueued, and return the array on the host.
+        DriverError if the copy or an earlier launch failed.
+        """
         with self._lock:
             try:
                 return self._read()
@@ -52,14 +56,16 @@ class Fetch(ABC):
                 raise late(error, self._owner) from error
 
     def release(self) -> None:
-        """Free the pinned memory, after a copy in progress."""
+        """Wait for a copy in progress, and free the pinned memory."""
         with self._lock, suppress(DriverError):
             self._release()
 
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """Return the step that enqueues the copy, after all work enqueued before."""
+        """The callable of a step that enqueues the copy, after all work that is enqueued by
+        then.
+        """
 
     @abstractmethod
     def _read(self) -> NDArray[Any]: ...
@@ -69,7 +75,7 @@ class Fetch(ABC):
 
 
 class SmallFetch(Fetch):
-    """The fetch of an array through permanent pinned memory."""
+    """The fetch of a small array, through pinned memory that it keeps."""
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
         super().__init__(staging, array, lock, owner)
@@ -82,7 +88,7 @@ class SmallFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
-        """Return the step that enqueues the copy, on the compute stream."""
+        """The callable of a step that enqueues the copy on the compute stream."""
         return self._begin
 
     def _read(self) -> NDArray[Any]:
@@ -99,7 +105,9 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """The fetch of an array through pinned memory that it has from `begin` to `read`."""
+    """The fetch of a large array, through pinned memory that is allocated from `begin` to
+    `read`.
+    """
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         super().__init__(staging, array, lock, owner)
@@ -107,12 +115,12 @@ class LargeFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
-        """Return the step that enqueues the copy, on a separate stream."""
+        """The callable of a step that enqueues the copy on a separate stream."""
         return self._begin
 
     def _begin(self) -> None:
-        self.release()  # memory left by a run that failed
-        with self._lock, suppress(ResourceExhaustedError):  # without memory, `read` copies
+        self.release()  # the memory of an earlier run that failed
+        with self._lock, suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
             self._address = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:

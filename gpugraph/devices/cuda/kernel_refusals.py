@@ -1,9 +1,10 @@
-"""Error flags: words of pinned memory in which kernels report bad input.
+"""Error flags: words of pinned memory in which kernels report invalid input.
 
-A GPU can't raise. Kernels that may fail (an index out of range, a value that is not finite) set
-their flag to 1. Flags belong to a plan, so that a run checks the flags of its own kernels when it
-is over. If nothing waited for a run, its error is raised by the next run, or logged when the plan
-is released. Errors of CUDA itself are raised when the GPU is waited for (`late`).
+A GPU can't raise an error. A kernel that may fail (an index out of range, a value that is not
+finite) sets its flag to 1. Each plan has its own flags, so a run checks only the flags of its own
+kernels when it ends. If nothing has waited for a run's work, the next run raises the error, or it
+is logged when the plan is released. CUDA's own errors are raised when the GPU is waited for
+(`late`).
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from gpugraph.kernel import note_op
 from gpugraph.memory import Allocator
 
 MAX_FLAGS = 16384
-"""The number of error flags for all plans of one GPU in one session."""
+"""The maximum number of error flags, for all plans of one session on one GPU."""
 
 _logger = logging.getLogger(__name__)
 
 
 class FlagMemory:
-    """The error flags of one GPU."""
+    """The memory of all error flags of one device, which is allocated at the first use."""
 
     def __init__(self, pinned: Allocator, wait: Callable[[], Any]) -> None:
-        """wait: waits for all work that is enqueued on the GPU."""
+        """wait: waits until all work that is enqueued on the GPU has ended."""
         self.wait = wait
         self.values: Any = None
         self._pinned = pinned
@@ -42,7 +43,9 @@ class FlagMemory:
         self._lock = new_lock()
 
     def take(self) -> int:
-        """Return the number of a free flag, set to 0."""
+        """Reserve a flag, set it to 0 and return its number. ResourceExhaustedError if all are in
+        use.
+        """
         with self._lock:
             if self.values is None:
                 self._allocate()
@@ -55,11 +58,11 @@ class FlagMemory:
             return number
 
     def address(self, number: int) -> int:
-        """Return the address of a flag."""
+        """Return the address of the flag with this number."""
         return self._address + 4 * number
 
     def give_back(self, number: int) -> None:
-        """Free a flag."""
+        """Make the flag with this number free again."""
         with self._lock:
             self._free.append(number)
 
@@ -74,7 +77,7 @@ class FlagMemory:
         self._address = address
 
     def close(self) -> None:
-        """Free the memory."""
+        """Free the memory of all flags."""
         with self._lock:
             if self.values is not None:
                 self.values = None
@@ -88,16 +91,17 @@ class _Flag(NamedTuple):
 
 
 class Refusals:
-    """The error flags of one plan, with their messages."""
+    """The error flags of one plan's kernels on a device, with their messages."""
 
     def __init__(self, memory: FlagMemory) -> None:
         self._memory = memory
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """Return a function from the messages of an op's error flags, one by one, to addresses.
+        """Return a function for the error flags of the op `name`: each call takes the message of
+        the next flag and returns the flag's address.
 
-        A step that is bound again in each run gets the same flags again.
+        An op that is bound again in each run gets the same flags again.
         """
         count = 0
 
@@ -113,19 +117,25 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """Wait until all kernels are done, then `check`."""
+        """Wait until all work on the GPU has ended, then `check`; do nothing if no kernel has a
+        flag.
+        """
         if self._flags:
             self._memory.wait()
             self.check()
 
     def check(self) -> None:
-        """Raise InvalidArgumentError, with the op's name, if a finished kernel has set a flag."""
+        """Raise InvalidArgumentError, with the op's name, if a kernel that has ended has set its
+        flag.
+        """
         error = self._error()
         if error is not None:
             raise error
 
     def _error(self) -> InvalidArgumentError | None:
-        """Return the error of the first set flag, with all messages, and reset the flags."""
+        """Return an error for the first flag that is set, with the messages of all that are, and
+        reset them; None if none is set.
+        """
         values, failed = self._memory.values, []
         if values is None:
             return None
@@ -145,7 +155,7 @@ class Refusals:
 
     @uninterrupted
     def release(self) -> None:
-        """Free the flags; log an error that no run raised."""
+        """Free the flags; log an error that no run has raised."""
         if self._memory.values is not None and self._flags:
             try:
                 self._memory.wait()
@@ -163,7 +173,9 @@ class Refusals:
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """Return an error that was raised when the GPU was waited for, with advice in its message."""
+    """Return a DriverError for one that appeared when the GPU was waited for, with advice added to
+    its message.
+    """
     message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():
         message += "; with CUDA_LAUNCH_BLOCKING=1 in the environment, the step itself fails"

@@ -1,4 +1,5 @@
-"""Fused kernels for the CPU: programs of elementwise expressions and reductions as C functions.
+"""Native kernels for the CPU: fused programs of elementwise expressions and reductions as C
+functions, and other work as native calls.
 
     Fusion      collects ops on shapes; gives a program                    codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
@@ -11,8 +12,9 @@
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
-`codegen/loop_schedule` divides the values among passes, `codegen/c_value_expressions` writes
-single values, `c_pass_source` one loop, and `c_kernel_source` the function.
+The source of a program is written by several modules: `codegen/loop_schedule` divides its values
+among passes, `codegen/c_value_expressions` writes the computation of single values, `c_pass_source`
+one loop, and `c_kernel_source` the function.
 """
 
 from __future__ import annotations
@@ -72,33 +74,43 @@ from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the number of the call that ended a `sequence` that has returned a true value."""
+    """Return the index, among the calls of a `sequence`, of the one whose status ended it. `call`:
+    the sequence, which has returned a nonzero status.
+    """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.failed_at(call)
 
 
 def shared_code_key() -> str:
-    """Return a key for the code that copies arrays and calls NumPy's BLAS; empty while it is
-    compiled."""
+    """Return a key that identifies the code for copies and for calls of NumPy's BLAS; an empty
+    string until it is compiled."""
     key = RUNTIME.start().key
     return key and key_of(key, np.__version__)
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return why there is no native runtime; empty if there is one, None while it is compiled."""
+    """Return why native code can't run; an empty string if it can, None while its runtime is being
+    compiled. wait: whether to wait for that.
+    """
     if RUNTIME.get(wait) is not None:
         return ""
     return RUNTIME.reason or None
 
 
 def runtime_failure() -> str:
-    """Return why there is no runtime, if that is clear without compiling it; else empty."""
+    """Return why native code can't run, without starting a compilation; an empty string if no
+    failure is known.
+    """
     return RUNTIME.failure
 
 
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Join calls of `Function.bind` (kernels that can't fail), `products`, `move` and this."""
+    """Return one call that makes these calls in order, and stops at the first nonzero status.
+
+    They are calls from `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
+    `move` or `sequence`.
+    """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)

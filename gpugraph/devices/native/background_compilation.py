@@ -1,4 +1,6 @@
-"""Programs and loops that become functions: compiled once, several as one source."""
+"""Background compilation: programs and loops become functions. Each is compiled once, with several
+in one source.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ from gpugraph.devices.native.compiled_functions import Function, LoopFunction
 from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
-"""The number of functions in one source: enough to share a compilation's cost, and soon done."""
+"""The number of functions in one source: enough to share the fixed cost of a compilation, and few
+enough that it ends soon.
+"""
 
 Compiled = TypeVar("Compiled")
 
 
 class Prepared(Generic[Compiled]):
-    """A function that is compiled, or waits for the compiler."""
+    """A function that is compiled, or will be."""
 
     def __init__(
         self, compilation: Compilation, load: Callable[[ctypes.CDLL, Runtime], Compiled]
@@ -34,20 +38,20 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why there is no function and never will be; empty otherwise."""
+        """Why there will never be a function; an empty string if there is one, or may be later."""
         return self._compilation.reason or RUNTIME.reason
 
     @property
     def key(self) -> str:
-        """A name for everything that decides the code, for facts kept about it; empty before the
-        end.
-
-        It is the key of the library, whose other functions are of the same source.
+        """The key of the function's library, under which facts about its code can be stored; empty
+        until it is compiled. All functions of one source have the same key.
         """
         return self._compilation.key
 
     def get(self, wait: bool = False) -> Compiled | None:
-        """Return the function; None if it failed or, unless `wait`, while it is compiled."""
+        """Return the function; None if its compilation failed, or has not ended and `wait` is
+        False.
+        """
         if self._function is None and (wait or self._compilation.done):
             library, runtime = self._compilation.wait(), RUNTIME.get(wait)
             if library is not None and runtime is not None:
@@ -55,7 +59,9 @@ class Prepared(Generic[Compiled]):
         return self._function
 
     def get_within(self, seconds: float) -> Compiled | None:
-        """Return the function after waiting up to `seconds`, or compiling it in this thread."""
+        """Return the function, after waiting up to `seconds` for the compiling thread. If no thread
+        compiles it, this one does.
+        """
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds
             self._compilation.wait(seconds)
@@ -68,21 +74,24 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Begin to compile the programs that are new, each once, with several in one source.
+    """Begin to compile those programs that are new, several in one source, and return all of them
+    in order.
 
-    In the background, unless GPUGRAPH_NATIVE is "wait".
+    The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
     """
     return _prepare(programs, _PROGRAMS, KernelSource, Function)
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
-    """Prepare loops in the same way. NotNativeError for one that can't be a function."""
+    """Begin to compile those loops that are new, as `prepare` does. NotNativeError for a loop that
+    can't be one function.
+    """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
 
 def _prepare(keys: Sequence[Any], known: dict[Any, Any], write: Any, function: Any) -> list[Any]:
     if compiler().reason:
-        known = {}  # nothing is remembered while the compiler is switched off
+        known = {}  # nothing is remembered if compilation is impossible now
     sources = {key: write(key) for key in dict.fromkeys(keys) if key not in known}
     new = list(sources)
     if new:
@@ -102,7 +111,7 @@ def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]
 
 
 def unit_source(bodies: Sequence[str]) -> str:
-    """Return the C source of several functions."""
+    """Return one C source with these functions and the headers that they include."""
     shared = [kernel_file("host_math.h"), kernel_file("float_to_integer.h")]
     if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))

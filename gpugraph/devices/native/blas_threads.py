@@ -1,7 +1,7 @@
-"""The number of threads that NumPy's BLAS uses for a matrix product.
+"""BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
-It comes from a function of the library that NumPy is linked to. A library without such a function
-is assumed to use all processors.
+It is read by a function of the library that NumPy is linked with. A BLAS without a known function
+for it is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 
 
 def blas_threads() -> int:
-    """Return the threads of one product, at least 1.
+    """Return the number of threads that the BLAS uses for one product, at least 1.
 
-    While runs need a single thread, this is the number from before.
+    While `one_blas_thread` limits the BLAS, this is the number to which it will be restored.
     """
     ask = _asked()
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
 def is_told() -> bool:
-    """Return whether the library reports its number of threads."""
+    """Return whether the number is read from the BLAS instead of assumed."""
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function that reports the threads, from the library of a module of NumPy's."""
+    """Return the function of NumPy's BLAS that returns its number of threads, found in NumPy's
+    extension module; None if it has no known one.
+    """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:
             library = ctypes.CDLL(str(module.__file__))

@@ -1,10 +1,12 @@
-"""C source of a kernel: a function `int name(void *block)` for a program.
+"""C source of a kernel: a program becomes a function `int name(void *block)`, in one of these
+forms:
 
-elements   no reductions: parts of rows and columns, one loop
-rows       reductions along rows, or over them: parts of whole rows, pass after pass
-whole      reductions of a single axis: each pass in parts, numbers in between
+elements   no reductions: parts of rows and columns, one loop rows       reductions along rows, or
+over them: parts of whole rows, pass after pass whole      reductions of a single axis: each pass in
+parts, numbers in between
 
-A part is a function `void name_part(void *block, int64_t which)`.
+Parts can run on different threads. A part is a call of `void name_part(void *block, int64_t
+which)`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from gpugraph.devices.native.c_pass_source import CSource
 
 
 class KernelSource(CSource):
-    """The source of one program's kernel, `source`, and the layout of its block.
+    """The source of one program's kernel, `source`, and the properties that its block depends on.
 
     splits_rows: whether a part may be a piece of a row.
     """
@@ -30,7 +32,7 @@ class KernelSource(CSource):
     # -- parts of functions
 
     def _addresses(self) -> list[str]:
-        """Declare the block and its contents."""
+        """Return declarations of the block and of its arrays and sizes."""
         lines = [
             "gg_block *b = block;",
             self.declaration("rows", "b->rows"),
@@ -55,7 +57,9 @@ class KernelSource(CSource):
         return function_source(f"int {self.name}(void *block)", [*lines, result])
 
     def _run(self, part: str) -> list[str]:
-        """Run all parts."""
+        """Return statements that run all parts of the function `part`, on several threads if the
+        block has them.
+        """
         return [
             f"if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);",
             f"else for (int64_t which = 0; which < b->parts; which++) {part}(b, which);",
@@ -93,7 +97,7 @@ class KernelSource(CSource):
         return self._part(part, lines) + self._entry([*self._run(part), *self._late()])
 
     def _share(self) -> list[str]:
-        """Declare the part's elements of a row."""
+        """Return declarations of the range of a row's elements that belongs to the part."""
         if self.program.narrow:
             return ["const int64_t start = 0, stop = inner;"]
         return [
@@ -109,7 +113,9 @@ class KernelSource(CSource):
         return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
-        """Return the code after all rows."""
+        """Return the statements that run after all rows: they combine the partial results of the
+        parts.
+        """
         if not self.scratch:
             return []
         scalars, elements, stores = self.after_rows()
@@ -122,7 +128,9 @@ class KernelSource(CSource):
     # -- whole
 
     def _whole(self) -> str:
-        """Return each pass over the axis, in parts, and the code that combines their results."""
+        """Return the functions for the form `whole`: each pass over the axis in parts, and an entry
+        that runs them and combines their results.
+        """
         order, values = self.schedule, self.values
         source, runs, scalars = "", [], set(order.once)
         known: list[int] = []
@@ -148,5 +156,7 @@ class KernelSource(CSource):
         return source + self._entry([*runs, *last, *self.scalar_stores()])
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Declare the results of earlier passes."""
+        """Return declarations of the results of the reductions `known`, which earlier passes have
+        computed.
+        """
         return [f"const {self.values.kind(index)} v{index} = scratch{index}[0];" for index in known]

@@ -1,11 +1,12 @@
-"""C source of one pass over a row: the code that the sources of kernels and of loops share.
+"""C source of one pass over a row: the code that kernels and loops share.
 
-Names in the generated code, beside those of `ProgramSource`:
+Names in the generated code, in addition to those of `ProgramSource`:
 
     b                      the kernel's block (host_kernel.h)
-    start, stop            the elements of a row that a pass has
-    begin, end, i, lane    those of a block of a reduction; where its next lanes begin; one of them
-    lanes<n>, tail<n>      a reduction's total in each lane; the rest of a row for each
+    start, stop            the range of a row's elements that a pass has
+    begin, end             the range of one block of a reduction within it
+    i, lane                the start of the next lanes in the block, and one of the lanes
+    lanes<n>, tail<n>      a reduction's total in each lane; the remaining elements for the lanes
     total<n>               a tree: the totals of a reduction's blocks, combined two by two
 """
 
@@ -50,7 +51,7 @@ static __attribute__((unused)) {T} {name}_fold({T} *parts, int64_t count, int64_
 
 
 class CSource(ProgramSource):
-    """Writes a program's parts in C."""
+    """Writes the C code of a program's passes and reductions."""
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:
         super().__init__(program, key, _TREE, whole)
@@ -70,7 +71,9 @@ class CSource(ProgramSource):
         return f"{self.values.reduction(index)}_push(&total{index}, {value});"
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return the pass over elements `start` to `stop`; blocks' totals are pushed to trees."""
+        """Return the loop of a pass over the elements from `start` to `stop`. For a reduction, it
+        pushes the total of each block to the reduction's tree.
+        """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:
             return brace("GG_LOOP for (int64_t e = start; e < stop; e++)", statements)

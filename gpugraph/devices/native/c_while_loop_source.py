@@ -1,9 +1,10 @@
-"""While loops as one C function: variables, a condition of them, and their next values.
+"""C source of while loops: a loop with its variables, condition and next values becomes one
+function.
 
-Variables are numbers, or vectors of one size; so are inputs that do not change. Each iteration
-computes all variables' next values from their present ones. A loop returns after a while ("more"),
-so that Python can handle signals, and is called again; it ends early where a flag is set
-("stopped").
+The loop's variables are scalars, or vectors of one size; so are the inputs that don't change. Each
+iteration computes the next values of all variables from their current ones. The function returns
+after a while with the status "more", so that Python can handle signals, and is called again. If a
+flag is set, it returns with the status "stopped".
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from gpugraph.devices.codegen.program_source import brace, function_source, inde
 from gpugraph.devices.native.c_pass_source import CSource
 
 SLICE = 20_000_000
-"""The time in nanoseconds after which a loop returns to Python."""
+"""Nanoseconds after which the function returns to Python."""
 
 LONG = 1024
-"""The number of elements from which each iteration checks the time; below it each 1,024th does."""
+"""The minimum size of vectors with which the time is checked in each iteration; for smaller ones,
+it is checked in every 1,024th.
+"""
 
 
 class LoopSource(CSource):
-    """The source of a loop's function `name`. NotNativeError if it can't have one.
+    """The source of a loop's function, `name`. NotNativeError if the loop can't be one function.
 
-    Beside the names of `CSource`, `number<n>` holds a variable that is a number.
+    In addition to the names of `CSource`, `number<n>` is the C variable of a loop variable that is
+    a scalar.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -63,7 +67,9 @@ class LoopSource(CSource):
         return function_source(f"int {self.name}(void *block)", lines)
 
     def _addresses(self) -> list[str]:
-        """Declare the arrays; a variable's array also receives its next value."""
+        """Return declarations of the arrays. A loop variable's array is also the output of its next
+        value.
+        """
         lines = []
         for slot, index in enumerate(self.inputs):
             kind = f"{self.values.memory(index)} *"
@@ -95,12 +101,14 @@ class LoopSource(CSource):
         ]
 
     def _computed(self, order: Schedule, known: set[int]) -> list[str]:
-        """Compute a schedule except for the known values, and write its vectors."""
+        """Return statements that compute the values of a schedule, except `known` ones, and store
+        its vectors.
+        """
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 
 
 def _check(loop: Loop, program: Program) -> None:
-    """Raise NotNativeError if a loop can't be one function."""
+    """Raise NotNativeError if a loop can't be one function, with the reason."""
     spans = program.spans()
     if program.inputs != loop.inputs:
         raise NotNativeError("a loop's arrays run along one axis")

@@ -1,4 +1,4 @@
-"""Native kernels bound to arrays.
+"""Compiled functions: native kernels, bound to arrays.
 
     [prepared] = prepare([fused.program])       compiled in the background
     function = prepared.get()                   None while it is compiled; prepared.reason: why
@@ -6,7 +6,7 @@
     run = function.bind(inputs, outputs, fused.sizes)
     run()
 
-The parts of the work depend on sizes alone, so that results don't depend on threads.
+The work is divided into parts by sizes alone, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -28,30 +28,37 @@ from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
 
 PART = 16384
-"""The maximum number of elements of a part: a multiple of the block of a reduction (1,024)."""
+"""The maximum number of elements in a part: a multiple of a reduction's block (1,024 elements)."""
 
 LEAST_PART = 4096
-"""The minimum number of elements of a part without partial sums."""
+"""The minimum number of elements in a part of a kernel without partial sums."""
 
 _PARTS = 16
-"""The number of parts that is enough for threads that begin at different times."""
+"""The number of parts for which work is divided evenly, even among threads that start at different
+times.
+"""
 
 PART_ROWS = 16
-"""The minimum number of rows of a part, if rows are summed: each part leaves a row."""
+"""The minimum number of rows in a part, if there are reductions over rows: each part stores a row
+of partial results.
+"""
 
 THREAD_NANOSECONDS = 8_000
-"""Estimated work that is worth another thread. Waking one takes 5 to 50 us; the caller does not
-wait for it."""
+"""The estimated nanoseconds of work for each thread that is used. Waking a thread takes 5 to 50 us,
+for which the caller does not wait."""
 
 RELEASE_NANOSECONDS = 50_000
-"""Estimated work from which the GIL is released."""
+"""The minimum estimated nanoseconds of work for which the GIL is released."""
 
 MORE, STOPPED, FAILED = 1, 2, 3
-"""The status codes of a kernel besides 0: done."""
+"""Statuses of a native call, besides 0 (done): a loop has more iterations and must be called again;
+it was stopped by its flag; or an operation failed."""
 
 
 def estimate(program: Program, elements: int) -> float:
-    """Estimate the nanoseconds that a number of elements take on one core."""
+    """Return the estimated nanoseconds that one core takes for a program over a number of
+    elements.
+    """
     nanoseconds = 0.0
     for value in program.values:
         wide = value.dtype.itemsize / 4
@@ -65,7 +72,7 @@ def estimate(program: Program, elements: int) -> float:
 
 
 class Function:
-    """A compiled program."""
+    """A compiled program, to be bound to arrays."""
 
     def __init__(self, source: KernelSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.program = source.program
@@ -77,13 +84,14 @@ class Function:
     def bind(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], Any]:
-        """Return a callable that computes the outputs from the inputs.
+        """Return a callable that computes the outputs from the inputs, and returns a false value.
 
-        C-ordered NumPy arrays, in the order of `Fusion.input` and `Fusion.output`, each with as
-        many elements as its axes have at these sizes. An output may use an input's memory if it
-        covers the whole of it. One call at a time. The callable returns a false value.
-        InternalError if an array does not fit, InvalidArgumentError (at the call) if integers are
-        divided by zero or an expression fails.
+        inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
+        each has as many elements as its axes have with these sizes. An output may be the memory of
+        an input, if it covers all of it. The callable must not run in two threads at once.
+
+        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
+        are divided by zero or a condition of an expression fails.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -97,13 +105,15 @@ class Function:
 
     @property
     def can_fail(self) -> bool:
-        """Whether it may refuse the values of its inputs."""
+        """Whether the kernel may fail for some values of its inputs."""
         return self._source.values.can_fail
 
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """Return a callable for a `sequence`, as `bind`, that returns a true value if it fails."""
+        """Return a callable like that of `bind`, which a `sequence` can contain: it returns a
+        nonzero status instead of raising an error.
+        """
         program = self.program
         spans = program.spans()
         wanted = [(index, spans[index]) for index in program.inputs]
@@ -118,7 +128,9 @@ class Function:
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> tuple[Block, tuple[Any, ...], float]:
-        """Return the block, the objects that must live as long, and the estimated work."""
+        """Return the block for these arrays, the objects that must live as long as it, and the
+        estimated work in nanoseconds.
+        """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         work = estimate(self.program, rows * inner)
         threads = max(1, min(thread_count(), int(work / THREAD_NANOSECONDS)))
@@ -130,7 +142,7 @@ class Function:
         return block, _place(block, [*inputs, *outputs, *scratch], sizes), work
 
     def _cut(self, block: Block) -> None:
-        """Split the work into parts."""
+        """Divide the work into parts, and store their number and sizes in the block."""
         rows, inner = block.rows, block.inner
         block.rows_each, block.inner_each, block.across = max(rows, 1), inner, 1
         if self._source.scratch or block.threads > 1:
@@ -143,7 +155,9 @@ class Function:
         block.parts = ceil(rows / block.rows_each) * block.across
 
     def _scratch(self, block: Block, index: int, kind: str) -> Any:
-        """Allocate memory for the parts' results of a reduction."""
+        """Return a new array for the partial results of reduction `index`. kind: as in
+        `ProgramSource.scratch`.
+        """
         lengths = {
             "parts": block.parts,
             "whole": 1 + block.parts,
@@ -160,7 +174,7 @@ def _part(elements: int) -> int:
 
 
 class LoopFunction:
-    """A compiled loop."""
+    """A compiled while loop, to be bound to arrays."""
 
     def __init__(self, source: LoopSource, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.loop = source.loop
@@ -175,11 +189,13 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs in the order of `Fusion.input`; those of variables hold the initial
-        values and receive the final ones. No two overlap. limit: the maximum number of iterations;
-        negative: any number. stop: an int64 array of one element; if it is not 0 the loop ends
-        early, and so does a later call unless it is 0 again. InternalError if an array does not
-        fit, InvalidArgumentError (at the call) for integers divided by zero.
+        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. Those of
+        loop variables hold the initial values and receive the final ones. limit: the maximum number
+        of iterations; a negative number for no limit. stop: an int64 array with one element; while
+        it is not 0, the loop ends early.
+
+        InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
+        are divided by zero.
         """
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
         inputs = [index for index, _ in self._wanted]
@@ -201,7 +217,9 @@ class LoopFunction:
 
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Write addresses and sizes into the block; return the objects that must live as long."""
+    """Store the addresses of the arrays, and the sizes, in the block; return the objects that must
+    live as long as it.
+    """
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)
     block.at, block.sizes = ctypes.addressof(addresses), ctypes.addressof(lengths)
@@ -215,7 +233,9 @@ def _check(
     arrays: Sequence[Any],
     sizes: Sequence[int],
 ) -> None:
-    """Raise InternalError unless the arrays have the dtypes and sizes of the values' axes."""
+    """Raise InternalError unless each array has the dtype of its value, the size of its axes, and C
+    order.
+    """
     if len(arrays) != len(wanted) or len(sizes) != axes:
         raise internal_error(
             f"A native kernel of {len(wanted)} arrays over {axes} axes was given {len(arrays)} "

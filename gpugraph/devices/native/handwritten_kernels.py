@@ -1,11 +1,12 @@
-"""C functions of single ops (`CSource`): files of `kernels/`, compiled and bound to arrays.
+"""Handwritten kernels: C functions of single ops in files of `kernels/`, compiled and bound to
+arrays.
 
     file = prepare_source("host_convolution.h").get()      None while it is compiled
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled for float32, for float64, or for both: then the arrays decide which one runs.
-host_source.h declares the arguments of a function.
+A file is compiled for one dtype, or for both float32 and float64; in the latter case the dtype of
+the arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from gpugraph.devices.native.native_runtime import (
 )
 
 BYTES = "bytes"
-"""Stands for a dtype in functions that only move elements."""
+"""A name in place of a dtype, for functions that only copy elements."""
 
 _REALS = {"float32": ("float", "f32"), "float64": ("double", "f64")}
 _TYPES = {
@@ -40,20 +41,20 @@ _TYPES = {
     "int64": ("int64_t", "i64"),
     BYTES: ("uint8_t", "u8"),
 }
-"""By dtype: the C type, and the suffix of its functions' names."""
+"""By dtype: the C type of an element, and the suffix of the functions' names."""
 
 ROW_TYPES = tuple(_TYPES)
-"""The types for which files of functions over rows are compiled."""
+"""The dtypes for which files with functions over rows are compiled."""
 
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64
-"""The same constant as in host_source.h."""
+"""The size of a cache line in bytes; the same constant as in host_source.h."""
 
 
 class _Source(ctypes.Structure):
-    """`gg_source` of host_source.h."""
+    """The C structure `gg_source` of host_source.h: a call of a handwritten function."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
@@ -65,12 +66,14 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Return uninitialized memory."""
+    """Return memory without meaningful contents, as an array of bytes (255, so that a read of it
+    shows).
+    """
     return np.full(size, 255, np.uint8)
 
 
 class SourceFile:
-    """A compiled file."""
+    """A compiled file of `kernels/`."""
 
     def __init__(self, file: str, library: ctypes.CDLL, runtime: Runtime) -> None:
         self.file = file
@@ -85,14 +88,14 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """Return a call that computes outputs from inputs: `arrays` has the inputs, then the
-        outputs.
+        """Return a call of a function with these arrays, its inputs followed by its outputs.
 
-        new_scratch: allocates a number of bytes, which calls that never run at once may share.
-        dtype: that of the function, if arrays have several.
+        The call returns 0, or another status if it refuses its inputs; it must not run in two
+        threads at once. arrays: C-ordered NumPy arrays, by default all float32 or all float64; no
+        output overlaps another array. new_scratch: allocates a number of bytes; calls that never
+        run at the same time may share them. dtype: for which the function was compiled, if the
+        arrays have several.
 
-        C-ordered NumPy arrays, by default all float32 or all float64; no output overlaps another
-        array. One call at a time. It returns 0, or another number if it refuses its input.
         InternalError if an array does not fit the parameters.
         """
         name = dtype or _common_dtype(function, arrays)
@@ -110,14 +113,18 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """Bind memory that the caller has checked and that `keep` holds."""
+        """Return a call with memory that the caller has checked. keep: objects that own the memory,
+        and live as long as the call.
+        """
         block, more = self._plan(function, dtype, parameters, addresses)
         return self._call(block, (*more, *keep), new_scratch)
 
     def _plan(
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
-        """Return the block of a call, and the objects that must live as long."""
+        """Return the block of a call, filled by the function's plan, and the objects that must live
+        as long as it.
+        """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
             raise internal_error(f"{function} is not compiled for {dtype}")
@@ -138,7 +145,9 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return the floating-point dtype that all arrays share; InternalError if there is none."""
+    """Return float32 or float64, the dtype of all arrays; InternalError if they differ or have
+    another one.
+    """
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
         raise internal_error(f"{function} has no version for {', '.join(dtypes)}")
@@ -146,12 +155,14 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the bytes from the first start of a cache line on."""
+    """Return the part of the buffer that begins at a cache line."""
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
-    """Raise InternalError unless the arrays have the sizes of the function's plan."""
+    """Raise InternalError unless the arrays have the sizes of the function's plan and C order, and
+    the last is writeable.
+    """
     wanted = list(block.count)
     sizes = [array.size for array in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
     is_plain = all(array.flags.c_contiguous and array.flags.aligned for array in arrays)
@@ -164,15 +175,16 @@ def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
 
 
 Macros = tuple[tuple[str, str], ...]
-"""C macros: names and texts."""
+"""C macros, as pairs of a name and its replacement."""
 
 _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Begin to compile `kernels/<file>`, once: for a dtype, or for float32 and float64.
+    """Begin to compile the file `kernels/<file>`, once for each set of arguments, and return it.
 
-    In the background, unless GPUGRAPH_NATIVE is "wait".
+    dtype: empty for both float32 and float64. The compilation is in the background, unless
+    GPUGRAPH_NATIVE is "wait".
     """
     key = file, dtype, macros
     if key in _FILES and not compiler().reason:
@@ -180,13 +192,15 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     RUNTIME.start()
     compilation = compiler().start(whole_source(file, dtype, macros), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
-    if not compiler().reason:  # nothing is remembered while it is switched off
+    if not compiler().reason:  # nothing is remembered if compilation is impossible now
         _FILES[key] = prepared
     return prepared
 
 
 def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
-    """Return the whole C source of a file, for a dtype or for float32 and float64."""
+    """Return the complete C source of a file, with its includes and macros, for a dtype or for
+    float32 and float64.
+    """
     parts = [kernel_file("host_kernel.h"), kernel_file("host_source.h")]
     parts += [f"#define {name} {text}\n" for name, text in macros]
     for real, ending in [_TYPES[dtype]] if dtype in _TYPES else _REALS.values():
@@ -199,5 +213,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the source of a file of `kernels/`, with its includes from there inlined."""
+    """Return the contents of a file in `kernels/`, with its includes of other files there
+    inlined.
+    """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

@@ -1,4 +1,4 @@
-"""Loops as native calls: an iteration as instructions that one call executes.
+"""Iterations: a while loop as instructions, all of which one native call executes.
 
     program = Iterations(
         [
@@ -14,9 +14,10 @@
     while (left := program.run()) is not None:
         ...                                       Python does instruction `left` itself
 
-Instructions call kernels, or jump if a bool in memory is true or false. An instruction without
-native code, and a call that refuses its input, returns to Python, which does it instead.
-Accesses to stacks and TensorArrays are calls too, by their records (`ops/tensor_arrays`).
+An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
+returns to Python, which then does the instruction, at one without native code, and at a kernel that
+refuses its inputs. Accesses to stacks and TensorArrays are calls too; they use the containers'
+records (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from gpugraph.devices.native.compiled_functions import FAILED
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, call_of
 
 BRIEF_NS, SLICE_NS = 100_000, 20_000_000
-"""Nanoseconds after which a loop returns to Python: at first briefly, until no other thread runs
-Python (to get the GIL back may take a while), and later on so that Python handles signals."""
+"""Nanoseconds after which a loop returns to Python. The first call holds the GIL, as regaining it
+may take long, and is brief, so that other threads wait little. Later calls release the GIL, and
+return so that Python can handle signals."""
 
 InstructionKind = Literal["call", "python", "if", "unless", "jump", "again", "set", "clear"]
 _KINDS: dict[InstructionKind, int] = {
@@ -40,18 +42,18 @@ _END = len(_KINDS)
 
 
 class Instruction(NamedTuple):
-    """One instruction of an iteration.
+    """One instruction of a loop.
 
-    call      calls `call`
-    python    returns to Python
-    if        goes to `target` if the bool at `address` is true
-    unless    goes there if it is false
-    jump      goes there
-    again     goes there, and checks whether the run goes on
-    set       makes the bool at `address` true
-    clear     makes it false
+        call      calls `call`
+        python    returns to Python
+        if        goes to `target` if the bool at `address` is true
+        unless    goes to `target` if the bool at `address` is false
+        jump      goes to `target`
+        again     goes to `target`, and returns if the run is to stop or the time is over
+        set       makes the bool at `address` true
+        clear     makes the bool at `address` false
 
-    As a target, the number after the last instruction is the end.
+    Targets are indices of instructions; the index after the last one is the end of the loop.
     """
 
     kind: InstructionKind
@@ -61,13 +63,13 @@ class Instruction(NamedTuple):
 
 
 class _Instruction(ctypes.Structure):
-    """`gg_instruction` of host_iterations.c."""
+    """The C structure `gg_instruction` of host_iterations.c: one `Instruction`."""
 
     _fields_ = (("kind", ctypes.c_int64), ("operand", ctypes.c_void_p), ("target", ctypes.c_int64))
 
 
 class _Iterations(ctypes.Structure):
-    """`gg_iterations` of host_iterations.c."""
+    """The C structure `gg_iterations` of host_iterations.c: a loop's instructions."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -79,7 +81,7 @@ class _Iterations(ctypes.Structure):
 
 
 class _Access(ctypes.Structure):
-    """`gg_access` of host_iterations.c."""
+    """The C structure `gg_access` of host_iterations.c: one `ElementAccess`."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "handle", "object", "record")),
@@ -89,11 +91,11 @@ class _Access(ctypes.Structure):
 
 
 class Iterations:
-    """Instructions bound to memory: a loop, from its start to its end."""
+    """A loop's instructions, bound to memory."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
-        """stop: an int64 array of one element; if it is not 0 the loop returns to Python. keep:
-        lives as long as the program."""
+        """stop: an int64 array with one element; if it is not 0, the loop returns to Python. keep:
+        objects that live as long as this one."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):
@@ -114,15 +116,15 @@ class Iterations:
         self._released = runtime.call(block, lasting, True)
 
     def start(self, instruction: int = 0) -> None:
-        """Make the next `run` begin with this instruction."""
+        """Make the next call of `run` begin with the instruction at this index."""
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Continue from the current instruction, up to the end or one that is left to Python.
+        """Execute instructions from the current one, up to the end or to one that Python must do.
 
-        Returns None at the end, else that instruction; to continue after it, call `start`.
-
-        `check` is called now and then, and raises to end the run.
+        Returns None at the end, else the index of that instruction; to continue after it, call
+        `start`. `check` is called whenever the loop returns for it (after `SLICE_NS`, or if `stop`
+        is set); it raises an error to end the run.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -137,18 +139,19 @@ class Iterations:
 
 
 class ElementAccess:
-    """A push, pop, write (`put`) or read (`take`) of one element of a container; or a handle of an
-    array's gradients (`find`).
+    """The access of a loop to one element of a stack or TensorArray: a push, pop, write (`put`) or
+    read (`take`); or the access to the handle of a TensorArray's gradients (`find`).
 
-    `call` handles the common case, once `bind` has looked up the container of the handle in this
-    run.
+    `call` is a native call for the common case. In each run, `bind` must look up the container of
+    the handle before.
     """
 
     def __init__(
         self, form: str, handle: Any, value: Any, kind: int = 0, index: Any = None, copy: Any = None
     ) -> None:
-        """handle: an array of objects, of which the first counts. kind: of the elements, as in
-        records. index: an int32 array of one element. copy: as of `Access` in `ops`."""
+        """handle: an array of objects, the first of which is the container. kind: the kind of
+        elements, as in the containers' records. index: an int32 array with one element. copy: as in
+        the class `Access` in `ops`."""
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None
@@ -166,13 +169,13 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container at the start of a run, in which the handle will hold another one."""
+        """Drop the container, at the start of a run in which the handle will hold another one."""
         self._block.object = None
         self._record = None
 
     def bind(self) -> None:
-        """Look up the container that the handle holds now; it lives until `forget`, or the end of
-        the run."""
+        """Look up the container that the handle holds now. It must live until `forget`, or the end
+        of the run."""
         container = self._handle.item(0)
         self._record = container.record
         self._block.record = self._record.buffer_info()[0]

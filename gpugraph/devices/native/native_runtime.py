@@ -1,9 +1,9 @@
-"""The C runtime that all native kernels share (host_runtime.c and the other `_FILES`).
+"""The native runtime: C code that all native kernels share (host_runtime.c and the other `_FILES`),
+compiled and loaded once.
 
-It is loaded once. Checksums of files come from it too (host_crc32c.c).
-
-A kernel is called through a builtin function without arguments whose `self` holds the address of
-the kernel's block: 45 ns, where a call by ctypes takes 200.
+It also computes the checksums of files (host_crc32c.c). To call a kernel, Python calls a builtin
+function without arguments, whose `self` holds the address of the kernel's block. This takes 45 ns,
+while a call by ctypes takes 200 ns.
 
     GPUGRAPH_THREADS   the number of threads of kernels; unset: one per usable processor
 """
@@ -26,13 +26,15 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @cache
 def kernel_file(name: str) -> str:
-    """Return the contents of the file of `kernels/` with this name, in any folder."""
+    """Return the contents of the file with this name, in any folder of `kernels/`."""
     return _kernel_paths()[name].read_text("utf-8")
 
 
 @cache
 def _kernel_paths() -> dict[str, Path]:
-    """Return the files of `kernels/` by their unique names. In a wheel they are in the package."""
+    """Return the paths of the files of `kernels/` by their names, which are unique. In a wheel they
+    are inside the package.
+    """
     for home in (_PACKAGE / "_kernels", _PACKAGE.parent / "kernels"):
         if home.is_dir():
             return {path.name: path for path in home.rglob("*.*") if path.is_file()}
@@ -40,7 +42,7 @@ def _kernel_paths() -> dict[str, Path]:
 
 
 class Block(ctypes.Structure):
-    """`gg_block` of host_kernel.h: the arrays and sizes of a kernel."""
+    """The C structure `gg_block` of host_kernel.h: the arrays and sizes of one bound kernel."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "parallel")),
@@ -53,7 +55,7 @@ class Block(ctypes.Structure):
 
 
 class _Several(ctypes.Structure):
-    """`gg_several` of host_runtime.c."""
+    """The C structure `gg_several` of host_runtime.c: a sequence of calls."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -68,7 +70,9 @@ _PYTHON = (
 )  # fmt: skip
 
 _LONG = 256 << 10
-"""The size in bytes from which a checksum takes longer than releasing and regaining the GIL."""
+"""The minimum size in bytes for which a checksum takes longer than releasing and regaining
+the GIL.
+"""
 
 _FILES = (
     "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_iterations.c", "host_crc32c.c",
@@ -78,7 +82,7 @@ Call = Callable[[], int]
 
 
 class Runtime:
-    """The loaded runtime: calls kernels, and runs them on threads."""
+    """The loaded runtime, which calls kernels and runs their parts on threads."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
@@ -98,29 +102,34 @@ class Runtime:
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
         """Return a call that runs a block's kernel and returns its status.
 
-        `keep` lives as long as it does. With `release` other threads may run Python meanwhile.
+        keep: objects that live as long as the call. release: whether the GIL is released meanwhile,
+        so that other threads may run Python.
         """
         state = (ctypes.addressof(block), release, block, *keep)
         return self._new(self._released if release else self._held, state, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
-        """Join calls of this runtime into one, which returns the first status that isn't 0."""
+        """Return one call that makes these calls in order; it stops at the first status that isn't
+        0, and returns it.
+        """
         parts = [call_of(part) for part in calls]
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
     def failed_at(self, call: Call) -> int:
-        """Return which of the calls of a `sequence` ended it."""
+        """Return the index of the call that ended a `sequence`."""
         return int(call_of(call)[2].failed)
 
     def threads(self) -> int:
-        """Return the number of threads that have been started."""
+        """Return the number of threads that the runtime has started."""
         return int(self.library.gg_thread_count())
 
     @property
     def crc32c(self) -> NativeCrc | None:
-        """The checksum of bytes at an address; None for a processor without the instruction."""
+        """A function of an address, a size and an initial value that returns the CRC-32C of these
+        bytes; None on processors without the instruction.
+        """
         function = getattr(self.library, "gg_crc32c", None)
         if function is None:
             return None
@@ -131,24 +140,26 @@ class Runtime:
 
 
 def call_of(call: Call) -> tuple[Any, ...]:
-    """Return the address of a call's block, whether it releases the GIL, and the kept objects."""
+    """Return the state of a call: its block's address, whether it releases the GIL, and the objects
+    that it keeps alive.
+    """
     return call.__self__  # type: ignore[attr-defined]
 
 
 def address_of(function: Any) -> int:
-    """Return the address of a C function of ctypes."""
+    """Return the address of a C function, given as a ctypes function."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
 
 
 def internal_error(message: str) -> InternalError:
-    """Return an error without a node."""
+    """Return an InternalError that names no node."""
     return InternalError.of_no_node(message)
 
 
 class _Shared:
-    """The runtime of this process, compiled when it is first needed."""
+    """The runtime of this process, which is compiled when it is first needed."""
 
     def __init__(self) -> None:
         self._compilation: Compilation | None = None
@@ -156,7 +167,9 @@ class _Shared:
         self._runtime: Runtime | None = None
 
     def start(self) -> Compilation:
-        """Begin to compile it, once; again if there was no compiler before."""
+        """Begin to compile the runtime, unless that was done before, and return its compilation. If
+        there was no compiler then, it is tried again.
+        """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
             source = "".join(map(kernel_file, _FILES))
@@ -165,21 +178,25 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """Why there is no runtime; empty while it is compiled, and where there is one."""
+        """Why there is no runtime; an empty string if there is one, or while it is compiled.
+        Reading this starts the compilation.
+        """
         return self.start().reason
 
     @property
     def failure(self) -> str:
-        """The same, if it can be determined without compiling anything."""
+        """Why there is no runtime, as `reason`, but without starting a compilation."""
         return "" if self._compilation is None else self._compilation.reason
 
     @property
     def loaded(self) -> Runtime | None:
-        """The runtime, if it is in use already."""
+        """The runtime if it has been loaded, else None."""
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime; None while it is compiled, or if it can't be."""
+        """Return the runtime; None if it can't be compiled, or is not compiled yet and `wait` is
+        False.
+        """
         if self._runtime is None:
             compilation = self.start()
             library = compilation.wait() if wait or compilation.done else None
@@ -192,7 +209,7 @@ RUNTIME = _Shared()
 
 
 def _crc32c() -> tuple[NativeCrc | None, bool]:
-    """Return the native checksum, if there is one, and whether there may be one later."""
+    """Return the native checksum function or None, and whether a later call may return one."""
     runtime = None if RUNTIME.reason else RUNTIME.get(False)
     return (None if runtime is None else runtime.crc32c), runtime is None and not RUNTIME.reason
 

@@ -1,12 +1,14 @@
-"""Matrix products as native calls, by the BLAS that NumPy has loaded.
+"""Matrix products as native calls of the BLAS that NumPy has loaded.
 
-They can be members of a `sequence`, between kernels. NumPy chooses the BLAS: its own wheels carry
-OpenBLAS under special names. If the BLAS has none of the names below, there is a reason instead.
+They can be members of a `sequence`, between kernels. NumPy chooses the BLAS; its own wheels contain
+OpenBLAS, with special names. If the BLAS has none of the names below, there are no native products,
+and `blas_reason` says why.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
-While native products run the BLAS has one thread, and blocks are for the threads of the runtime:
-it would use two from a million multiplications on, which pays from 30 million.
+While a native product runs, the BLAS is limited to one thread, and blocks of the product are
+computed by the threads of the native runtime. The BLAS itself would use two threads from a million
+multiplications on, although that saves time only from 30 million on.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""CBLAS functions by name, and whether their integers have 64 bits."""
+"""Templates of the names of CBLAS functions, and whether the integers that they take have 64
+bits.
+"""
 
 _THREADS = (
     "scipy_openblas_{}_num_threads64_",
@@ -47,32 +51,38 @@ _THREADS = (
     "scipy_openblas_{}_num_threads",
     "openblas_{}_num_threads",
 )
-"""The functions that get and set the number of its threads, if it is OpenBLAS."""
+"""Templates of the names of OpenBLAS's functions that get and set its number of threads."""
 
 _BLOCK = 3_000_000
-"""The work of half a product from which it is split into two blocks. Each packs the shared matrix
-again, which costs 5 to 10 % of it. Eight times the work halves the blocks once more."""
+"""A product of at least twice this work is split into two blocks. Each packs the matrix that they
+share, which costs 5 to 10 % of a block's time. Eight times the work splits each block again."""
 
 _LINE = 32
-"""The unit of a block's rows and columns: the tile of the BLAS's kernels."""
+"""The unit of a block's rows and columns: the size of the tiles of the BLAS."""
 
 _MANY = 8
-"""The number of products in a batch that are enough for threads without being split."""
+"""The minimum number of products in a batch that are divided among threads without splitting
+any.
+"""
 
 _THREAD_WORK = 750_000
-"""Work that is worth another thread: 12 us."""
+"""The work for each thread that is used: 12 us."""
 
 _VECTOR_WORK = 8
-"""The factor by which a multiplication takes longer if the matrix is read for one vector alone."""
+"""The factor by which a multiplication takes longer if one operand is a vector: each element of the
+matrix is loaded for a single multiplication.
+"""
 
 _RELEASE_WORK = 1_000_000
-"""Work from which the GIL is released; work is counted in multiplications of float32."""
+"""The minimum work for which the GIL is released. The unit of work is one multiplication of
+float32.
+"""
 
 _MATRICES, _COLUMN, _ROW = range(3)
 
 
 class _Products(ctypes.Structure):
-    """`gg_products` of host_runtime.c."""
+    """The C structure `gg_products` of host_runtime.c."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "gemm", "gemv")),
@@ -86,7 +96,10 @@ class _Products(ctypes.Structure):
 
 
 class _Blas(NamedTuple):
-    """Addresses of gemm and gemv by the bytes of an element; of get and set, if there are any."""
+    """Functions of NumPy's BLAS. functions: by the bytes of an element, the addresses of gemm and
+    gemv. is_wide: whether their integers have 64 bits. threads: the addresses of the functions that
+    get and set the number of threads, or None.
+    """
 
     functions: dict[int, tuple[int, int]]
     is_wide: bool
@@ -95,7 +108,9 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, from the library that its module is linked with."""
+    """Return the functions of NumPy's BLAS, found through NumPy's extension module; None if it has
+    no known names.
+    """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
     if path is None:
@@ -111,7 +126,9 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return addresses of functions whose names have these parts; none unless all exist."""
+    """Return the addresses of the functions whose names have these parts in the template `name`; an
+    empty list unless all exist.
+    """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
     except AttributeError:
@@ -119,19 +136,21 @@ def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
 
 
 def has_blas() -> bool:
-    """Return whether NumPy's BLAS has the functions that are needed here."""
+    """Return whether NumPy's BLAS has the functions that native products need."""
     return _blas() is not None
 
 
 def blas_reason() -> str:
-    """Return why there are no native products; empty if there are."""
+    """Return why there are no native products at this moment; an empty string if there are."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return why native products leave their threads to the BLAS; empty if they don't."""
+    """Return why the BLAS keeps its number of threads during native products; an empty string if it
+    is limited to one.
+    """
     blas = _blas()
     return (
         "" if blas and blas.threads else "NumPy's BLAS has no known function that sets its threads"
@@ -140,11 +159,11 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's products to one thread, where possible.
+    """Limit NumPy's BLAS to one thread inside the block, if it has a function for that.
 
-    Threads of a BLAS spin while they wait for each other, and for the next product. If a core is
-    needed elsewhere, small products take many times as long with two threads, and native code after
-    a product has to share its cores."""
+    The threads of a BLAS spin while they wait for each other and for the next product. If another
+    thread needs a core, small products take many times as long with two threads, and native code
+    after a product has to share its cores with them."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
@@ -161,8 +180,11 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return the calls before and after a use of one thread; the last one restores the number. A
-    loaded runtime counts these uses together with those of its products."""
+    """Return the functions to call before and after a use of one thread; after the last use the
+    number is restored.
+
+    If the native runtime is loaded, it counts these uses together with those of its own products.
+    """
     if runtime is None:
         users = _users(threads)
         return users.enter, users.leave
@@ -171,7 +193,9 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the BLAS's number of threads once no user needs a single one; 0 without a user."""
+    """Return the number of threads that the BLAS will have when nothing limits it to one any more;
+    0 if nothing does now.
+    """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
         return 0
@@ -180,7 +204,9 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """Counts the concurrent users of a BLAS with one thread, as `gg_blas` of host_runtime.c."""
+    """Counts the users that limit a BLAS to one thread at the same time, like `gg_blas` of
+    host_runtime.c.
+    """
 
     def __init__(self, threads: tuple[int, int]) -> None:
         get, put = threads
@@ -188,12 +214,12 @@ class _Users:
         self._set = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
         self._lock = new_lock()
         self._count = 0
-        self._restored = 0  # the number to restore; 0: none
+        self._restored = 0  # 0 if there is none
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Set the number to 1."""
+        """Add a user; for the first one, set the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -201,7 +227,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Restore the number, if that was the last user."""
+        """Remove a user; after the last one, restore the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -210,11 +236,13 @@ class _Users:
 
     @property
     def before(self) -> int:
-        """The number to restore; 0 without a user."""
+        """The number of threads to be restored; 0 if there is no user."""
         return self._restored if self._count else 0
 
     def _forget(self) -> None:
-        """Drop the users, of which a forked child has none; keep the number to restore."""
+        """Reset the count in a forked child, which has none of the users; the number to restore
+        stays.
+        """
         self._count = 0
 
 
@@ -224,21 +252,23 @@ def _users(threads: tuple[int, int]) -> _Users:
 
 
 def product(a: Any, b: Any, out: Any, transpose_a: bool = False, transpose_b: bool = False) -> Call:
-    """Call `products` for one triple; with `transpose_a` a is used transposed, and b likewise."""
+    """Return a call that computes out = a @ b. transpose_a, transpose_b: whether a or b is
+    transposed before.
+    """
     return products([(a.T if transpose_a else a, b.T if transpose_b else b, out)])
 
 
 def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
-    """Return a call that computes out = a @ b for each triple (a, b, out), one after the other.
+    """Return a call that computes out = a @ b for each triple (a, b, out), in order.
 
     a: (..., m, k), b: (..., k, n), out: (..., m, n), with equal leading axes, all float32 or all
-    float64. Of the last two axes of a and b either may be the contiguous one, of out it is the
-    last; the other has a positive stride of whole elements, at least as long as a row or column.
-    Leading axes of a and b have any strides (0 too). One call at a time.
+    float64. Either of the last two axes of a and b may be contiguous; of out it must be the last.
+    The other of these axes has a positive stride, a multiple of the element size and at least the
+    length of a row or column. Leading axes of a and b may have any strides, also 0. The call must
+    not run in two threads at once.
 
-    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an
-    input; InternalError for shapes that don't fit, a read-only `out`, or if there is a
-    `blas_reason`.
+    NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an input.
+    InternalError for shapes that don't fit, a read-only `out`, or if there is a `blas_reason`.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
@@ -273,14 +303,18 @@ def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
 
 
 def _kind(m: int, n: int, k: int) -> int:
-    """Return the kind of function: gemm if there is nothing to multiply, as gemv writes nothing."""
+    """Return which BLAS function computes a product: gemv for vectors, else gemm. gemm is also used
+    for k = 0, as gemv would not write zeros.
+    """
     if k == 0:
         return _MATRICES
     return _COLUMN if n == 1 else _ROW if m == 1 else _MATRICES
 
 
 def _cut(block: _Products) -> int:
-    """Split products into blocks by their sizes alone, and blocks into parts; return the work."""
+    """Split products into blocks by their sizes alone, assign blocks to parts for threads, and
+    return the total work.
+    """
     work: int = block.m * block.n * block.k * block.item // 4
     if block.kind != _MATRICES:
         work *= _VECTOR_WORK
@@ -298,7 +332,7 @@ def _cut(block: _Products) -> int:
 
 
 def _edges(m: int, n: int, work: int) -> tuple[int, int]:
-    """Return the rows and columns of a block."""
+    """Return the numbers of rows and columns of a block, for a product of this work."""
     limit = 2 * _BLOCK
     while work >= limit and max(m, n) > _LINE:
         limit *= 8

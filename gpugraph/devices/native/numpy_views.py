@@ -1,4 +1,6 @@
-"""NumPy views, before native code works on their memory: overlap, addresses, messages."""
+"""Checks of NumPy views before native code uses their memory: overlap, addresses, and texts for
+messages.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import Any
 import numpy as np
 
 _MOST_WORK: Any = 10_000
-"""The number of candidates that NumPy tries: a few microseconds."""
+"""The number of candidate solutions after which NumPy's exact overlap check stops: a few
+microseconds.
+"""
 
 
 def show(array: Any) -> str:
@@ -17,7 +21,7 @@ def show(array: Any) -> str:
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Return whether two views share memory, or may do so as far as a quick check can tell."""
+    """Return whether two views share memory; True also if the limited check can't decide."""
     try:
         return bool(np.shares_memory(a, b, _MOST_WORK))
     except np.exceptions.TooHardError:
@@ -25,7 +29,9 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Return whether no two indices share memory: true only if axes are nested in each other."""
+    """Return whether different indices of a view are in different memory. False also if the check
+    can't decide, as the axes are not nested.
+    """
     if 0 in sizes:
         return True
     extent = item
@@ -38,7 +44,7 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 
 def addresses(array: Any, axes: int) -> Any:
-    """Return the address of each index of the first axes, in C order, as an array."""
+    """Return an array with the address of each index of the first `axes` axes, in C order."""
     starts = np.full((1,), array.ctypes.data, np.uintp)
     for size, stride in zip(array.shape[:axes], array.strides[:axes]):
         steps = (np.arange(size) * stride).astype(np.uintp)

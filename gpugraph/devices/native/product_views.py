@@ -1,4 +1,5 @@
-"""The operands and the result of a matrix product, as views of any strides that native code takes.
+"""Product views: operands and result of a matrix product, as views with strides that native code
+supports.
 
 out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
 """
@@ -18,21 +19,23 @@ _TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Layout(NamedTuple):
-    """A matrix in memory: whether its columns are contiguous, and the stride of the other axis, in
-    elements."""
+    """The layout of a matrix in memory. is_transposed: whether its columns are contiguous instead
+    of its rows. leading: the stride of the other axis, in elements."""
 
     is_transposed: bool
     leading: int
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Return the steps from row to row, and from column to column."""
+        """The strides in elements, from row to row and from column to column."""
         return (1, self.leading) if self.is_transposed else (self.leading, 1)
 
 
 class ProductViews(NamedTuple):
-    """m x n results of k products each, of every matrix of the batch; layouts and addresses of a, b
-    and out. If one b is used for a whole batch, the batch's rows are rows of one product."""
+    """A batch of products: each has m x n results, which are sums of k products.
+
+    layouts: of a, b and out. starts: for each of them, an array with the addresses of the batch's
+    matrices. If the whole batch has a single b, its rows become the rows of one product."""
 
     m: int
     n: int
@@ -42,7 +45,9 @@ class ProductViews(NamedTuple):
 
     @classmethod
     def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
-        """Build the views, or raise the errors of `products`. An empty `out` has no addresses."""
+        """Return the views for out = a @ b. Raises the errors of `products`. For an empty `out`
+        there are no addresses.
+        """
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
         if not out.size:
@@ -59,7 +64,7 @@ class ProductViews(NamedTuple):
 
 
 def _check(a: Any, b: Any, out: Any) -> None:
-    """Raise the errors of `products`, except for strides."""
+    """Raise the errors of `products`, except those for strides."""
     if min(a.ndim, b.ndim, out.ndim) < 2 or not (
         a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
@@ -82,7 +87,9 @@ def _show(*arrays: Any) -> str:
 
 
 def _layout(x: Any) -> Layout:
-    """Return a layout. NotNativeError unless an axis is contiguous; any stride if it has size 1."""
+    """Return the layout of a matrix. NotNativeError unless one of the last two axes is contiguous.
+    An axis of size 1 may have any stride.
+    """
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
     for is_transposed, outer, inner, step, inner_step in (
@@ -96,9 +103,10 @@ def _layout(x: Any) -> Layout:
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
-    """Return the number of leading axes after those with the same b become rows of a and out.
+    """Merge trailing batch axes along which b is the same into the rows of a and out, and return
+    the number of batch axes left.
 
-    If there was one row, its matrix takes the stride of the axis whose indices become the rows.
+    The layouts of a and out are changed: a matrix with one row gets the stride of the merged axis.
     """
     axes: int = out.ndim - 2
     rows = out.shape[-2]
@@ -117,7 +125,9 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
 
 
 def _folded(x: Any, axis: int, rows: int, layout: Layout) -> Layout | None:
-    """Return the layout of x with an axis's indices as further rows; None if not evenly spaced."""
+    """Return the layout of `x` with the indices of `axis` as further rows; None if the rows would
+    not be evenly spaced.
+    """
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
     if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
         return None

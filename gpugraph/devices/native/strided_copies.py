@@ -1,11 +1,12 @@
-"""Copies of NumPy views as native calls: of numbers, and of arrays that broadcast.
+"""Strided copies: copies of NumPy views as native calls, from a number or an array that is
+broadcast.
 
     sorted     axes by the target's strides, all of them positive in the target
     collapsed  axes that are one in both become one
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
                the axes outside of it
 
-They can be members of a `sequence`. Everything is decided when arrays are bound.
+These calls can be members of a `sequence`. Everything is decided when they are bound.
 """
 
 from __future__ import annotations
@@ -28,31 +29,33 @@ from gpugraph.devices.native.native_runtime import (
 from gpugraph.devices.native.numpy_views import are_apart, overlap, show
 
 MOST_AXES = 8
-"""The maximum number of axes after collapsing: two of the plane, and `GG_OUTSIDE` of
-host_strided_copy.c.
+"""The maximum number of axes after collapsing: two of the plane, and `GG_OUTSIDE` (of
+host_strided_copy.c) around it.
 """
 
 PART_BYTES = 65_536
-"""The bytes written by a part, if there are several."""
+"""The number of bytes that a part writes, if there are several."""
 
 THREAD_BYTES = 262_144
-"""The bytes written from which another thread may help."""
+"""The minimum number of bytes for which a second thread is used."""
 
 RELEASE_BYTES = 524_288
-"""The bytes written from which the GIL is released."""
+"""The minimum number of bytes for which the GIL is released."""
 
 _SHORT = 4
-"""The size of an axis below which another axis becomes the inner loop."""
+"""If an axis is smaller than this, a longer axis becomes the inner loop."""
 
 _SIDE = 128
-"""The columns of a block of a transpose, if there are several: tiles of 4 to 16 fit."""
+"""The maximum number of columns in a block of a transpose: a multiple of its tiles, which have 4 to
+16.
+"""
 
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
 
 
 class Axis(NamedTuple):
-    """A size and the strides, in bytes, of source and target."""
+    """An axis of a copy: its size, and its strides in bytes in the source and in the target."""
 
     size: int
     source: int
@@ -60,7 +63,7 @@ class Axis(NamedTuple):
 
 
 class _Move(ctypes.Structure):
-    """`gg_move` of host_strided_copy.c."""
+    """The C structure `gg_move` of host_strided_copy.c."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -78,11 +81,13 @@ class _Move(ctypes.Structure):
 def move(source: Any, target: Any) -> Call:
     """Return a call that copies `source` to the array `target`.
 
-    source: an array of target's dtype that broadcasts to its shape, read at each call, or a number.
-    Elements have 1, 2, 4, 8 or 16 bytes; strides may be anything, but no two elements of `target`
-    may share memory. Nothing is done if both are the same view. NotNativeError for unsupported
-    copies: other element sizes, objects, memory that overlaps, more than 8 axes after collapsing.
-    InternalError if dtypes or shapes don't fit, for a read-only target, and without a compiler.
+    source: an array with the dtype of `target` that broadcasts to its shape, and is read at each
+    call; or a number. Elements have 1, 2, 4, 8 or 16 bytes. Strides may be anything, except that no
+    two elements of `target` may share memory. If both are the same view, the call does nothing.
+
+    NotNativeError for unsupported copies: other element sizes, objects, memory that overlaps, more
+    than 8 axes after collapsing. InternalError if dtypes or shapes don't fit, for a read-only
+    target, and without a compiler.
     """
     runtime = RUNTIME.get(True)
     if runtime is None:
@@ -99,7 +104,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array: a number becomes one of target's dtype."""
+    """Return the source as an array; a Python number becomes one with the target's dtype."""
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, np.generic):
@@ -111,7 +116,7 @@ def _as_array(source: Any, target: Any) -> Any:
 
 
 def _check(source: Any, target: Any) -> None:
-    """Raise the errors of `move`."""
+    """Raise the errors of `move`, except those for overlap and the number of axes."""
     if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
         views = f"{show(source)} to {show(target)}"
         raise internal_error(f"No move of {views}: dtypes or shapes don't fit")
@@ -136,14 +141,18 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Return the axes of a copy of one array to another (which the first broadcasts to), as few as
-    possible, the target's smallest stride last, and the start addresses of both."""
+    """Return the axes of a copy, and the start addresses of source and target.
+
+    The source is broadcast to the target. There are as few axes as possible, and the one with the
+    target's smallest stride is last."""
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
 
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Return axes of more than one index, the target's smallest stride last, and both starts."""
+    """Return the axes of more than one index, by descending strides of the target, which become
+    positive; and both start addresses.
+    """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
     for size, step, to_step in zip(target.shape, source.strides, target.strides):
@@ -157,7 +166,7 @@ def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
 
 
 def _collapse(axes: list[Axis]) -> list[Axis]:
-    """Join neighbouring axes that are one axis in both arrays."""
+    """Merge adjacent axes that are a single axis in both arrays."""
     collapsed: list[Axis] = []
     for axis in axes:
         if collapsed and all(collapsed[-1][i] == axis.size * axis[i] for i in (1, 2)):
@@ -169,7 +178,9 @@ def _collapse(axes: list[Axis]) -> list[Axis]:
 def _bind(
     runtime: Runtime, axes: list[Axis], starts: tuple[int, int], arrays: tuple[Any, Any]
 ) -> Call:
-    """Return the call for collapsed axes, from and to these addresses."""
+    """Return the call for collapsed axes. starts: the addresses of source and target. arrays: their
+    owners.
+    """
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
     axes, item = _widen(axes, item, starts)
@@ -189,7 +200,9 @@ def _bind(
 
 
 def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Merge short runs of elements that are contiguous in both into longer elements."""
+    """Return the axes and element size with the last axis merged into one longer element, if it is
+    contiguous in both arrays and short.
+    """
     if axes and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size
         steps = [step for axis in axes[:-1] for step in axis[1:]]
@@ -199,7 +212,7 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
 
 
 def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
-    """Return the kind of copy, its two axes, and the axes outside of them."""
+    """Return the kind of copy, the two axes of its plane (row, column), and the axes around it."""
     outside = list(axes)
     column = outside.pop() if outside else Axis(1, item, item)
     kind, inner = _STRIDED, len(outside) - 1
@@ -220,7 +233,9 @@ def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
 
 
 def _cut(block: _Move, total: int) -> None:
-    """Split the planes into blocks, and blocks into parts."""
+    """Split the planes into blocks, assign blocks to parts for threads, and store all this in the
+    block of the call.
+    """
     block.rows_each, block.columns_each = block.rows, block.columns
     threads = min(thread_count(), total // (THREAD_BYTES // 2)) if total > THREAD_BYTES else 1
     block.threads = threads

@@ -1,8 +1,9 @@
-"""Matrix products by tiles of our own: host_matmul.h.
+"""Tiled products: matrix products by gpugraph's own C code, host_matmul.h.
 
-They accept the same views as `products`, and fuse a bias, an addition and Relu into the store.
-Threads share one packed operand. Sizes alone decide which products use tiles. The others have too
-few multiplications for the cost of packing, and are left to the BLAS.
+They accept the same views as `numpy_blas.products`, and can add a bias and an addend and apply Relu
+when they store results. Threads share one packed operand. Which products use this code depends on
+their sizes alone: the others have too few multiplications for the cost of packing, and are left to
+the BLAS.
 """
 
 from __future__ import annotations
@@ -22,23 +23,29 @@ from gpugraph.kernel import SUMMED_AT_ONCE
 TILED_PRODUCTS = "host_matmul.h"
 
 _LEAST = (8, 48, 16)
-"""The minimum rows, columns and summed numbers of a product, if there is a BLAS."""
+"""The minimum rows, columns and terms of a sum for a tiled product, if NumPy's BLAS can be called
+instead.
+"""
 
 _LEAST_WORK = 1 << 19
-"""The minimum number of multiplications: 10 us, of which packing takes one or two."""
+"""The minimum number of multiplications of a tiled product: 10 us, of which packing takes one or
+two.
+"""
 
 _BIAS, _ADDEND, _RELU = 1, 2, 4
-"""The same constants as in host_matmul_tile.h."""
+"""Flags of the epilogue; the same constants as in host_matmul_tile.h."""
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-    """Return whether products use tiles."""
+    """Return whether all of these products (a, b, out) are to be computed by tiles."""
     views = [ProductViews.of(*triple) for triple in triples]
     return all(pays_by_tiles(v.m, v.n, v.k) for v in views)
 
 
 def pays_by_tiles(m: int, n: int, k: int) -> bool:
-    """Return whether a product of m x n results, each of k products, uses tiles."""
+    """Return whether a product with m x n results, each a sum of k terms, is to be computed by
+    tiles.
+    """
     sizes = m, n, k
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
     return is_large or not has_blas()
@@ -52,11 +59,12 @@ def tiled_product(
     addend: Any = None,
     relu: bool = False,
 ) -> Call:
-    """Return a call that computes out = a @ b, then + bias, + addend, and with `relu` max(_, 0).
+    """Return a call that computes out = a @ b, adds the bias and the addend if given, and with
+    `relu` replaces negative results by 0.
 
-    The triple is as for `products`, with the same errors. bias: a contiguous vector,
-    one number per column. addend: of the shape and the strides of `out`, whose memory it may be if
-    at most SUMMED_AT_ONCE products are summed.
+    code: the compiled host_matmul.h. triple: (a, b, out) as for `products`, with the same errors.
+    bias: a contiguous vector with one number per column. addend: an array with the shape and
+    strides of `out`; it may be the memory of `out` if at most SUMMED_AT_ONCE products are summed.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)
@@ -77,7 +85,7 @@ def tiled_product(
 
 
 def _check_terms(out: Any, bias: Any, addend: Any, k: int) -> None:
-    """Raise NotNativeError for terms that can't be added in the store."""
+    """Raise NotNativeError if the bias or the addend can't be added when results are stored."""
     for term in (bias, addend):
         if term is not None and (term.dtype != out.dtype or not term.flags.aligned):
             raise NotNativeError(f"A product to {show(out)} with {show(term)} added")

@@ -1,9 +1,9 @@
-"""Findings of this machine about compiled code, kept beside the libraries.
+"""Findings of this machine about compiled code, stored in the folder of the libraries.
 
-A finding is a short text about a library: that a function of it gives NumPy's numbers, or
-whether it is faster there than NumPy for certain shapes. It is kept under the library's key, which
-covers everything that decides the code: a library of another source, compiler or processor has
-none.
+A finding is a short text about a library: that one of its functions computes the same numbers as
+NumPy, or whether the function is faster than NumPy for certain shapes. It is stored under the
+library's key, which covers everything that affects the code. So a library of another source,
+compiler or processor has other findings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST = 4000
 
 
 class Findings:
-    """Texts by the key of a library, in memory and on disk."""
+    """Findings by the key of a library, in memory and on disk."""
 
     def __init__(self) -> None:
         self._known: dict[str, set[str]] = {}
@@ -24,7 +24,7 @@ class Findings:
         self._lock = new_lock()
 
     def has(self, key: str, finding: str) -> bool:
-        """Return whether a finding about the library `key` is recorded; never for an empty key."""
+        """Return whether a finding about the library `key` is recorded; False for an empty key."""
         if not key:
             return False
         with self._lock:
@@ -33,14 +33,16 @@ class Findings:
             return finding in self._known[key]
 
     def add(self, key: str, finding: str) -> None:
-        """Record a finding; `keep` writes it."""
+        """Record a finding in memory; `keep` writes it to disk."""
         if key and not self.has(key, finding):
             with self._lock:
                 self._known[key].add(finding)
                 self._new.setdefault(key, set()).add(finding)
 
     def keep(self) -> None:
-        """Write the new findings, with those that other processes have written meanwhile."""
+        """Write the new findings to disk, together with those that other processes have written
+        since they were read.
+        """
         with self._lock:
             new, self._new = self._new, {}
         for key, findings in new.items():
@@ -54,4 +56,4 @@ def _load(key: str) -> set[str]:
 
 
 FINDINGS = Findings()
-"""The findings of this process's compiler."""
+"""The findings about libraries of this process's C compiler."""

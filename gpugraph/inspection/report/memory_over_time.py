@@ -9,8 +9,8 @@ from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
 
 MAX_OWNERS, MAX_MOMENTS = 20, 2_000
-"""The maximum number of owners that are named at the peak (the others are one sum), and of points
-of a curve (a longer curve keeps the maximum of each group of neighbours)."""
+"""The maximum number of owners that are named at the peak (the bytes of further ones are added up),
+and of points of a curve (of a longer curve, each group of neighbours keeps its maximum)."""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 
 
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
-    """Return owner, kind and bytes of the storage that is live at a position of the order.
+    """Return owner, kind and bytes of each storage that is live at a position of the node order.
 
-    The largest come first; those after the first `MAX_OWNERS` are one sum.
+    The largest come first; those after the first `MAX_OWNERS` are added up.
     """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [

@@ -1,6 +1,6 @@
 """The data of a report page, as JSON lists and numbers of bounded size.
 
-Names come from the user's graph and are not trusted: they are data here, and text on the page.
+Names come from the user's graph and are not trusted: the page's script inserts them as text only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecor
 from gpugraph.runtime import StepTrace
 
 MAX_NODES = 20_000
-"""The maximum number of nodes, steps and operations on a page; beyond it, only the count is shown.
+"""The maximum number of rows for nodes, for steps and for operations on a page. For further ones,
+only their number is shown.
 """
 
 MAX_LINES = 300
@@ -25,7 +26,7 @@ MAX_MEMBERS = 100
 MAX_CHARACTERS = 1_000
 
 DATA, CONTROL, TRANSFER = range(3)
-"""Kinds of edges; the page's script uses the same numbers."""
+"""Kinds of edges between nodes; the page's script uses the same numbers."""
 
 
 class Texts:
@@ -44,9 +45,7 @@ class Texts:
 
 
 def cut(text: str) -> str:
-    """Return the text; if it exceeds `MAX_CHARACTERS`, only its start and end, with " ... "
-    between.
-    """
+    """Return the text; if it exceeds `MAX_CHARACTERS`, its start and end with " ... " between."""
     half = MAX_CHARACTERS // 2
     return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} ... {text[-half:]}"
 
@@ -83,7 +82,7 @@ def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, A
 
 
 def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
-    """Return name, op, device, depth, edges, outputs, bytes and members of each node."""
+    """Return a row for each node: name, op, device, depth, edges, outputs, bytes and members."""
     nodes = graph.nodes[:MAX_NODES]
     known = {node.name: place for place, node in enumerate(nodes)}
     senders: dict[str, int] = {}
@@ -139,8 +138,8 @@ def _steps(
 ) -> list[list[Any]]:
     """Return a row for each step.
 
-    A row is name, op, device, lane, start and duration in microseconds, how the step ran, and
-    nodes.
+    A row has the step's name, op, device and lane, start and duration in microseconds, how the step
+    ran, and the indices of the nodes that it computes.
     """
     known = graph.by_name()
     lanes = {device: Lanes() for device in numbers}
@@ -168,8 +167,8 @@ def _steps(
 def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
     """Return a row for each operation.
 
-    A row is name, op, device, how the operation runs, the reason for its device, and the user's
-    line.
+    A row has the operation's name, op type and device, how the operation runs, the reason for its
+    device, and the user's line that created it.
     """
     here = f"{os.getcwd()}{os.sep}"
     return [

@@ -32,9 +32,7 @@ class StepReport:
         return str(self.data["title"])
 
     def html(self) -> str:
-        """Return the whole page in ASCII. It contains its style, script and data, and loads
-        nothing.
-        """
+        """Return the whole page in ASCII, with style, script and data; it loads no other file."""
         values = {
             "title": html.escape(self.title),
             "style": _file("report.css"),

@@ -1,4 +1,4 @@
-"""The invariants of a BFC allocator between any two calls, beside those of its chunks."""
+"""The invariants of a BFC allocator between two calls, in addition to those of its chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.memory.bfc.region_growth import RegionSource
 def check_agreement(
     name: str, store: ChunkStore, source: RegionSource, stats: AllocatorStats, last_id: int
 ) -> None:
-    """Raise InternalError with the differences between chunks, regions and counters, if any."""
+    """Raise InternalError if an allocator's chunks, regions and counters contradict each other."""
     in_use = [chunk for chunk in store.all_chunks() if chunk.allocation_id >= 0]
     held = sum(region.size for region in store.regions)
     ids = {chunk.allocation_id for chunk in in_use}

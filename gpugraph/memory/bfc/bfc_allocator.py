@@ -96,7 +96,7 @@ class BFCAllocator(Allocator):
         self._freed = threading.Condition(self._lock)
         self._waiters = 0
         self._busy = False
-        self._deferred: dict[int, None] = {}  # addresses that finalizers freed meanwhile
+        self._deferred: dict[int, None] = {}  # addresses that finalizers freed during a call
 
     @property
     def name(self) -> str:
@@ -116,11 +116,11 @@ class BFCAllocator(Allocator):
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate as the base class does; the holder has the address as soon as it is in use."""
+        """Allocate as the base class does, and set the holder's address without interruption."""
         return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
 
     def deallocate_for(self, holder: AddressHolder) -> None:
-        """Free as the base class does; the holder has the address as long as it is in use."""
+        """Free as the base class does, and clear the holder's address at the same moment."""
         self.deallocate_raw(holder.address, holder)
 
     @uninterrupted
@@ -132,7 +132,11 @@ class BFCAllocator(Allocator):
         optional: bool = False,
         holder: AddressHolder | None = None,
     ) -> int | None:
-        """Return the address of `num_bytes` free bytes or more, aligned to up to 256."""
+        """Return the address of at least `num_bytes` free bytes, or None.
+
+        Addresses are multiples of 256 if the sub-allocator's regions are. holder: gets the address
+        too.
+        """
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
             return None
@@ -147,11 +151,14 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_raw(self, address: int | None, holder: AddressHolder | None = None) -> None:
-        """Free a chunk; within another call of this thread, at the end of that call."""
+        """Free a chunk; if a finalizer calls this during another call, at the end of that call.
+
+        holder: its address is cleared; if it has another address, nothing is freed.
+        """
         if address is None:
             return
         with self._lock:
-            if holder is not None and holder.address != address:  # another thread was first
+            if holder is not None and holder.address != address:  # another thread has freed it
                 return
             chunk = self._store.chunks.get(address)
             if chunk is None or chunk.allocation_id < 0 or address in self._deferred:
@@ -242,11 +249,11 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Free the regions without a chunk in use, if `num_bytes` fit the limit afterwards. With 0
-        the aim is only to return memory; then the next region is no larger than a new
-        allocator's.
+        """Return the regions without a chunk in use to the sub-allocator.
 
-        Returns whether any was freed: never without garbage collection.
+        num_bytes: a size that must fit the limit afterwards, or nothing is done. With 0 the aim is
+        only to return memory; then the next region is no larger than a new allocator's. Returns
+        whether any region was returned: never without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()
@@ -264,7 +271,7 @@ class BFCAllocator(Allocator):
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Hold the lock, and defer frees by finalizers."""
+        """Hold the lock, and defer frees by finalizers until the end of the block."""
         with self._lock:
             outermost = not self._busy
             try:
@@ -287,7 +294,7 @@ class BFCAllocator(Allocator):
 
     @defers_signals()
     def _free_deferred(self) -> None:
-        """Free the deferred addresses, at the end of a critical section."""
+        """Free the addresses that finalizers have freed while a call was in progress."""
         try:
             self._busy = True
             while self._deferred:
@@ -310,7 +317,7 @@ class BFCAllocator(Allocator):
         return chunk
 
     def _allocate(self, num_bytes: int, rounded: int, holder: AddressHolder | None) -> int | None:
-        """Try to allocate once, with the lock held."""
+        """Try to allocate once, without waiting; the caller must hold the lock."""
         if self._busy:
             self._refuse_reentry()
         try:
@@ -336,7 +343,7 @@ class BFCAllocator(Allocator):
         return self._store.take(rounded, num_bytes, self._last_id + 1) if extended else None
 
     def _extend(self, rounded: int) -> bool:
-        """Obtain a region that can hold `rounded` bytes."""
+        """Obtain a region that can hold `rounded` bytes; return False if that is impossible."""
         region = self._source.obtain(rounded)
         if region is None:
             return False
@@ -359,8 +366,9 @@ class BFCAllocator(Allocator):
     def _allocate_as_memory_returns(
         self, num_bytes: int, rounded: int, holder: AddressHolder | None
     ) -> int | None:
-        """Retry at every deallocation until it succeeds, the time is up, or no deallocation can
-        come.
+        """Try to allocate after each deallocation, until that succeeds or the time is up.
+
+        Returns None at once if no other thread could free memory.
         """
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):

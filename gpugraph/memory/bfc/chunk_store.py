@@ -40,12 +40,15 @@ def round_up(num_bytes: int) -> int:
 
 
 def bin_index(num_bytes: int) -> int:
-    """Return the bin of chunks of `num_bytes`, 0 to 20."""
+    """Return the index, 0 to 20, of the bin for free chunks of `num_bytes`."""
     return min(NUM_BINS - 1, (max(num_bytes, MIN_ALLOCATION_BYTES) >> 8).bit_length() - 1)
 
 
 def slot_index(num_bytes: int) -> int:
-    """Return the slot of chunks of `num_bytes`, a multiple of 256: one per size up to 16 KiB."""
+    """Return the slot of chunks of `num_bytes`, a multiple of 256.
+
+    Up to 16 KiB, each size has its own slot.
+    """
     units = num_bytes >> 8
     shift = units.bit_length() - _SLOT_BITS
     return (shift << _SLOT_BITS - 1) + (units >> shift) if shift > 0 else units

@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator that follows these variables; TensorFlow names it GPU_0_bfc."""
+    """A BFCAllocator that follows the two variables; TensorFlow's name for it is GPU_0_bfc."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GPUBFCAllocator(BFCAllocator):
 
 
 def allow_growth_from_env(configured: bool) -> bool:
-    """Return whether regions grow: from the environment, else as configured."""
+    """Return whether regions grow: the variable's value if it is set, otherwise `configured`."""
     value = _switch(_ALLOW_GROWTH, configured)
     if value != configured:
         _logger.warning(
@@ -57,7 +57,7 @@ def allow_growth_from_env(configured: bool) -> bool:
 
 
 def garbage_collection_from_env() -> bool:
-    """Return whether free regions may be returned: from the environment, else True."""
+    """Return whether free regions may be returned: the variable's value if it is set, else True."""
     return _switch(_GARBAGE_COLLECTION, True)
 
 

@@ -28,7 +28,7 @@ _optional_failures = itertools.count()
 
 @dataclass
 class BinDebugInfo:
-    """The chunks whose size belongs to one bin, in use and free."""
+    """Counts of the chunks whose size belongs to one bin: those in use, and all."""
 
     total_bytes_in_use: int = 0
     total_bytes_in_bin: int = 0
@@ -40,8 +40,9 @@ class BinDebugInfo:
 def log_failure(
     logger: logging.Logger, allocator: Allocator, num_bytes: int, optional: bool
 ) -> None:
-    """Warn that `num_bytes` could not be allocated, with the allocator's report; for an optional
-    request with one line, and only the first few times in the process."""
+    """Log that `num_bytes` could not be allocated, with the allocator's report, as a warning.
+
+    For an optional request it is a single line, and only for the first ten in the process."""
     if not logger.isEnabledFor(logging.WARNING):
         return
     if not optional:
@@ -56,7 +57,7 @@ def log_failure(
 
 
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
-    """Warn that memory is nearly exhausted."""
+    """Warn that regions were returned to obtain a larger one, as memory is nearly exhausted."""
     logger.warning(
         "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
         "place. If this happens often, memory is nearly exhausted and steps get slower: try a "
@@ -68,7 +69,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of an allocator that do not follow from its chunks, in bytes."""
+    """The figures of a report that do not follow from the chunks; sizes are in bytes."""
 
     name: str
     region_bytes: int

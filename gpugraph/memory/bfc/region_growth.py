@@ -1,16 +1,16 @@
 """How BFC grows: when a region is requested, and its size.
 
-A new region has the current region size: with growth 1 MiB at first (or the limit, if that is
-less), otherwise the whole limit. The size doubles until the request fits. If the request fits
-without that, the size doubles after the region is obtained: 1, 2, 4, 8 MiB. It never exceeds the
-rest of the limit, rounded down to 256 bytes. Once regions were returned on request, growth
-continues as if there had never been more than the remaining ones; TensorFlow has no such request,
-and no such reset.
+A new region has the current region size: at first 1 MiB with growth (or the limit, if that is
+smaller), otherwise the whole limit. If the request does not fit, the size is doubled until it does.
+If it fits without that, the size is doubled after the region is obtained: 1, 2, 4, 8 MiB. A region
+never exceeds the rest of the limit, rounded down to 256 bytes. After `deallocate_free_regions`,
+growth continues as if there had never been more than the remaining regions; TensorFlow has no such
+call.
 
 If the sub-allocator refuses a region, it is requested again at nine tenths of the size each time,
 down to the size of the request. This happens once in an allocator's life. TensorFlow computes the
-nine tenths in single precision, and so do we. Rounding up makes sizes of 2304 bytes and less repeat
-forever; there we give up, while TensorFlow would not return.
+nine tenths in single precision, and so do we. As the result is rounded up, sizes of 2304 bytes and
+less would repeat forever; there we give up, while TensorFlow would not return.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIRST_REGION_BYTES = 1 << 20
 
 
 class RegionSource:
-    """Obtains regions from a sub-allocator, at most `memory_limit` bytes at a time."""
+    """Obtains regions from a sub-allocator, and holds at most `memory_limit` bytes of them."""
 
     def __init__(self, sub_allocator: SubAllocator, memory_limit: int, allow_growth: bool) -> None:
         self.sub_allocator = sub_allocator
@@ -36,7 +36,7 @@ class RegionSource:
         self._backpedalled = False
 
     def obtain(self, rounded: int) -> Region | None:
-        """Obtain a region of at least `rounded` bytes, or return None."""
+        """Obtain a region of at least `rounded` bytes; return None if that is impossible."""
         available = (self.memory_limit - self.held_bytes) & -MIN_ALLOCATION_BYTES
         if rounded > available:
             return None
@@ -51,13 +51,13 @@ class RegionSource:
         return region
 
     def give_back(self, region: Region, store: ChunkStore) -> None:
-        """Free a region of the store to the sub-allocator."""
+        """Remove a region from the store, and return it to the sub-allocator."""
         store.remove_region(region)
         self.sub_allocator.free(region.base, region.size)
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """Set the size of the next region to that of an allocator which has only these regions."""
+        """Set the next region's size as if the allocator had never had more than these regions."""
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes
         while 0 < size <= largest:
@@ -77,7 +77,7 @@ class RegionSource:
 
 
 def _nine_tenths(num_bytes: int) -> int:
-    """Return `num_bytes` times 0.9 in single-precision floats, rounded up to 256."""
+    """Return 0.9 * `num_bytes`, in single precision, rounded up to a multiple of 256."""
     return round_up(int(_single(_single(float(num_bytes)) * _single(0.9))))
 
 

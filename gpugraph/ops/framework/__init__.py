@@ -1,1 +1,1 @@
-"""Declaration, call and registry of ops, and helpers that all families share."""
+"""Declaration, call and registry of ops, and helpers that all op families share."""

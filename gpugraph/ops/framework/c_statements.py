@@ -1,4 +1,7 @@
-"""Decompositions into elementwise expressions as C statements over scalars: macros of kernels."""
+"""Decompositions (ops as elementwise expressions) written as C statements over scalars.
+
+Kernels for which an op is one part of a larger loop include the statements as macros.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Sign
 
 
 class _Statements(Builder):
-    """A builder of scalars: the values are numbered C expressions."""
+    """A builder whose values are scalars in C: the value with number i is an expression and a
+    dtype.
+    """
 
     def __init__(self) -> None:
         self.values: list[tuple[str, DType]] = []
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """Append a value with a C expression and return its number."""
+        """Append a value that a C expression gives, and return its number."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 
@@ -64,11 +69,12 @@ def statements(
     inputs: Sequence[tuple[str, DType]],
     outputs: Sequence[str],
 ) -> str:
-    """Return C statements, on one line, that assign the values of a decomposition to `outputs`.
+    """Return C statements, on one line, that assign the outputs of a decomposition to `outputs`.
 
-    inputs: a C expression for each of its inputs. T and U are the type of the computation;
-    ELEMENT_STORE and ELEMENT_LOAD round to the type in memory. NotImplementedError if the
-    decomposition contains anything but elementwise expressions.
+    inputs: the C expression and dtype of each input. outputs: the names of C variables. In the
+    kernel, the type T is that of the computation; the macros ELEMENT_STORE and ELEMENT_LOAD round
+    to the dtype in memory. Raises NotImplementedError if the decomposition has reductions or
+    indices.
     """
     builder = _Statements()
     values = decomposition.build(builder, signature, [builder.named(*value) for value in inputs])

@@ -1,7 +1,7 @@
-"""Composite tensors: values made of several tensors, as seen by functions of tensors.
+"""Composite tensors: values made of several tensors, which functions of tensors also accept.
 
-`sparse_tensor.SparseTensor` is one. It is declared in a layer above the functions here, which only
-use its parts, and the values among them.
+`sparse_tensor.SparseTensor` is one. It is defined in a higher layer; the functions here know only
+`Composite`, its base class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class SparseTensorValue(NamedTuple):
-    """The value of a SparseTensor, as fetched and fed."""
+    """The arrays of a SparseTensor, as a run returns them and accepts them as a feed."""
 
     indices: Any
     values: Any
@@ -25,12 +25,14 @@ class SparseTensorValue(NamedTuple):
 
 
 class Composite(ABC):
-    """A tensor of `dense_shape` with the elements `values` among zeros."""
+    """Base of sparse tensors: a tensor of `dense_shape` that is 0 except for the elements
+    `values`.
+    """
 
     @property
     @abstractmethod
     def values(self) -> Tensor:
-        """The elements other than 0."""
+        """The elements that are stored; all others are 0."""
 
     @property
     @abstractmethod
@@ -39,24 +41,28 @@ class Composite(ABC):
 
     @abstractmethod
     def _parts(self) -> list[Tensor]:
-        """Return its tensors."""
+        """Return the tensors that it consists of."""
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """Return a composite with the same positions and other values."""
+        """Return a composite with the same positions and shape, and other values."""
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:
-        """Return a composite with other parts."""
+        """Return a composite of the same class that consists of `parts`."""
 
 
 def of_values(function: Function) -> Function:
-    """Wrap `function(x, ...)` to accept a sparse tensor, too, and map its values."""
+    """Wrap `function(x, ...)`: for a composite `x`, apply it to the values and keep the
+    positions.
+    """
     return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """Wrap `function(x, ...)` to accept a sparse tensor, too, and map each of its parts."""
+    """Wrap `function(x, ...)`: for a composite `x`, apply it to each tensor that `x` consists
+    of.
+    """
     return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 
 

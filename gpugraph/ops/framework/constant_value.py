@@ -1,8 +1,8 @@
 """The value of a tensor before any run, if it follows from constants.
 
 Shape inference needs it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
-with constant inputs are evaluated by their own CPU kernels; known shapes count as constants.
-If only some sizes are known, `constant_value_as_shape` returns those.
+with constant inputs are evaluated by their CPU kernels; static shapes count as constants. If only
+some sizes in a vector are known, `constant_value_as_shape` returns those.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def constant_value(tensor: Any) -> Any:
 def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
     """Return the value for `tf.get_static_value`, which evaluates only TensorFlow 1.15's op types.
 
-    partial: for a stack along axis 0, return an array of objects, with None for each unknown part.
+    partial: for a Pack along axis 0 with unknown parts, return an array of objects, with None for
+    each unknown part.
     """
     value = _ProgramSearch().value(tensor)
     if value is not None or not partial or not _is_static(tensor.op) or tensor.op.type != "Pack":
@@ -63,7 +64,10 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """Return the shape in a vector of sizes, as far as it is known; None if nothing is known."""
+    """Return the shape whose sizes `tensor`, a vector, holds; None if nothing about it is known.
+
+    Sizes that are not constant are None in the shape.
+    """
     return _Search().shape(tensor, _MAX_DEPTH)
 
 
@@ -75,7 +79,10 @@ class _Search:
         self._shapes: dict[Tensor, TensorShape | None] = {}
 
     def value(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value, evaluated from the constants upwards, or None."""
+        """Return the tensor's value, or None if it is unknown.
+
+        Inputs are evaluated before their users, by an explicit stack instead of recursion.
+        """
         values = self._values
         stack = [tensor]
         while stack:
@@ -91,14 +98,16 @@ class _Search:
         return values[tensor]
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
-        """Return the tensors whose values determine this one's."""
+        """Return the tensors that must be evaluated for this one's value; none if it cannot be
+        evaluated.
+        """
         operation = tensor.op
         if operation.type in _PASSED_ON:
             return operation.inputs[:1]
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value of a tensor whose sources have been visited, or None."""
+        """Return the value of a tensor whose sources have their values; None if any has none."""
         operation = tensor.op
         if operation.type == "Const":
             return operation.attrs["value"]
@@ -116,7 +125,7 @@ class _Search:
         return None if outputs is None else outputs[tensor.value_index]
 
     def shape(self, tensor: Tensor, depth: int) -> TensorShape | None:
-        """Return the sizes that `tensor` holds; `depth` bounds the nesting of their parts."""
+        """Return the shape whose sizes `tensor` holds; `depth` bounds the recursion."""
         tensor = _cast_from(tensor)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._sizes(tensor, depth - 1) if depth else None
@@ -135,7 +144,7 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """Return one size, or None if it is not constant."""
+        """Return the size that a scalar tensor holds, or None if it is not constant."""
         value = self.value(tensor)
         if value is None:
             value = self.value(_cast_from(tensor))
@@ -157,7 +166,7 @@ class _Search:
         return TensorShape.of(whole)
 
     def _sliced_shape(self, operation: Operation, depth: int) -> TensorShape | None:
-        """Return `shape[begin:end]` of a partially known shape."""
+        """Return the shape that a StridedSlice of a vector of sizes holds."""
         source = self.shape(operation.inputs[0], depth)
         bounds = [self.value(source_bound) for source_bound in operation.inputs[1:]]
         if source is None or source.sizes is None or any(bound is None for bound in bounds):
@@ -172,7 +181,9 @@ class _Search:
 
 
 class _ProgramSearch(_Search):
-    """A search through the op types that TensorFlow 1.15 evaluates for programs, of any size."""
+    """A search for `tf.get_static_value`: through the op types that TensorFlow 1.15 evaluates, and
+    through tensors of any size.
+    """
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
         operation = tensor.op
@@ -197,7 +208,11 @@ def _is_static(operation: Operation) -> bool:
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Return whether it is the output of a foldable op, with few integers or bools."""
+    """Return whether the search evaluates the op of `tensor`: its type is foldable, and it is
+    small.
+
+    Except for some ops, it must be of integers or bools.
+    """
     if tensor.op.type not in _FOLDED:
         return False
     discrete = tensor.dtype.is_integer or tensor.dtype.is_bool
@@ -208,7 +223,7 @@ def _is_folded(tensor: Tensor) -> bool:
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
-    """Return the tensor in front of identities and casts."""
+    """Return the tensor from which `tensor` results by identities and casts only."""
     for _ in range(_MAX_VISITED):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
             break

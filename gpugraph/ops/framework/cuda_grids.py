@@ -1,4 +1,4 @@
-"""Grids of CUDA launches, and C types of elements."""
+"""Grids of CUDA launches, C types of elements, and axes of broadcasting."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"
 
 
 def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
-    """Return the grid for `count` elements, one per thread; threads of a full grid loop."""
+    """Return the grid for `count` elements, one per thread, up to a maximum number of blocks.
+
+    With the maximum, threads loop over several elements.
+    """
     return min(_BLOCKS, max(1, ceil(count / threads))), 1, 1
 
 
 def item_type(dtype: DType) -> str:
-    """Return the C type of an element that is only copied."""
+    """Return the C type for an element whose bytes are only copied."""
     return _ITEMS[dtype.base_dtype.size]
 
 
 def wide_type(dtype: DType) -> DType:
-    """Return the dtype in which a kernel computes: float32 for 16-bit floats."""
+    """Return the dtype in which a kernel computes: float32 for 16-bit floats, else `dtype`."""
     base = dtype.base_dtype
     return dtypes.float32 if base.is_floating and base.size == 2 else base
 
@@ -38,11 +41,11 @@ def wide_type(dtype: DType) -> DType:
 def shared_axes(
     shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], num_axes: int
 ) -> tuple[list[int], list[list[int]]]:
-    """Return the axes over which these shapes broadcast to `out`.
+    """Return the sizes of `num_axes` axes, and each shape's strides along them in elements.
 
-    The result is the sizes of `num_axes` axes, and each shape's strides along them.
-
-    Adjacent axes are merged if the strides allow it. NotImplementedError if more axes remain."""
+    The axes are those of `out`, to which the shapes broadcast; adjacent axes are merged if the
+    strides of all shapes allow it. Raises NotImplementedError if more than `num_axes` axes remain.
+    """
     axes: list[tuple[int, list[int]]] = []
     strides = [_strides(shape, len(out)) for shape in shapes]
     for axis, size in enumerate(out):
@@ -62,6 +65,9 @@ def shared_axes(
 
 
 def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
-    """Return the strides along each of `rank` axes, in elements; 0 along axes of size 1."""
+    """Return the strides of `shape` along each of `rank` axes, in elements.
+
+    They are 0 along axes of size 1.
+    """
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

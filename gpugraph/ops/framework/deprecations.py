@@ -1,7 +1,7 @@
-"""Op types that TensorFlow 1.15 removed from its graphs, with the version and the replacement.
+"""Op types that TensorFlow deprecated, with the graph version and the replacement.
 
-Graphs of older producers may contain and run them. In a graph of that version or a later one they
-raise UnimplementedError (`OpDef.check_available`).
+A graph whose producer version is lower may contain these ops and run them. In a graph of that
+version or a later one, they raise UnimplementedError (`OpDef.check_available`).
 """
 
 from __future__ import annotations
@@ -70,5 +70,5 @@ def _read_table() -> dict[str, tuple[int, str]]:
 
 
 DEPRECATIONS = _read_table()
-"""Op type -> the first graph version that can't have it, and TensorFlow's advice on a replacement.
+"""Op type -> (first graph version that must not contain it, TensorFlow's advice on a replacement).
 """

@@ -1,11 +1,12 @@
-"""Decompositions as formulas: values with Python's arithmetic, each operation an expression.
+"""Decompositions as formulas: Python arithmetic on terms, where each operation adds an expression.
 
     def formula(signature, var, rate, grad):
         return [var - grad * rate]
 
     op("ApplyGradientDescent", ..., native=decomposition(formula))
 
-Expressions and their order are those of the CPU kernel: + - * / and sqrt give the same bits.
+If a formula has the expressions of the op's NumPy kernel in the same order, + - * / and sqrt give
+the same bits.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from gpugraph.kernel import Builder, Decomposition, Reduction, Signature
 
 
 class Term:
-    """A value of a builder; a number among its operands is a constant of its dtype."""
+    """A value under construction in a builder, with Python's operators.
+
+    An operand that is a number becomes a constant of the term's dtype.
+    """
 
     def __init__(self, builder: Builder, value: int) -> None:
         self.builder = builder
@@ -26,7 +30,7 @@ class Term:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its sizes."""
+        """The shape."""
         return self.builder.shape(self.value)
 
     @property
@@ -41,23 +45,24 @@ class Term:
         dtype: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> Term:
-        """Apply an elementwise expression: this term is x, the others are y and z.
+        """Apply an elementwise C expression, in which this term is x, and `others` are y and z.
 
-        The result has this term's dtype by default."""
+        dtype: the dtype of the result, by default this term's. fails: (condition in C, message): a
+        run raises an error with the message if the condition is true for an element."""
         values = [self.value, *(self._operand(other) for other in others)]
         value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
         return Term(self.builder, value)
 
     def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
-        """Reduce over `axes`, by default all; they stay with size 1."""
+        """Reduce over `axes`, by default all; the reduced axes stay, with size 1."""
         return Term(self.builder, self.builder.reduce(kernel, self.value, axes))
 
     def expanded(self, shape: Sequence[int]) -> Term:
-        """Return this term with further axes of size 1."""
+        """Return this term in `shape`, which adds axes of size 1."""
         return Term(self.builder, self.builder.expand(self.value, shape))
 
     def index(self, size: int, dtype: DType) -> Term:
-        """Return 0, 1, ... size - 1 along the last axis."""
+        """Return a term of the values 0, 1, ... size - 1 along the last axis."""
         return Term(self.builder, self.builder.index(size, dtype))
 
     def _operand(self, other: Any) -> int:
@@ -97,7 +102,9 @@ class Term:
 
 
 Formula = Callable[..., Sequence[Term]]
-"""formula(signature, *terms): computes the outputs (or new values of variables) from the inputs."""
+"""formula(signature, *terms): returns the outputs (or new values of variables) for the inputs'
+terms.
+"""
 
 
 def decomposition(formula: Formula) -> Decomposition:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
-    """Declare an op whose output is its input."""
+    """Declare an op whose output is a view of its input, and copies only where memory can't be
+    shared.
+    """
     return op(
         op_type,
         inputs="input: T",
@@ -77,7 +79,7 @@ _prevent_gradient = _same(
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
-    """Return `input`; gradients through it raise LookupError with `message`."""
+    """Return `input`; building a gradient through it raises LookupError with `message`."""
     return _prevent_gradient(input, message=message, name=name)
 
 
@@ -85,7 +87,9 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return the kernel that writes `make(shape)` for each input's shape."""
+    """Return the NumPy kernel that writes `make(shape)` to each output, for the shape of its
+    input.
+    """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         outputs = arrays[len(context.input_shapes) :]
@@ -115,7 +119,7 @@ _OUT_TYPE = Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))
 
 
 def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
-    """Declare an op that writes `write(shape)` for each input's shape."""
+    """Declare an op that outputs `write(shape)` for the shape of each input, in host memory."""
     is_typed = "out_type" in output
     return op(
         op_type,
@@ -144,7 +148,9 @@ _rank = _shape_op("Rank", "T", "int32", scalar, len, "The number of dimensions o
 def shape(
     input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
 ) -> Tensor:
-    """Return the shape of `input`, an int vector; a constant if it is fully known."""
+    """Return the shape of `input`, an int vector; a constant if it is fully known and `optimize` is
+    set.
+    """
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
         with op_scope(name, "Shape", input.dense_shape):
@@ -153,7 +159,7 @@ def shape(
     sizes = source.shape.sizes
     if optimize and sizes is not None and None not in sizes:
         values = np.array(sizes, np.int64)
-        if np.array_equal(values.astype(element.as_numpy_dtype), values):  # all of them fit
+        if np.array_equal(values.astype(element.as_numpy_dtype), values):  # all sizes fit the dtype
             with source.graph.as_default():
                 return constant(values.astype(element.as_numpy_dtype), name=name or "Shape")
     return _shape(source, out_type=element, name=name)
@@ -167,7 +173,7 @@ def _sizes_as(sparse: Composite | SparseTensorValue, dtype: Any) -> Tensor:
 
 
 def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
-    """Return the shape of a tensor, or of the variable if it is a resource variable's handle."""
+    """Return the shape of a tensor; for the handle of a resource variable, that of the variable."""
     if handle_maker(tensor) is None:
         return shape(tensor, optimize=optimize)
     sizes = value_static_shape(tensor).sizes
@@ -177,7 +183,7 @@ def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
 
 
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """Return the shapes of several tensors of one dtype, a list of int vectors."""
+    """Return the shapes of several tensors of one dtype, as a list of int vectors."""
     return _shape_n(input, out_type=out_type, name=name)
 
 

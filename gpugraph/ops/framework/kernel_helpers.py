@@ -1,4 +1,4 @@
-"""Helpers of kernels: calls in order, host values, copies between views."""
+"""Helpers for kernels: calls in order, host values, copies between views."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpugraph.kernel import Call, KernelContext, Launch, Native, Signature, Sour
 
 
 def do_nothing() -> None:
-    """Do nothing: the callable of an op on empty tensors."""
+    """Do nothing, as the bound kernel of an op on empty tensors."""
 
 
 def copy_array(source: Any, out: Any) -> None:
-    """Copy the elements: the kernel of an op whose output has the elements of its input."""
+    """Copy the elements: the kernel of ops whose output has the input's elements and shape."""
     np.copyto(out, source)
 
 
 class _OtherAttrs:
-    """The context of a kernel, with attrs in addition to those of the node."""
+    """A kernel's context (`KernelContext`) with attrs in addition to those of the node."""
 
     def __init__(self, context: KernelContext, attrs: Mapping[str, Any]) -> None:
         self._context, self.attrs = context, {**context.attrs, **attrs}
@@ -31,7 +31,9 @@ class _OtherAttrs:
 
 
 def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
-    """Return the context with further attrs, for the kernel of another op type."""
+    """Return the context with further attrs, with which the kernel of another op type can be
+    bound.
+    """
     adapted: Any = _OtherAttrs(context, attrs)
     return adapted
 
@@ -49,28 +51,36 @@ def run_all(steps: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
 
 
 def ints(array: Any) -> tuple[int, ...]:
-    """Return the elements of a host value, in order."""
+    """Return the elements of a value in host memory as a flat tuple of ints."""
     return tuple(np.asarray(array).reshape(-1).tolist())
 
 
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
-    """Return the kernels of an op that NumPy, or native code, computes on every device."""
+    """Return the kernels, as arguments of `op`, of an op that NumPy computes on CPUs and GPUs.
+
+    native: its native kernel, used instead where it is supported.
+    """
     return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 
 
 def cuda_kernels(
     file: str, launches: Callable[[Signature], Sequence[Launch]], call: Call, **options: Any
 ) -> dict[str, Any]:
-    """Return the kernels of an op with CUDA code and the NumPy `call`; options as of `Source`."""
+    """Return the kernels, as arguments of `op`, of an op with CUDA code and a NumPy kernel `call`.
+
+    file, launches, options: those of `Source`.
+    """
     return {"cpu": call, "gpu": Source(file, launches, call, **options)}
 
 
 Pairs = Sequence[tuple[Any, Any]]
-"""Copies: (source, target) views, as in `ViewCopies`."""
+"""(source, target) views of arrays: the copies of an op, as in `ViewCopies`."""
 
 
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """Return the kernels of an op that only copies; `views` as in `ViewCopies`."""
+    """Return the kernels, as arguments of `op`, of an op that only copies; `views` as in
+    `ViewCopies`.
+    """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         pairs = views(context, *arrays)

@@ -1,7 +1,7 @@
 """The registry of kernels: which op types run on which device types, and with which kernel.
 
-An op's own kernels come with its declaration. Programs add theirs with `register_kernel`, for a
-new device type or, with a higher priority, in place of ours.
+The library's kernels are registered by the declaration of their op. Programs add kernels with
+`register_kernel`: for a new device type or, with a higher priority, instead of the library's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,20 @@ from gpugraph.ops.op_index import load
 
 
 class HostOnly(NamedTuple):
-    """The declared absence of a kernel, with its reason, which placement errors repeat."""
+    """The declaration that an op has no kernel on a device type.
+
+    Placement errors quote the reason.
+    """
 
     reason: str
 
 
 class KernelDef(NamedTuple):
-    """A kernel of an op type on a device type, for those dtypes of its type attrs (all: {})."""
+    """A kernel of an op type on a device type.
+
+    types: type attr -> the dtypes that the kernel supports; if empty, all. is_ours: whether it is
+    the library's, not a program's.
+    """
 
     op_type: str
     device_type: str
@@ -33,7 +40,7 @@ class KernelDef(NamedTuple):
     is_ours: bool = False
 
     def accepts(self, attrs: Mapping[str, Any]) -> bool:
-        """Return whether it can run nodes with these attrs."""
+        """Return whether the kernel supports the dtypes in these attrs of a node."""
         return all(attrs.get(key) in allowed for key, allowed in self.types.items())
 
 
@@ -48,9 +55,11 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Add a program's kernel; among those that accept a node's dtypes the highest priority runs.
+    """Register a program's kernel; of those that support a node's dtypes, the highest priority
+    runs.
 
-    AlreadyExistsError for a second one of the same op type, device type, dtypes and priority.
+    types: type attr -> supported dtypes; by default all. Raises AlreadyExistsError if there is one
+    with the same op type, device type, dtypes and priority.
     """
     load(op_type)
     add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)
@@ -65,7 +74,9 @@ def add_kernel(
     priority: int = 0,
     is_ours: bool = True,
 ) -> None:
-    """Add a kernel, by default one of the op library's own. Errors as of `register_kernel`."""
+    """Register a kernel, by default one of the library; arguments and errors as in
+    `register_kernel`.
+    """
     if not op_type or not device_type:
         raise invalid_argument("A kernel has an op type and a device type")
     chosen = {key: frozenset(allowed) for key, allowed in (types or {}).items()}
@@ -81,7 +92,9 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs; if there is none, None or a HostOnly one."""
+    """Return the kernel for a node with these attrs, which may be a `HostOnly`; None if there is
+    none.
+    """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):
             return entry
@@ -96,7 +109,10 @@ def kernels_of(op_type: str) -> list[KernelDef]:
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Return whether our kernel, if any, runs such a node: an equivalent op may then replace it."""
+    """Return whether no program's kernel runs a node with these attrs.
+
+    The compiler may then replace the node by an equivalent op.
+    """
     entry = find_kernel(op_type, device_type, attrs)
     return entry is None or entry.is_ours
 

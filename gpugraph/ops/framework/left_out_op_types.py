@@ -1,4 +1,4 @@
-"""TensorFlow's op types that are not implemented: the reasons, or alternatives."""
+"""TensorFlow's op types that this library does not implement: alternatives, or the reasons."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ handles of accumulators are theirs of 1.15, use the op type without Resource: Fa
     ResourceAccumulator* ResourceConditionalAccumulator
 its tables have no deleted_key, use MutableDenseHashTableV2: MutableDenseHashTable
 """
-"""Groups of op types of TensorFlow 1.15 that are left out: the reason, and their patterns."""
+"""Groups of op types of TensorFlow 1.15 that are not implemented: "reason: patterns of op types".
+"""
 
 _LATER = """
 ApproxTopK BandedTriangularSolve BatchMatMulV3 BesselJ* BesselK* BesselY* CTCLossV2 CheckNumericsV2
@@ -128,7 +129,7 @@ StatelessRandomGet* StatelessRandom*V[23] StatelessRandomPoisson StatelessRandom
 StatelessSampleDistortedBoundingBox StatelessShuffle StatelessTruncatedNormalV2 SyncDevice
 *FFTND *TensorMap* DummyIterationCounter Uniform*uantize* *WebP
 """
-"""Patterns of op types that were added after TensorFlow 1.15."""
+"""Patterns of op types that TensorFlow added after version 1.15."""
 
 
 def _read_groups() -> dict[str, str]:
@@ -138,15 +139,15 @@ def _read_groups() -> dict[str, str]:
 
 
 INSTEAD = dict(line.split(": ", 1) for line in _INSTEAD.strip().splitlines())
-"""Op type of TensorFlow 1.15 that is left out -> its alternative."""
+"""Op type of TensorFlow 1.15 that is not implemented -> what to use instead."""
 
 GROUP_REASONS = _read_groups()
-"""Pattern of op types -> the reason why they are left out; those of 1.15 before later ones."""
+"""Pattern of op types that are not implemented -> the reason; patterns of 1.15 come first."""
 
 
 @functools.cache
 def left_out_reason(op_type: str) -> str:
-    """Return the reason why an op type of TensorFlow is left out, or its alternative.
+    """Return an alternative to an op type of TensorFlow, or the reason why it is not implemented.
 
     Unknown op types give the empty string.
     """

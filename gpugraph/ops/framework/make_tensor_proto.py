@@ -1,4 +1,6 @@
-"""make_tensor_proto: Python values and arrays as TensorProtos, by the rules of constants."""
+"""`tf.make_tensor_proto`: Python values and arrays as TensorProtos, by the rules of
+`tf.constant`.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ def make_tensor_proto(
     Args:
       values: a scalar, nested lists or an array, of any dtype that constants have.
       dtype: the dtype, by default the one that `tf.constant` would choose.
-      shape: the shape, by default that of the values; the last of too few values fills the rest.
-      verify_shape: whether the values must have the shape `shape` themselves.
-      allow_broadcast: whether one value may fill `shape`; any other number must match exactly.
+      shape: the shape, by default that of the values; if there are too few values, the last one
+        fills the rest of the shape.
+      verify_shape: whether to raise an error unless the values have exactly the shape `shape`.
+      allow_broadcast: whether a single value may fill `shape`; several values must then be as many
+        as the shape's elements.
 
     Raises:
       TypeError: values that are not of the dtype, or not of the shape if it is verified.
@@ -52,7 +56,9 @@ def make_tensor_proto(
 
 
 def _check_quantized(value: Any, wanted: DType) -> None:
-    """Raise TypeError for anything but tuples of one int, Python's form of quantized values."""
+    """Raise TypeError unless nested lists hold only tuples of one int, the form of quantized
+    values.
+    """
     if isinstance(value, list):
         for item in value:
             _check_quantized(item, wanted)

@@ -1,8 +1,8 @@
 """Python values as arrays: the rules for the dtype and shape of a constant.
 
-Python floats become float32, ints int32 (int64 if 32 bits are too few), NumPy arrays keep
-their dtype. A Python value of another kind than the requested dtype is a TypeError: no silent
-rounding of 1.5 to an int.
+By default, Python floats become float32, ints int32 (int64 if 32 bits are too few), and NumPy
+arrays keep their dtype. If a dtype is requested, a Python value of another kind raises TypeError:
+1.5 is not silently rounded to an int.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 
 
 def zero_of(dtype: Any) -> Any:
-    """Return the zero of a NumPy dtype: 0, or the empty string."""
+    """Return the zero of a NumPy dtype: 0, or the empty bytes for strings."""
     return b"" if np.dtype(dtype).kind == "O" else 0
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
-    """Convert `value` to an array of `dtype` (None: by the rules above), filled up to `shape`.
+    """Convert `value` to an array of `dtype`, by default chosen as above, in shape `shape` if
+    given.
 
-    Raises TypeError if the value is not of that kind, ValueError if it does not fit the
-    shape. A scalar, or the last element of too short a value, fills the rest of `shape`.
+    A scalar, or the last element of a value with too few elements, fills the rest of `shape`.
+    Raises TypeError if the value is not of the dtype's kind, ValueError if it does not fit the
+    shape.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     number_type = _type_of_numbers(value, wanted)
@@ -53,7 +55,10 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return a NumPy type that certainly holds the number; None if further checks are needed."""
+    """Return the NumPy type for a number that certainly fits it.
+
+    The result is None if that needs further checks.
+    """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
             return np.float32 if wanted is None else wanted._numpy_type
@@ -68,7 +73,9 @@ def type_of_number(value: Any, wanted: DType | None) -> Any:
 
 
 def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
-    """Apply `type_of_number` to a number or to a list of ints, such as a shape."""
+    """Return `type_of_number` of a number, or the one that fits all of a list of ints, such as a
+    shape.
+    """
     if type(value) not in (list, tuple):
         return type_of_number(value, wanted)
     if {*map(type, value)} != {int}:
@@ -81,7 +88,7 @@ def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
     if wanted is None:
         if array.dtype.kind in "SUO":
             return _strings(array)
-        as_dtype(array.dtype)  # TypeError for an unsupported dtype
+        as_dtype(array.dtype)  # raises TypeError for an unsupported dtype
         return array.copy()
     if wanted is dtypes.string:
         return _strings(array)
@@ -118,7 +125,8 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
 
 
 def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[Any]:
-    """Convert ints for which NumPy has no common type to floats, or wrap them around to `wanted`.
+    """Convert ints for which NumPy has no common type: to floats, or modulo 2**64 for an integer
+    dtype.
 
     Any other array is returned unchanged.
     """
@@ -137,7 +145,10 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Convert known sizes of shapes to ints; TypeError for anything else."""
+    """Convert Dimension objects in an array of objects to ints; raise TypeError for other objects.
+
+    ValueError for an unknown Dimension.
+    """
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):
         raise _unknown(value)
@@ -159,7 +170,7 @@ def _unknown(value: Any) -> TypeError:
 
 
 def _check_texts(array: NDArray[Any]) -> None:
-    """Raise TypeError for items that are not strings: NumPy would format numbers."""
+    """Raise TypeError for items that are not strings: NumPy would format numbers as text."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise TypeError(
@@ -176,7 +187,7 @@ _WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {
     "S": lambda wanted: wanted is dtypes.string,
     "U": lambda wanted: wanted is dtypes.string,
 }
-"""Tests of the dtypes that Python values may have, by the kind of NumPy's array of them."""
+"""By NumPy's kind of an array of Python values: a test of the dtypes that the values may become."""
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
@@ -193,7 +204,7 @@ def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert strings to an object array of bytes; TypeError for anything else."""
+    """Convert strings to an object array of bytes; raise TypeError for other items."""
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
@@ -206,7 +217,11 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
-    """Return the array in the shape `dims`, its last value repeated; ValueError if impossible."""
+    """Return the array in the shape `dims`; its last value fills the rest if there are too few.
+
+    Raises ValueError if the array is empty or has too many elements, and for a shape that is not
+    fully defined.
+    """
     shape = as_shape(dims)
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
@@ -232,7 +247,7 @@ def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
 def _full(sizes: list[int], count: int, value: Any, dtype: Any) -> NDArray[Any]:
     try:
         return np.full(count, value, dtype)
-    except (MemoryError, ValueError) as error:  # ValueError: exceeds the address space
+    except (MemoryError, ValueError) as error:  # ValueError: the size exceeds the address space
         name = as_dtype(dtype).name
         raise ResourceExhaustedError(
             None, None, f"OOM when allocating tensor with shape{sizes} and type {name}: {error}"

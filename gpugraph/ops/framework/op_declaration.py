@@ -43,7 +43,7 @@ GradientFunction = Callable[..., Any]
 
 
 class _NoGradient:
-    """The declared absence of a gradient."""
+    """The type of `NO_GRADIENT`, which declares that an op has no gradient."""
 
     def __repr__(self) -> str:
         return "NO_GRADIENT"
@@ -53,11 +53,11 @@ NO_GRADIENT = _NoGradient()
 
 
 class Attr(NamedTuple):
-    """An attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
+    """The declaration of an attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
     minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
-    list. allowed: for the kind "type", the allowed dtypes; plain values become the default dtype if
-    they can. For the kind "string", the allowed texts.
+    list. allowed: for the kind "type", the allowed dtypes; for the kind "string", the allowed
+    texts. A Python value for an input whose type attr has a default becomes that dtype if it can.
     """
 
     kind: str
@@ -70,14 +70,14 @@ class Attr(NamedTuple):
 class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: output -> input whose memory it may reuse if nothing reads that input afterwards.
-    view: output -> input whose bytes it has. If both share memory, no kernel runs, except that of a
-        stateful op, whose input and output are then the same array.
-    writes: ref inputs whose variable this op changes.
+    alias: output -> the input whose memory the output may overwrite if nothing reads it afterwards.
+    view: output -> the input whose bytes it has. If both share memory, no kernel runs, except that
+      of a stateful op, whose input and output are then the same array.
+    writes: the indices of ref inputs whose variable this op changes.
     native: the source of its native code, besides its elementwise or reduction expression.
-    writes_last: whether its kernel writes outputs only once nothing can fail any more.
+    writes_last: whether its kernel writes outputs only after everything that can fail.
     reaches_out: whether running it writes files or calls Python functions of the program. Loaders
-        of files run no such op unless explicitly permitted.
+      of files run no such op unless explicitly permitted.
     """
 
     op_def: OpDef
@@ -122,15 +122,17 @@ def op(
     reaches_out: bool = False,
     doc: str = "",
 ) -> OpFunction:
-    """Declare an op type and return the function that adds such operations.
+    """Declare an op type and return the function that adds such operations to graphs.
 
-    `inputs` and `outputs` are "name: type" with a dtype's name, a type attr, `N*T` (N tensors of
-    one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is a "scalar
-    T", "vector T" or "matrix T": then no other rank reaches inference and kernels. `attrs` maps a
-    type attr to its allowed dtypes, any other attr to an `Attr`. `host` has the indices of inputs
-    that the kernel reads on the host.
-    InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError for an
-    op type that is already declared.
+    `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
+    tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
+    a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
+    `attrs` maps a type attr to its allowed dtypes, any other attr to an `Attr`. `host` has the
+    indices of inputs that the kernel reads in host memory, `host_outputs` those of outputs that it
+    writes there.
+
+    Raises InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError
+    for an op type that is already declared.
     """
     if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
@@ -190,7 +192,11 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Mark the kernel as `direct` if it only copies bfloat16; other kernels receive float32."""
+    """Mark a kernel that only copies as `direct`: it receives bfloat16, others receive float32
+    instead.
+
+    A kernel only copies if its op also takes strings. The kernel also gets the indices `writes`.
+    """
     if isinstance(kernel, HostOnly):
         return kernel
     types = [attr for attr in op_def.attrs.values() if attr.kind in ("type", "list(type)")]
@@ -223,7 +229,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
 def _check_memory(
     op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
 ) -> None:
-    """Reject a declaration with an index that no input or output has."""
+    """Raise InvalidArgumentError for an index that no input or output has."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
     for index in (*op_def.host_inputs, *writes):
         if index not in inputs:

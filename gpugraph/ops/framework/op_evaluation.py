@@ -1,6 +1,6 @@
-"""Evaluation of one op on arrays, outside any plan: for folding and constant values.
+"""Evaluation of one op on arrays, outside any plan: for constant folding and constant values.
 
-The op's CPU kernel runs on fresh NumPy arrays, so a folded value equals that of a run to the bit.
+The op's CPU kernel runs on new NumPy arrays, so the value equals that of a run to the bit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import OpError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.size_arrays import as_whole_numbers, has_open_sizes
-from gpugraph.base.sizes import is_open
+from gpugraph.base.sizes import as_whole_numbers, has_open_sizes, is_open
 from gpugraph.graph.client.client_graph import output_types
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef, host_slots
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The part of a `KernelContext` that needs a session or a run, which do not exist here."""
+    """The methods of a `KernelContext` that need a session or a run: here they raise
+    LookupError.
+    """
 
     name: str
     on_host: frozenset[int] = frozenset()
@@ -46,7 +47,9 @@ class ContextOutsideRun:
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that does nothing: no native code is compiled outside a run."""
+        """Return a callable that ignores its argument: outside a run, no native code is
+        compiled.
+        """
         return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -73,7 +76,7 @@ class ContextOutsideRun:
 
 @dataclass
 class ArrayContext(ContextOutsideRun):
-    """The `KernelContext` of a single op on NumPy arrays."""
+    """The `KernelContext` with which the kernel of a single op runs on NumPy arrays."""
 
     name: str
     attrs: Mapping[str, Any]
@@ -108,7 +111,9 @@ class ArrayContext(ContextOutsideRun):
         return self.scratch(shape, dtype)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state under this op's name in `states`; the first call makes it."""
+        """Return the state under this op's name in `states`, which the first call creates with
+        `make`.
+        """
         return self.states.setdefault(self.name, make())
 
 
@@ -130,7 +135,7 @@ def evaluate(
             return _of_open_sizes(op_def, entry.kernel, attrs, values, types)
         return run_kernel(op_def, entry.kernel, attrs, values)
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
-        return None  # the run will raise it, with the node's name
+        return None  # a run will raise the error, with the node's name
 
 
 def run_kernel(

@@ -1,8 +1,8 @@
 """OpFunction: the Python function of an op type, which adds its operations to graphs.
 
-Arguments are the op's inputs in order, then its attrs; `name` is the operation's. Values that
-are not tensors become constants under the operation's name (`add/y`). If all inputs are tensors
-of the right dtype, the common case, only the operation itself is added.
+Its arguments are the op's inputs in order, then its attrs, and the operation's `name`. Values that
+are not tensors become constants in the operation's name scope (`add/y`). In the common case, in
+which all inputs are tensors of the right dtype, only the operation itself is added.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 
 
 class _Typed(NamedTuple):
-    """Facts that follow from the types of an op's inputs.
+    """Facts about an operation that depend only on the types of its inputs.
 
-    complete: all attrs of an op without explicit ones; such operations share them.
-    dtypes: of the outputs; None if they depend on explicit attrs.
-    numbers: the slots of inputs that are numbers, and the dtypes of their constants.
+    follows: the attrs that the inputs determine. complete: all attrs, if the caller passes none;
+    such operations share the dict.
+    dtypes: those of the outputs; None if they depend on attrs that the caller passes.
+    numbers: (slot, dtype) of each input that is a Python number: the dtype of its constant.
     """
 
     follows: dict[str, Any]
@@ -47,7 +48,10 @@ class _Typed(NamedTuple):
 
 
 class OpFunction(OpInputs):
-    """Adds operations of one op type; returns the output, a tuple of outputs, or the operation."""
+    """Adds operations of one op type to graphs when called.
+
+    A call returns the output, a named tuple or list of outputs, or the operation if it has none.
+    """
 
     def __init__(self, op_def: OpDef) -> None:
         self.op_def = op_def
@@ -67,10 +71,14 @@ class OpFunction(OpInputs):
         self._shared = self._shared_attrs()
         self._is_single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
-        self._result: Any = None  # the class of a named tuple, once used
+        self._result: Any = None  # the named tuple class of the outputs, once used
 
     def _plain_type_attr(self) -> str:
-        """Return the one type attr of all inputs and the only output, or the empty string."""
+        """Return the type attr of a plain op, or the empty string.
+
+        An op is plain if all inputs and its only output have the same type attr, and no attr is
+        required.
+        """
         args = (*self.op_def.inputs, *self.op_def.outputs)
         keys = {arg.type_attr for arg in args}
         simple = (
@@ -83,20 +91,25 @@ class OpFunction(OpInputs):
         return keys.pop() if simple else ""
 
     def _shared_attrs(self) -> dict[int, dict[str, Any]]:
-        """Return the attrs of plain ops of one dtype, by the dtype's id (dtypes live forever)."""
+        """Return the attrs of a plain op for each dtype, by the dtype's id (dtypes are never
+        freed).
+        """
         if not self._plain:
             return {}
         allowed = self.op_def.attrs[self._plain].allowed
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
 
     def _has_lists(self) -> bool:
-        """Return whether an operation depends on more than attrs and the dtypes of its inputs."""
+        """Return whether an operation depends on more than attrs and the dtypes of its inputs.
+
+        That is so for lists, references, and ops without inputs.
+        """
         args = (*self.op_def.inputs, *self.op_def.outputs)
         return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
 
     @property
     def __signature__(self) -> Signature:
-        """The inputs, the attrs and `name`, for `inspect.signature`."""
+        """The signature for `inspect.signature`: the inputs, the attrs and `name`."""
         return signature_of(self.op_def)
 
     def __repr__(self) -> str:
@@ -109,7 +122,10 @@ class OpFunction(OpInputs):
         return self._of(args, name)
 
     def _of(self, values: Sequence[Any], name: str | None = None) -> Any:
-        """Add an operation with these inputs, one for each in the signature, and default attrs."""
+        """Add an operation with these inputs, one for each in the signature, and default attrs.
+
+        Plain ops on tensors take a fast path.
+        """
         if self._shared:
             first = values[0]
             if type(first) is Tensor:
@@ -128,10 +144,12 @@ class OpFunction(OpInputs):
     def _with_attrs(
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
-        """Add an operation with these attrs (None: the defaults), and those that inputs determine.
+        """Add an operation with these attrs (None: the defaults) and those that its inputs
+        determine.
 
-        Facts derived from the types of tensors and numbers are kept with the first operation. They
-        are found by ids: no other object has the id of a dtype or of a number's type.
+        The facts that follow from the types of tensors and numbers are cached by those types. The
+        key consists of ids: dtypes and the types of numbers live as long as the process, so an id
+        is unique.
         """
         if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):
             return self._results(self._general(values, attrs, name))
@@ -151,7 +169,10 @@ class OpFunction(OpInputs):
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
-        """Keep the facts derived from the types of values, if these are tensors and numbers."""
+        """Cache the facts that follow from the types of `values`, if these are tensors and numbers.
+
+        op: the operation that was made from them.
+        """
         numbers = [slot for slot, value in enumerate(values) if type(value) is not Tensor]
         if self._by_types is not None and all(type(values[slot]) in NUMBERS for slot in numbers):
             follows = {attr: op._attrs[attr] for attr in self._derived}
@@ -183,7 +204,7 @@ class OpFunction(OpInputs):
         attrs: dict[str, Any] | None,
         name: str | None,
     ) -> Operation:
-        """Add the operation, with its numbers as constants in its scope."""
+        """Add the operation, with its number inputs as constants in the operation's name scope."""
         graph = values[0].op.graph if type(values[0]) is Tensor else _graph_of(values)
         label = as_name(name or self.op_def.name)
         with graph._scope_of_op(label) as scope:
@@ -198,7 +219,7 @@ class OpFunction(OpInputs):
         arguments = {self._names.get(argument, argument): kwargs[argument] for argument in kwargs}
         is_complete = len(args) == self._arity and len(arguments) == len(kwargs)
         if is_complete and self._own_attrs.issuperset(arguments):
-            return args, self._attrs(arguments)  # the usual call: all inputs by position
+            return args, self._attrs(arguments)  # the usual call, with all inputs by position
         names = self._input_names + self._attr_names
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
@@ -223,7 +244,7 @@ class OpFunction(OpInputs):
             attr = op_def.attrs[key]
             if type(value) is bool and attr.kind == "bool":
                 attrs[key] = value
-            elif value is not None or key not in attrs:  # None stands for the default
+            elif value is not None or key not in attrs:  # None means the default
                 attrs[key] = read_attr(attr, value, op_def.name, self.__name__)
         for key in self._required:
             if key not in attrs:
@@ -250,7 +271,7 @@ class OpFunction(OpInputs):
         dtypes = output_types(self.op_def, attrs)
         if not self._refs:
             return graph._make(self.op_def, inputs, dtypes, attrs, name)
-        with graph.colocate_with(inputs[self._refs[0]].op):  # it runs where the variable is
+        with graph.colocate_with(inputs[self._refs[0]].op):  # it must run where the variable is
             return graph._make(self.op_def, inputs, dtypes, attrs, name)
 
     def _results(self, operation: Operation) -> Any:

@@ -1,8 +1,8 @@
-"""Conversion of a program's values to inputs of operations that the signature accepts.
+"""Conversion of a program's values to the tensors that an op's signature accepts.
 
-The dtype of an input comes from its signature, an attr, or another tensor operand. A value that
-can't have it raises TypeError or ValueError in TensorFlow's words, with the operation and the
-user's line.
+The dtype of an input comes from the signature, an attr, or another tensor operand. A value that
+can't have it raises TypeError or ValueError with TensorFlow's message, to which the operation and
+the user's line are added.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _MAX_SHOWN = 8
 
 
 class OpInputs:
-    """Converts the inputs of operations of one op type, and adds the attrs that follow from them.
+    """Base of `OpFunction`: converts the inputs of operations, and adds the attrs that they
+    determine.
 
     Attributes:
-      op_def: the signature.
+      op_def: the op's signature.
     """
 
     op_def: OpDef
@@ -38,7 +39,7 @@ class OpInputs:
             return self._convert(values, attrs)
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
-                raise  # a subclass has its own message
+                raise  # a subclass, whose message is complete
             full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
             raise type(error)(
                 f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
@@ -46,7 +47,7 @@ class OpInputs:
             ) from error
 
     def _labels(self, values: Sequence[Any]) -> str:
-        """Describe the tensors among `values`, for messages."""
+        """Return a list of the tensors among `values` with their dtypes, for error messages."""
         tensors = [
             f"{arg.name} = {_label(item)} ({dtype.name})"
             for arg, value in zip(self.op_def.inputs, values)
@@ -70,7 +71,11 @@ class OpInputs:
     def _expected_type(
         self, arg: ArgDef, attrs: dict[str, Any], values: Sequence[Any]
     ) -> DType | None:
-        """Return an argument's dtype: declared, its attr's, or a tensor's with the same attr."""
+        """Return the dtype that an argument must have; None if nothing determines it.
+
+        It is the declared one, that of its type attr, or that of a tensor among `values` with the
+        same type attr.
+        """
         if arg.type is not None:
             return arg.type
         known: DType | None = attrs.get(arg.type_attr)
@@ -113,7 +118,9 @@ class OpInputs:
         return tensor
 
     def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
-        """Return the error for a value that can't have an argument's dtype, naming the argument."""
+        """Return the TypeError for a value that can't have the dtype `wanted`, with the argument's
+        name.
+        """
         text = str(error)
         start = f"Expected {wanted.name}, got " if wanted is not None else ""
         if wanted is None or type(error) is not TypeError or not text.startswith(start):
@@ -124,14 +131,17 @@ class OpInputs:
         )
 
     def _default_type(self, arg: ArgDef) -> DType | None:
-        """Return the preferred dtype of plain values of an argument, if its attr has one."""
+        """Return the dtype that values without a dtype preferably become, if the type attr has a
+        default.
+        """
         attr = self.op_def.attrs.get(arg.type_attr)
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Describe the source of an argument's dtype.
+        """Return words for the source of an argument's dtype: the first argument with its type
+        attr.
 
-        This is the first argument with its type attr, or the declaration.
+        If the argument itself is the first, only the dtype is named.
         """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name
@@ -186,7 +196,9 @@ class OpInputs:
             raise why from error
 
     def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
-        """Return the error for list elements whose own types differ, or None if they agree."""
+        """Return the error for list elements that convert to different dtypes, or None if they
+        agree.
+        """
         types = [_own_type(value) for value in values]
         if len({*types}) < 2:
             return None
@@ -203,7 +215,7 @@ def _dtype_of(value: Any) -> DType | None:
 
 
 def _own_type(value: Any) -> str:
-    """Return the name of the dtype to which a value is converted by default."""
+    """Return the name of the dtype that a value converts to by default, for messages."""
     try:
         return convert_to_tensor(value).dtype.base_dtype.name
     except (TypeError, ValueError):
@@ -211,6 +223,6 @@ def _own_type(value: Any) -> str:
 
 
 def _label(value: Any) -> str:
-    """Return the name of a value with a dtype, for messages."""
+    """Return the name of a tensor or variable, for messages."""
     name = getattr(value, "name", None)
     return f"'{name}'" if isinstance(name, str) else f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Helpers of functions and gradients that add ops: name scopes, sizes and attrs as arguments."""
+"""Helpers for functions and gradients that add ops: name scopes; sizes and attrs as arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 @contextmanager
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
-    """Open a name scope for several ops, in the graph of the first tensor among `values`."""
+    """Open the name scope `name`, or `default`, in the graph of the first tensor among `values`.
+
+    That graph is also the default graph meanwhile. Yields the full name of the scope.
+    """
     graph = get_default_graph()
     for value in values:
         graph_of_value = getattr(value, "graph", None)
@@ -29,19 +32,23 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 
 def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return these attrs of an operation, as arguments of another."""
+    """Return these attrs of an operation, as keyword arguments for another op's function."""
     return {key: op.attrs[key] for key in keys}
 
 
 def int_argument(value: Any) -> Any:
-    """Convert sizes or axes to an op's argument: an empty list becomes an array of ints."""
+    """Return sizes or axes as an argument of an op: an empty list, which has no dtype, becomes
+    int32.
+    """
     if isinstance(value, (list, tuple)) and not value:
         return np.zeros(0, np.int32)
     return value
 
 
 def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """Return the shape as an op's argument: an array if all sizes are known, else a Shape op."""
+    """Return the shape as an argument of an op: an array if all sizes are known, else a Shape
+    op.
+    """
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
         return np.array(sizes, dtype.as_numpy_dtype)
@@ -49,9 +56,9 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """Return one size as an op's argument: an int32 if it is known, else a slice of a Shape.
+    """Return one size as an argument of an op: an int32 if it is known, else a slice of a Shape op.
 
-    ValueError for an axis out of range.
+    Raises ValueError for an axis out of range.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and not -len(sizes) <= axis < len(sizes):

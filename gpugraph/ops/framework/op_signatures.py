@@ -19,7 +19,8 @@ Split SplitV: split_dim=axis
 Squeeze: squeeze_dims=axis
 Where: input=condition
 """
-"""The arguments whose names in TensorFlow's functions differ from those of its ops."""
+"""By op type: op's name of an argument = its name in TensorFlow's public function, if they differ.
+"""
 
 _NAMES = {
     op_type: dict(pair.split("=") for pair in pairs.split())
@@ -29,14 +30,14 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return the renamed arguments, by the name of the input or attr."""
+    """Return {name of an input or attr: its name as an argument}, for those that are renamed."""
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}
 
 
 def derived_attrs(op_def: OpDef) -> set[str]:
-    """Return the attrs that follow from the inputs, which callers do not pass."""
+    """Return the attrs that the inputs determine, so that callers do not pass them."""
     return {
         key
         for arg in op_def.inputs
@@ -46,14 +47,14 @@ def derived_attrs(op_def: OpDef) -> set[str]:
 
 
 def attr_names(op_def: OpDef) -> list[str]:
-    """Return the attrs that a call can pass: those without a default first, as in TensorFlow."""
+    """Return the attrs that a caller can pass: first those without a default, as in TensorFlow."""
     derived = derived_attrs(op_def)
     attrs = [attr for key, attr in op_def.attrs.items() if key not in derived]
     return [attr.name for attr in sorted(attrs, key=lambda attr: attr.has_default)]
 
 
 def signature_of(op_def: OpDef) -> Signature:
-    """Return the signature: the inputs, then the attrs, then `name`."""
+    """Return the signature of the op's function: the inputs, the attrs, then `name`."""
     plain, names = Parameter.POSITIONAL_OR_KEYWORD, argument_names(op_def)
     inputs = [Parameter(names.get(arg.name, arg.name), plain) for arg in op_def.inputs]
     attrs = [
@@ -68,7 +69,10 @@ def _default(attr: AttrDef) -> Any:
 
 
 def doc_of(op_def: OpDef) -> str:
-    """Return the docstring: the call, the summary, the arguments with their types, the results."""
+    """Return the docstring of the op's function.
+
+    It has the call, the summary, the arguments with their types, and the results.
+    """
     types = {arg.name: _input_type(arg, op_def) for arg in op_def.inputs}
     types |= {key: _attr_type(op_def.attrs[key]) for key in attr_names(op_def)}
     names = argument_names(op_def)
@@ -116,7 +120,9 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """The `__doc__` of a class's instances, from their ops; the class keeps its own."""
+    """A descriptor for `__doc__`: instances have the docs of their ops, the class has
+    `class_doc`.
+    """
 
     def __init__(self, class_doc: str) -> None:
         self._class_doc = inspect.cleandoc(class_doc)

@@ -1,9 +1,9 @@
-"""Public functions generated from declarations: an op's inputs, `name`, and its docstring.
+"""Public functions that are generated from declarations of ops.
 
     negative: UnaryFunction = public_function(op("Neg", inputs="x: T", ...), "negative")
 
-A function that has attrs among its parameters, or changes its arguments, is written out next to
-its op instead.
+Such a function takes the op's inputs and `name`, and has the op's docstring. A public function
+that also takes attrs, or changes its arguments, is written as Python code next to its op instead.
 """
 
 from __future__ import annotations
@@ -58,15 +58,16 @@ class FeaturesFunction(Protocol):
 def public_function(op_function: OpFunction, name: str = "", sparse: bool = False) -> Any:
     """Return a Python function `name(<inputs of the op>, name=None)` that calls `op_function`.
 
-    name: the name of the variable that holds it; by default the op type in snake case.
-    sparse: whether it also accepts a SparseTensor, and returns one with the function's values.
+    name: the function's `__name__`; by default the op type in snake case.
+    sparse: whether the function also accepts a SparseTensor: it then maps the values, and returns a
+    SparseTensor.
     """
     label = name or op_function.__name__
     inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)
     source = f"lambda {inputs}, name=None: op_function._of(({inputs},), name)"
     file = Path(__file__).with_name(
         f"<{label}>"
-    )  # a file of this package, which is never an op's origin
+    )  # in this package, whose frames are never an op's origin
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
     function = _of_module(named(label, op_function.op_def.summary)(function))
     types = {arg.name: Any for arg in op_function.op_def.inputs}
@@ -75,7 +76,9 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
 
 
 def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFunction:
-    """Return a Python function `name(x, name=None)` that calls `op_function` in a name scope."""
+    """Return a function `name(x, name=None)` that calls `op_function` in a name scope of that
+    name.
+    """
     default = name
 
     @named(name, doc)
@@ -87,13 +90,13 @@ def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFuncti
 
 
 def _of_module(function: Any) -> Any:
-    """Make `function` appear as if defined in the module that is being imported."""
+    """Set the function's `__module__` to the module that is being imported."""
     function.__module__ = _importing_module(sys._getframe(1))
     return function
 
 
 def _importing_module(frame: FrameType) -> str:
-    """Return the module whose import runs in this frame."""
+    """Return the name of the module whose import this frame is part of."""
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals["__name__"])

@@ -1,13 +1,14 @@
 """Launches of row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu: updates of rows.
 
-The updates of one row are applied in order.
+A change is an index of a row and a new value or an operand for it, as in scatter ops. If several
+changes have the same row, they are applied in order.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
     apply_in_order(...)    other rules
-    keep_last(...)         the last change of a row stays
+    keep_last(...)         the last change of a row wins
 
-All of it is deterministic. The changed matrix has `rows` rows of `width` elements.
+All of these are deterministic. The changed matrix has `rows` rows of `width` elements.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gpugraph.kernel import Arg, ErrorFlag, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
 FEW = 4096
-"""The maximum number of changes that one block sorts."""
+"""The maximum number of changes that are sorted by a single block."""
 _TILE = 4096
 _MAX_CHANGES = 1 << 31
 _FULL = 1 << 18
@@ -32,7 +33,9 @@ _FULL = 1 << 18
 
 
 class UpdateRule(NamedTuple):
-    """Expressions: `combine` merges changes `a` and `b`, `finish` applies change `b` to row `a`."""
+    """C expressions: `combine` merges two changes `a` and `b`, `finish` applies change `b` to row
+    `a`.
+    """
 
     combine: str
     finish: str
@@ -49,11 +52,15 @@ MIN = _same("((a) < (b) || (a) != (a) ? (a) : (b))")
 MAX = _same("((a) > (b) || (a) != (a) ? (a) : (b))")
 SMALLER = UpdateRule("((a) <= (b) || (b) != (b) ? (a) : (b))", "((b) < (a) ? (b) : (a))")
 LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) : (a))")
-"""As MIN and MAX, except that NaN changes have no effect."""
+"""Like MIN and MAX, except that NaN changes have no effect."""
 
 
 class Changes(NamedTuple):
-    """Changes of rows: their number, the matrix, and their order."""
+    """Changes of rows, sorted by row.
+
+    size: their number. rows, width: the size of the changed matrix. keys, order: the row of each
+    change, and its position before the sort. step: 0 if a single number updates all rows, else 1.
+    """
 
     size: int
     rows: int
@@ -64,14 +71,17 @@ class Changes(NamedTuple):
 
     @property
     def sorted(self) -> tuple[Scratch, Scratch]:
-        """The keys and the order."""
+        """The scratch arrays `keys` and `order`, as arguments of kernels."""
         return self.keys, self.order
 
 
 def columns_and_rows(
     rows: int, width: int, max_across: int = THREADS
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Return the grid and block over a matrix: threadIdx.x along its columns."""
+    """Return the grid and block for a matrix, with threadIdx.x along its columns.
+
+    max_across: the maximum number of threads of a block along the columns.
+    """
     across = 1
     while across < min(width, max_across):
         across *= 2
@@ -90,13 +100,14 @@ def sort_changes(
     step: int = 1,
     message: str = "",
 ) -> tuple[list[Launch], Changes]:
-    """Return launches that sort `count` changes of rows, and the sorted changes.
+    """Return launches that sort `count` changes by row, and the sorted changes.
 
-    indices: for each change, a row's number or its coordinates in `sizes`. drops: 1 to drop
-      negative numbers, 2 to drop those that are too high, 3 both; other numbers out of range are
-      dropped, too, and fail the run with `message`.
+    indices: for each change, a row's number, or its coordinates in `sizes`. drops: 1 to ignore
+    changes with negative numbers, 2 those whose number is too high, 3 both. Other numbers out of
+    range fail the run with `message`.
+    step: see `Changes`.
 
-    NotImplementedError for more changes or rows than fit 32 bits.
+    Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
     if count >= _MAX_CHANGES or rows >= 2 * _MAX_CHANGES - 1:
@@ -126,9 +137,9 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort pairs (key, number), and the buffers that then hold them.
+    """Return launches that sort pairs (key, number), and the two buffers that then hold the pairs.
 
-    The order is that of the lowest `bits` of the keys."""
+    The sort is by the lowest `bits` bits of the keys, and stable."""
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
     others = _other(keys), _other(order)
@@ -152,7 +163,7 @@ def radix_passes(
 
 
 def _other(buffer: Scratch) -> Scratch:
-    """Return the second of a pair of buffers."""
+    """Return the other buffer of a pair, between which the passes of the sort alternate."""
     name = buffer.name.removeprefix("other ")
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
@@ -165,9 +176,9 @@ def combine_changes(
     rule: UpdateRule,
     target_type: DType | None = None,
 ) -> list[Launch]:
-    """Return launches for target[row] = rule.finish(target[row], changes by rule.combine).
+    """Return launches for target[row] = rule.finish(target[row], the row's changes combined).
 
-    dtype: of the updates, and of the target unless `target_type` is given."""
+    dtype: that of the updates, and that of the target unless `target_type` is given."""
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:
@@ -205,9 +216,9 @@ def apply_in_order(
     refuses: str,
     message: str,
 ) -> list[Launch]:
-    """Return launches for target[row] = finish(target[row], change), each change in order.
+    """Return launches that set target[row] = finish(target[row], change), for each change in order.
 
-    A change for which `refuses` is true fails the run with `message`."""
+    A change for which the C expression `refuses` is true fails the run with `message`."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
@@ -217,7 +228,7 @@ def apply_in_order(
 
 
 def keep_last(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
-    """Return launches for target[row] = its last change."""
+    """Return a launch that sets target[row] to the last change of the row."""
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     arguments = (target, updates, *changes.sorted, *sizes)
@@ -234,7 +245,10 @@ def gather_rows(
     count: int,
     width: int,
 ) -> Launch:
-    """Return a launch for out[i] = params[indices[i]], by coordinates in `sizes`, `count` rows."""
+    """Return a launch for out[i] = params[indices[i]], for `count` rows of `width` elements.
+
+    indices: coordinates in `sizes`.
+    """
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     grid, block = columns_and_rows(count, width)
@@ -250,26 +264,31 @@ def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
 
 
 def copy_elements(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """Return a launch for target[...] = source, unless they are one array."""
+    """Return a launch that copies `count` elements, unless source and target are the same array."""
     arguments = (source, target, count)
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
 
 def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """Return a launch for target[...] = an element in the device's memory."""
+    """Return a launch that sets all elements of `target` to `value`, a scalar in device memory."""
     block = (THREADS, 1, 1)
     return Launch("gg_spread", grid_of(count), block, (value, target, count), **_bits(dtype))
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Return a launch that fails the run unless rows have one change each, in order."""
+    """Return a launch that fails the run with `message` unless the changes' rows strictly
+    ascend.
+    """
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)
     return Launch("gg_in_order", grid_of(changes.size), block, arguments, **_bits(dtypes.int32))
 
 
 def fill_array(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
-    """Return a launch for target[...] = value; NotImplementedError for over 8 bytes an element."""
+    """Return a launch that sets all `count` elements of `target` to the Python value `value`.
+
+    Raises NotImplementedError for dtypes of more than 8 bytes per element.
+    """
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:
         raise NotImplementedError(f"there is no fill of {dtype.name}")

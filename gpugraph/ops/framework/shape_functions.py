@@ -18,7 +18,7 @@ from gpugraph.graph.inference_context import (
 from gpugraph.graph.op_def import ArgDef
 
 RANKS = {"scalar": 0, "vector": 1, "matrix": 2}
-"""The ranks by their words in declarations: `op(inputs="x: T, axis: scalar Tidx")`."""
+"""Word in a declaration, as in `op(inputs="x: T, axis: scalar Tidx")`, -> the rank it requires."""
 
 SCALAR = TensorShape.of(())
 UNKNOWN = TensorShape.of(None)
@@ -30,7 +30,7 @@ def same_shape(index: int) -> InferFunction:
 
 
 IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
-"""Shared by declarations of ops whose output has the shape of input 0 and may reuse its memory."""
+"""Arguments of `op` for ops whose output has the shape of input 0, and may overwrite its memory."""
 
 
 def _broadcast(shapes: Sequence[TensorShape]) -> TensorShape:
@@ -48,12 +48,12 @@ scalar: InferFunction = ShapeRule(lambda _: SCALAR)
 
 
 def unknown(context: InferContext) -> Sequence[TensorShape]:
-    """Return unknown shapes: they are known only once the kernel has run."""
+    """Return an unknown shape for each output: only the kernel determines the sizes."""
     return [UNKNOWN] * context.num_outputs
 
 
 def no_outputs(_: InferContext) -> Sequence[TensorShape]:
-    """Return no shapes: the op has no outputs."""
+    """Return no shapes, for an op without outputs."""
     return []
 
 
@@ -67,7 +67,9 @@ def from_attr(key: str) -> InferFunction:
 
 
 def from_value(index: int) -> InferFunction:
-    """Return the inference of an output whose sizes are the elements of input `index`, a vector."""
+    """Return the inference of an output whose shape is the value of input `index`, a vector of
+    sizes.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.value_as_shape(index)]
@@ -76,9 +78,11 @@ def from_value(index: int) -> InferFunction:
 
 
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
-    """Return the sizes of `shape`, which must have `rank` axes; ValueError for another rank.
+    """Return the sizes of `shape`; raise a Misfit, which is a ValueError, unless it has `rank`
+    axes.
 
-    in_run: the message of a run for another rank.
+    what: names the shape in messages. in_run: the message of a run, if it differs from that of
+    graph construction.
     """
     if shape.sizes is None:
         return (None,) * rank
@@ -89,12 +93,18 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:
-    """Return whether input `index` is a vector of one element, a scalar to runs of old ops."""
+    """Return whether, in a run, input `index` is a vector of one element.
+
+    Some older ops accept it in place of a scalar in a run, but not at graph construction.
+    """
     return not context.is_building and context.shapes[index].sizes == (1,)
 
 
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
-    """Return `axis`, in [-rank, rank), counted from the front; ValueError outside."""
+    """Return `axis` as a number in [0, rank); negative axes count from the end.
+
+    Raises ValueError for an axis outside [-rank, rank). what: its name in the message.
+    """
     value = whole_number(what, axis)
     if not -rank <= value < rank:
         raise ValueError(f"{what} {value} is not in the range [{-rank}, {rank})")
@@ -102,11 +112,12 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
 
 
 def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
-    """Wrap `infer` with checks of its inputs' ranks against `args`.
+    """Wrap `infer` to check the ranks of its inputs against those that `args` declare.
 
-    Inference runs when the graph is built, when a run is compiled, and in a run for steps whose
-    shapes are known only there, so no kernel receives another rank. If `infer` itself accepts
-    another rank, building the graph does, too: the run rejects it, as a kernel of TensorFlow does.
+    Inference runs when the graph is built, when a run is compiled, and during a run for steps whose
+    shapes are known only then; so no kernel receives another rank. If `infer` itself accepts a
+    wrong rank, the graph can still be built, and the run raises the error, as TensorFlow's kernels
+    do.
     """
     wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]
     lists = [index for index, arg in enumerate(args) if arg.is_list]
@@ -116,7 +127,7 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
     def checked(context: InferContext) -> Sequence[TensorShape]:
         shapes = context.shapes
         for index, rank in wanted:
-            # inputs after a list are counted from the end
+            # inputs after a list are at a fixed distance from the end
             slot = index - len(args) if lists and index > lists[0] else index
             sizes = shapes[slot].sizes
             if sizes is not None and len(sizes) != rank:
@@ -129,6 +140,6 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
 def _misfit(infer: InferFunction, context: InferContext, arg: ArgDef, ranks: str) -> ValueError:
     try:
         shapes = infer(context)
-    except Exception:  # of the wrong rank
+    except Exception:  # infer rejects the rank
         shapes = None
     return Misfit(f"Shape must be rank {ranks}", shapes=shapes, detail=f"the input '{arg.name}'")

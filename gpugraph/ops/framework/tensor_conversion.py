@@ -1,7 +1,7 @@
 """Conversion of values to tensors: `convert_to_tensor`, its registry, and the Const op.
 
-Const is declared here, in a layer below the declaration of all other ops, because the function of
-an op needs the conversion of its arguments.
+All other ops are declared in a higher layer: their functions convert arguments to tensors, which
+needs Const.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _USUAL = frozenset([int, float, bool, str, list, tuple, np.ndarray])
 _SCALAR = TensorShape.of(())
 
 NUMBERS = (int, float)
-"""The most common types of inputs of operations, besides tensors."""
+"""The types of Python numbers, the most common inputs of operations besides tensors."""
 
 
 def infer_const(context: InferContext) -> Sequence[TensorShape]:
@@ -59,10 +59,12 @@ def constant(
 ) -> Tensor:
     """Return a constant tensor.
 
-    `value` is a Python value or an array; `dtype` follows from it by default (floats: float32,
-    ints: int32). With `shape`, a scalar fills it; with `verify_shape` the value must have it
-    exactly. A TensorProto keeps its own dtype and shape. TypeError for a value of another kind than
-    `dtype`, ValueError for one that does not fit `shape`.
+    value: a Python value or an array. dtype: by default it follows from the value (floats: float32,
+    ints: int32). shape: the shape, which a scalar fills. verify_shape: whether the value must have
+    exactly this shape. A TensorProto keeps its dtype and shape.
+
+    Raises TypeError for a value of another kind than `dtype`, ValueError for one that does not fit
+    `shape`.
     """
     if is_tensor_proto(value):
         dtype_of_proto = as_dtype(value.dtype).base_dtype
@@ -79,10 +81,11 @@ def constant(
 def constant_of(
     array: Any, name: str, count: int | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """Return an array that no longer changes as a constant of the default graph.
+    """Add a constant with this array to the default graph; the array becomes read-only.
 
-    count: the number of values in its message, the last of which fills the rest.
-    dtype: that of the array, if it is known.
+    count: the number of values that the constant's message has, if fewer than the elements; the
+    last value fills the rest.
+    dtype: the array's, if the caller has it.
     """
     array.setflags(write=False)
     graph = get_default_graph()
@@ -98,10 +101,11 @@ def constant_of(
 def register_tensor_conversion_function(
     base_type: type | tuple[type, ...], conversion_func: Conversion, priority: int = 100
 ) -> None:
-    """Register the conversion of values of `base_type` to tensors, lower `priority` first.
+    """Register a conversion of values of `base_type`; conversions with a lower `priority` run
+    first.
 
     `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a tensor, or
-    NotImplemented to leave it to the next.
+    NotImplemented to leave the value to the next conversion.
     """
     if not callable(conversion_func):
         raise TypeError("conversion_func must be callable.")
@@ -121,8 +125,11 @@ def convert_to_tensor(
 ) -> Tensor:
     """Convert `value` (tensor, variable, array, number, nested list) to a tensor.
 
-    ValueError if it is a tensor of another dtype than `dtype`, TypeError if it can't be converted.
-    If `dtype` is None, `preferred_dtype` is tried first.
+    preferred_dtype (newer: dtype_hint): tried first if `dtype` is None; the value may not fit it.
+    as_ref: whether a variable converts to a reference.
+
+    Raises ValueError for a tensor of another dtype than `dtype`, TypeError if there is no
+    conversion.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
@@ -141,7 +148,7 @@ def convert_to_tensor(
 
 
 def _conversions_of(value: Any) -> list[Conversion]:
-    """Return the registered functions for a value, in their order."""
+    """Return the registered conversions for a value, in order of priority."""
     known = _FOR_TYPE.get(type(value))
     if known is None:
         known = [function for _, base, function in _CONVERSIONS if isinstance(value, base)]
@@ -153,7 +160,7 @@ def _conversions_of(value: Any) -> list[Conversion]:
 def number_array(value: Any, dtype: DType) -> Any:
     """Convert an int or a float to an array of `dtype` if it certainly fits; else return None.
 
-    None also if a program has registered a conversion for its type.
+    The result is also None if a conversion is registered for the number's type.
     """
     numpy_type = type_of_number(value, dtype)
     return None if numpy_type is None or _conversions_of(value) else np.array(value, numpy_type)
@@ -171,7 +178,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
 def convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None
 ) -> list[Tensor]:
-    """Convert each of `values` to a tensor, named `name_0`, `name_1`, ..."""
+    """Convert each of `values` to a tensor; their names are `name_0`, `name_1`, ..."""
     return [
         convert_to_tensor(value, dtype, None if name is None else f"{name}_{index}")
         for index, value in enumerate(values)

@@ -1,4 +1,4 @@
-"""Threads for kernels: as many as there are cores; they wait, not spin, between uses."""
+"""Threads for kernels, as many as there are cores; between uses they block instead of spinning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Work = Callable[[], Any]
 
 
 class _Pool:
-    """Daemon threads that take work from one queue."""
+    """Daemon threads that take work from one queue, and report its end to the caller's queue."""
 
     def __init__(self, size: int) -> None:
         self._works: SimpleQueue[tuple[Work, SimpleQueue[BaseException | None]]] = SimpleQueue()
@@ -29,7 +29,7 @@ class _Pool:
         self._works.put((work, ended))
 
     def _serve(self) -> None:
-        np.seterr(all="ignore")  # as in runs: the settings are per thread
+        np.seterr(all="ignore")  # as in runs: NumPy's error settings are per thread
         while True:
             work, ended = self._works.get()
             try:
@@ -42,12 +42,16 @@ class _Pool:
 
 
 _POOLS: dict[int, _Pool] = {}
-"""The pool of each process, by its id; a forked child makes its own."""
+"""By process id, the pool of this process: a forked child has no threads, and makes a pool."""
 _MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:
-    """Run the works in parallel, the first in this thread; raise the first error at the end."""
+    """Run the works in parallel, the first in this thread, and wait for all.
+
+    If works fail, this function then raises the error of `works[0]`, or else the error that
+    occurred first.
+    """
     pool = _POOLS.get(os.getpid())
     if pool is None:
         with _MAKING:

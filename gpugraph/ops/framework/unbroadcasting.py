@@ -13,7 +13,10 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
-    """Sum `grad`, of the broadcast shape of `source` and `other`, to the shape of `source`."""
+    """Sum `grad` over the axes along which `source` was broadcast against `other`.
+
+    grad: of the broadcast shape. The result has the shape of `source`.
+    """
     here, there = source.shape, other.shape
     axes = _repeated(here, there)
     if axes is not None:
@@ -24,10 +27,10 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """Return the axes to sum over, or None if they are unknown before a run.
+    """Return the axes of the broadcast shape to sum over, or None if only a run knows them.
 
-    An axis of size 1 in `here` can always be summed over, even if its size in `there` is unknown:
-    there is at least one element.
+    An axis of size 1 in `here` can be summed over even if its size in `there` is unknown: if that
+    is 1 too, the sum has one element.
     """
     if here.sizes is None or there.sizes is None:
         return None
@@ -51,14 +54,17 @@ def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: l
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    """Return the sizes, as a constant if they are known, which a backward loop need not stash."""
+    """Return the shape of `tensor`, as a constant if it is known.
+
+    A gradient loop then need not store it for each iteration.
+    """
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")
     return raw_ops.Shape(tensor)
 
 
 def unbroadcast_pair(op: Any, x_grad: Any, y_grad: Any) -> list[Any]:
-    """Sum both gradients of a binary op to the shapes of its inputs."""
+    """Return the gradients of a binary op, each summed to the shape of its input."""
     x, y = op.inputs
     if _repeated(x.shape, y.shape) is not None or _repeated(y.shape, x.shape) is not None:
         return [unbroadcast(x_grad, x, y), unbroadcast(y_grad, y, x)]

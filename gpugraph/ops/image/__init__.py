@@ -1,1 +1,1 @@
-"""Images: file formats, colours, sizes, boxes, quality measures."""
+"""Images: file formats, colours, resizing, boxes, quality measures."""

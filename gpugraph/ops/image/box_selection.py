@@ -1,4 +1,4 @@
-"""Selection of the best boxes, and the overlaps by which boxes are suppressed.
+"""Non-maximum suppression: the selection of the best boxes, without those that overlap better ones.
 
 NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
 """
@@ -22,9 +22,12 @@ def choose_boxes(
     overlaps: Overlaps,
     sigma: float = 0,
 ) -> list[tuple[int, float]]:
-    """Return at most `max_boxes` pairs of a box and its score when it was chosen, the best first.
+    """Return (box, score when it was chosen) for at most `max_boxes` boxes, best first.
 
-    overlaps: returns the overlaps of a box with others.
+    min_score: boxes up to this score are never chosen. threshold: boxes that overlap a chosen box
+    by more than this are dropped; with a `sigma`, overlaps reduce the score instead (soft
+    suppression).
+    overlaps: returns the overlaps of a box with a list of others.
     """
     waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)
@@ -47,7 +50,9 @@ def choose_boxes(
 
 
 def _corners(boxes: Any) -> Any:
-    """Return boxes as y1, x1, y2, x2, the lower corner first."""
+    """Return boxes [n, 4], of two opposite corners, as y1, x1, y2, x2 with y1 <= y2 and x1 <=
+    x2.
+    """
     low, high = boxes[:, :2], boxes[:, 2:]
     return np.concatenate([_minimum(low, high), _maximum(low, high)], 1)
 
@@ -63,7 +68,10 @@ def _maximum(one: Any, other: Any) -> Any:
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """Return the intersection of a box with each other box, divided by their union."""
+    """Return the intersection over union of a box with each other box.
+
+    It is 0 for boxes without an area.
+    """
     low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
     areas = (others[:, 2:] - others[:, :2]).prod(axis=1)
@@ -73,12 +81,16 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
-    """Return the function that computes overlaps of these boxes, [n, 4], from their corners."""
+    """Return the function that computes overlaps among these boxes [n, 4], each two opposite
+    corners.
+    """
     corners = _corners(boxes)
     return lambda box, others: _overlap(corners[box], corners[others])
 
 
 def overlaps_without_nan(boxes: Any) -> Overlaps:
-    """Return the same function with 0 for NaN, so that such boxes keep their scores."""
+    """Return `overlaps_of_boxes(boxes)` with overlaps of 0 for NaN, which leave scores
+    unchanged.
+    """
     overlaps = overlaps_of_boxes(boxes)
     return lambda box, others: np.nan_to_num(overlaps(box, others))

@@ -1,6 +1,6 @@
 """Colours: conversions between RGB, HSV and grey; changes of brightness, contrast, hue and so on.
 
-Floating point images have colours in [0, 1]; those of integer images reach the dtype's maximum.
+Floating point images have colours in [0, 1]; in integer images, the dtype's maximum stands for 1.
 """
 
 from __future__ import annotations
@@ -149,13 +149,13 @@ for _name, _factor, _infer, _kernel, _what in _CHANGES:
 
 
 def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:
-    """Cast the tensor, clipped to the dtype's range."""
+    """Cast the tensor, with values clipped to the range of `dtype` first."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
     if source.max > dtype.max:
         highest = source.as_numpy_dtype(dtype.max)
-        if int(highest) > dtype.max:  # the next lower number fits
+        if int(highest) > dtype.max:  # rounded up: the next lower number fits
             highest = np.nextafter(highest, source.as_numpy_dtype(0))
         tensor = raw_ops.Minimum(tensor, highest)
     return cast(tensor, dtype, name=name)
@@ -164,9 +164,10 @@ def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tenso
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """Convert `image` to another dtype, scaled from its own range ([0, 1] for floating point).
+    """Convert `image` to another dtype, and scale it from its dtype's range to that of `dtype`.
 
-    saturate: clip numbers to the new range before the cast.
+    The range of floats is [0, 1], that of ints [0, maximum]. saturate: whether to clip values to
+    the range of `dtype` before the cast.
     """
     source, target = convert_to_tensor(image, name="image"), as_dtype(dtype)
     old = source.dtype.base_dtype
@@ -190,7 +191,9 @@ def convert_image_dtype(
 def _adjust(
     default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
 ) -> Tensor:
-    """Apply `adjust` to the image in floating point, and convert the result back."""
+    """Apply `adjust` to the image as floats, and convert the result to the image's dtype,
+    clipped.
+    """
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
         old = source.dtype.base_dtype
@@ -204,27 +207,35 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Add `delta`, in the range of floating point images, to all of `image`."""
+    """Add `delta` to all of `image`, as floats: for integer images, 1 is the dtype's maximum."""
     return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Multiply each channel's distance from its mean, in images [..., height, width, channels]."""
+    """Multiply the distance of each pixel from its channel's mean by `contrast_factor`.
+
+    images: [..., height, width, channels].
+    """
     return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """Multiply the saturation of the colours of `image`, [..., 3], by a factor."""
+    """Multiply the saturation of the colours of `image` [..., 3] by a factor; it is clipped to [0,
+    1].
+    """
     return _adjust("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Add `delta` to the hue of the colours of `image`, [..., 3]; 1 is the whole circle."""
+    """Add `delta` to the hue of the colours of `image` [..., 3]; 1 is a full turn."""
     return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """Return gain * image ** gamma, for floats in [0, 1]. ValueError for a negative gamma."""
+    """Return gain * image ** gamma, computed on floats in [0, 1].
+
+    Raises ValueError for a negative gamma.
+    """
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
     return _adjust(
@@ -242,7 +253,9 @@ _GREY = np.array([0.2989, 0.5870, 0.1140])
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """Return the lightness [..., 1] of colours [..., 3], in their dtype."""
+    """Return the luma 0.2989 R + 0.5870 G + 0.1140 B, [..., 1], of colours [..., 3], in their
+    dtype.
+    """
     with op_scope(name, "rgb_to_grayscale", images) as scope:
         source = convert_to_tensor(images, name="images")
         if source.shape.rank == 0:
@@ -254,7 +267,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Convert grey pixels [..., 1] to colours [..., 3]. ValueError for an unknown rank."""
+    """Repeat grey pixels [..., 1] to colours [..., 3]. Raises ValueError for an unknown rank."""
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank
@@ -280,9 +293,9 @@ def _check_range(lower: Any, upper: Any) -> None:
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Apply `adjust_brightness` with a random number in [-max_delta, max_delta).
+    """Apply `adjust_brightness` with a random delta in [-max_delta, max_delta), drawn in each run.
 
-    ValueError for a negative max_delta.
+    Raises ValueError for a negative max_delta.
     """
     if real_number("max_delta", max_delta) < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -290,27 +303,27 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Apply `adjust_contrast` with a random factor in [lower, upper).
+    """Apply `adjust_contrast` with a random factor in [lower, upper), drawn in each run.
 
-    ValueError unless 0 <= lower < upper.
+    Raises ValueError unless 0 <= lower < upper.
     """
     _check_range(lower, upper)
     return adjust_contrast(image, _uniform(lower, upper, seed))
 
 
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Apply `adjust_saturation` with a random factor in [lower, upper).
+    """Apply `adjust_saturation` with a random factor in [lower, upper), drawn in each run.
 
-    ValueError unless 0 <= lower < upper.
+    Raises ValueError unless 0 <= lower < upper.
     """
     _check_range(lower, upper)
     return adjust_saturation(image, _uniform(lower, upper, seed))
 
 
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Apply `adjust_hue` with a random number in [-max_delta, max_delta).
+    """Apply `adjust_hue` with a random delta in [-max_delta, max_delta), drawn in each run.
 
-    ValueError for a max_delta outside [0, 0.5].
+    Raises ValueError for a max_delta outside [0, 0.5].
     """
     if real_number("max_delta", max_delta) > 0.5:
         raise ValueError("max_delta must be <= 0.5.")

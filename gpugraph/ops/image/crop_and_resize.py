@@ -1,7 +1,8 @@
 """CropAndResize: crops boxes out of images and resizes them, with gradients.
 
 A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel's center, (1, 1) the
-last one's. As in resizing, a crop is the image multiplied by weights on its left and right.
+last one's. As in resizing, a crop is a product: a matrix of weights for rows, the image, and a
+matrix of weights for columns.
 """
 
 from __future__ import annotations
@@ -59,12 +60,16 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """Return the position of each pixel of a crop between the box's edges, in [0, 1]."""
+    """Return the position of each pixel of a crop in its box: 0 is the first edge, 1 the last."""
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """Return the float32 positions of a crop's pixels in the image, and a mask of those inside."""
+    """Return (positions, inside): each crop pixel's float32 position in the image, and a mask of
+    those inside.
+
+    first, last: the box's edges. size, new: the numbers of pixels of the image and of the crop.
+    """
     low, high, last_pixel = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
         step = (high - low) * last_pixel / np.float32(new - 1)
@@ -88,14 +93,17 @@ def _weights(first: float, last: float, size: int, new: int, bilinear: bool) -> 
 
 
 def _box_weights(box: _Box, sizes: Any, news: Any, bilinear: bool) -> tuple[Any, Any]:
-    """Return the weights of a crop's rows and of its columns."""
+    """Return the weight matrices of a crop's rows and of its columns.
+
+    sizes, news: (height, width) of the image and of the crop.
+    """
     y1, x1, y2, x2 = box
     rows = _weights(y1, y2, sizes[0], news[0], bilinear)
     return rows, _weights(x1, x2, sizes[1], news[1], bilinear)
 
 
 def _slopes(first: float, last: float, size: int, new: int) -> Any:
-    """Return the derivatives of the bilinear weights by the pixels' positions."""
+    """Return the derivatives of the bilinear weights with respect to the pixels' positions."""
     places, inside = _places(first, last, size, new)
     matrix, rows = np.zeros((new, size)), np.flatnonzero(inside)
     np.add.at(matrix, (rows, np.floor(places[rows]).astype(int)), -1)
@@ -104,7 +112,9 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 
 
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
-    """Yield (index, image index, box) for each box; OutOfRangeError for an image out of range."""
+    """Yield (index of the box, index of its image, box); raise OutOfRangeError if `count` images
+    lack it.
+    """
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")
     for index, (box, number) in enumerate(zip(boxes.tolist(), numbers.tolist(), strict=True)):
@@ -247,12 +257,14 @@ def crop_and_resize(
 ) -> Tensor:
     """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
 
-    The result is float32.
+    The result is float32 [n, *crop_size, depth].
+    boxes: [n, 4], rows of y1, x1, y2, x2, in fractions of the image from 0 to 1; pixels outside the
+    image become `extrapolation_value`. box_ind (or box_indices): [n], the index of each box's
+    image.
+    method: "bilinear" or "nearest".
 
-    boxes: [n, 4], rows of y1, x1, y2, x2, with the image at 0 to 1; the parts outside are
-    `extrapolation_value`. box_ind (or box_indices): [n], the image of each box. method:
-    "bilinear" or "nearest". ValueError for incompatible shapes, InvalidArgumentError in a run
-    for images out of range.
+    Raises ValueError for incompatible shapes; a run raises OutOfRangeError for an index of an image
+    that does not exist.
     """
     return raw_ops.CropAndResize(
         image,

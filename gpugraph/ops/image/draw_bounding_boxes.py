@@ -34,7 +34,8 @@ _COLORS = np.array(
     ],
     np.float32,
 )
-"""The default colours of boxes, used cyclically; boxes in grey images are white."""
+"""The default RGBA colours of boxes, used in order and then again; in grey images boxes are white.
+"""
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -55,7 +56,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_box(image: Any, box: Any, color: Any) -> None:
-    """Draw the part of the edges that is inside the image [h, w, c]."""
+    """Draw the edges of `box` that are inside the image [h, w, c]."""
     height, width = image.shape[:2]
     last_pixels = np.array([height - 1, width - 1] * 2, np.float32)
     y1, x1, y2, x2 = np.trunc(np.float32(box) * last_pixels).astype(np.int64).tolist()
@@ -100,10 +101,12 @@ for _name, _colors, _of in (
 def draw_bounding_boxes(
     images: Any, boxes: Any, name: str | None = None, colors: Any = None
 ) -> Tensor:
-    """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, 1, 3 or 4].
+    """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, c] of 1, 3 or 4 channels.
 
-    colors: [colours, channels], used cyclically; by default ten bright ones, in grey images white.
-    Edges outside an image are not drawn. ValueError for incompatible shapes. No gradient.
+    colors: [colours, channels], used in order and then again; by default ten bright ones, in grey
+    images white. Edges outside an image are not drawn. There is no gradient.
+
+    Raises ValueError for incompatible shapes.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

@@ -35,7 +35,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
-    """Return the first row and column of a window."""
+    """Return the image's row and column at which a window begins; they may be outside the image."""
     sizes, news = np.float32(image.shape[:2]), np.float32(window.shape[:2])
     place = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
@@ -44,7 +44,7 @@ def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
 
 
 def _random(shape: Any) -> Any:
-    """Return random numbers in [0, 1), new ones at each call."""
+    """Return random float64 numbers in [0, 1), seeded by the operating system at each call."""
     generator = Philox(int.from_bytes(os.urandom(8), "little"), 0)
     count = int(np.prod(shape))
     return doubles(generator.words(2 * count).view(np.uint64)).reshape(shape)
@@ -122,10 +122,14 @@ def extract_glimpse(
 ) -> Tensor:
     """Extract a window of `size` (rows, columns) of each image [b, h, w, c] at `offsets` [b, 2].
 
-    The result is float32. Offsets are those of the window's centre. centered: from the image's
-    centre, else from its first pixel. normalized: in fractions of the image (centered: of half the
-    image), else in pixels (centered: in half pixels). Outside the image is noise: uniform between
-    its minimum and maximum, or normal with each channel's mean and deviation. No gradient.
+    The result is float32. An offset (y, x) is the position of the window's center.
+    centered: whether offsets count from the image's center instead of its first pixel.
+    normalized: whether they are fractions of the image (if centered, of half the image), not pixels
+    (if centered, half pixels).
+    uniform_noise: the part of a window outside the image is noise: uniform between the image's
+    minimum and maximum, or else normal, with each channel's mean and standard deviation.
+
+    There is no gradient.
     """
     return _extract_glimpse(
         input,

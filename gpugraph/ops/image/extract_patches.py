@@ -22,7 +22,9 @@ from gpugraph.ops.nn.windows.window_launches import Geometry
 
 
 class Window(NamedTuple):
-    """A patch along one axis: its size, the stride to the next, the distance of its pixels."""
+    """The patches along one axis: a patch's size in pixels, the distance from a patch to the next,
+    and the distance between the pixels of one patch.
+    """
 
     size: int
     stride: int
@@ -33,7 +35,9 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """Return the windows of the spatial axes; ValueError for windows along other axes."""
+    """Return the patches' windows along the spatial axes; raise ValueError for windows along other
+    axes.
+    """
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
     for sizes in lists:
         if len(sizes) != rank or sizes[0] != 1 or sizes[-1] != 1 or min(sizes) < 1:
@@ -50,7 +54,7 @@ def _is_same(attrs: Any) -> bool:
 
 
 def _reach(window: Window) -> int:
-    """Return the number of pixels that one patch spans."""
+    """Return the number of pixels from the first to the last pixel of a patch."""
     return window.size + (window.size - 1) * (window.rate - 1)
 
 
@@ -75,7 +79,9 @@ def _infer_patches(rank: int) -> InferFunction:
 
 
 def _same_padding(size: int, count: int, window: Window) -> tuple[int, int]:
-    """Return the number of padding zeros before and after, if patches reach beyond the image."""
+    """Return the number of padding zeros before and after the image along one axis, for padding
+    "SAME".
+    """
     total = max((count - 1) * window.stride + _reach(window) - size, 0)
     return total // 2, total - total // 2
 
@@ -134,7 +140,7 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """Return the gradient: each patch pixel's, added at its position in the padded images."""
+    """Return the gradient: that of each pixel of a patch, added to the image's pixel."""
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.attrs["ksizes"]))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
@@ -199,13 +205,14 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Extract patches of images [b, h, w, c]; their pixels become channels.
+    """Extract patches of images [b, h, w, c]; the pixels of a patch become channels.
 
-    Shape: [b, rows, columns, kr * kc * c].
+    The result has shape [b, rows, columns, kr * kc * c]. ksizes (also: sizes), strides, rates: [1,
+    rows, columns, 1]: the size of patches, the distance between patches, and the distance between
+    the pixels of one patch. padding: "VALID", or "SAME" to pad images with zeros for patches that
+    reach beyond them.
 
-    ksizes (also: sizes), strides, rates: [1, rows, columns, 1]: the size of patches, their
-    distance, and the distance between a patch's own pixels. padding: "VALID", or "SAME" to pad
-    images with zeros for patches that reach beyond them. ValueError for others.
+    Raises ValueError for other forms of these arguments.
     """
     return raw_ops.ExtractImagePatches(
         images,
@@ -241,11 +248,13 @@ op(
 def extract_volume_patches(
     input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Extract patches of volumes [b, d, h, w, c]; their elements become channels.
+    """Extract patches of volumes [b, d, h, w, c]; the elements of a patch become channels.
 
-    Shape: [b, planes, rows, columns, kp * kr * kc * c]. ksizes, strides: [1, planes, rows, columns,
-    1]: the size of patches, and their distance. padding: "VALID", or "SAME" to pad volumes with
-    zeros for patches that reach beyond them. ValueError for others.
+    The result has shape [b, planes, rows, columns, kp * kr * kc * c]. ksizes, strides: [1, planes,
+    rows, columns, 1]: the size of patches, and the distance between them.
+    padding: "VALID", or "SAME" to pad volumes with zeros for patches that reach beyond them.
+
+    Raises ValueError for other forms of these arguments.
     """
     return raw_ops.ExtractVolumePatches(
         input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name

@@ -1,6 +1,7 @@
-"""Functions composed of other ops that rotate, flip, crop, pad and resize images.
+"""Functions that rotate, flip, crop, pad and resize images, composed of other ops.
 
-An image is [height, width, channels], images are [batch, height, width, channels].
+`image` may be a single image [height, width, channels], or several [batch, height, width,
+channels].
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """Return the tensor, and the axis of its height; ValueError for ranks other than 3 and 4."""
+    """Return `image` as a tensor, and the axis of its height: 0 for one image, 1 for several.
+
+    Raises ValueError for ranks other than 3 and 4.
+    """
     source = convert_to_tensor(image, name=name)
     rank = source.shape.rank
     if rank not in (3, 4):
@@ -39,7 +43,7 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
 
 
 def _number(value: Any) -> Any:
-    """Return a size as an int if it is known, else unchanged."""
+    """Return a size as an int if its value is known, else the tensor."""
     if isinstance(value, Tensor):
         constant = constant_value(value)
         return value if constant is None else int(constant)
@@ -65,14 +69,14 @@ def _reverse(source: Tensor, *axes: int) -> Any:
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """Mirror an image, or images, left to right; ValueError for other ranks."""
+    """Mirror one or several images left to right. Raises ValueError for other ranks."""
     with op_scope(None, "flip_left_right", image):
         source, height = as_images(image)
         return _reverse(source, height + 1)
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """Mirror an image, or images, upside down; ValueError for other ranks."""
+    """Mirror one or several images upside down. Raises ValueError for other ranks."""
     with op_scope(None, "flip_up_down", image):
         return _reverse(*as_images(image))
 
@@ -90,12 +94,12 @@ def _random_flip(image: Any, axis: int, seed: Any, name: str) -> Tensor:
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Mirror an image left to right with probability 1/2; each of several independently."""
+    """Mirror one or several images left to right, each independently with probability 1/2."""
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Mirror an image upside down with probability 1/2; each of several independently."""
+    """Mirror one or several images upside down, each independently with probability 1/2."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
@@ -104,13 +108,16 @@ def _transpose(source: Tensor, height: int) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """Exchange height and width of an image, or images; ValueError for other ranks."""
+    """Exchange height and width of one or several images. Raises ValueError for other ranks."""
     with op_scope(name, "transpose", image):
         return _transpose(*as_images(image))
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """Rotate an image, or images, counter-clockwise by `k` (a static int) quarter turns."""
+    """Rotate one or several images counter-clockwise by `k` quarter turns.
+
+    Raises ValueError unless `k` is known at graph construction.
+    """
     with op_scope(name, "rot90", image):
         source, height = as_images(image)
         quarters = _number(k)
@@ -148,9 +155,10 @@ def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> T
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """Return the part of an image, or images, with the target size that begins at the offsets.
+    """Return the part of one or several images that begins at the offsets and has the target size.
 
-    ValueError, or InvalidArgumentError in a run, for a part that is not inside.
+    Raises ValueError if the part is not inside the image; if the sizes are known only in a run,
+    that raises InvalidArgumentError.
     """
     with op_scope(None, "crop_to_bounding_box", image):
         source, height = as_images(image)
@@ -168,9 +176,10 @@ def crop_to_bounding_box(
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """Place an image, or images, at the offsets in zeros of the target size.
+    """Pad one or several images with zeros to the target size; the offsets are the padding before.
 
-    ValueError, or InvalidArgumentError in a run, for a target that it does not fit into.
+    Raises ValueError if the target is too small; if the sizes are known only in a run, that raises
+    InvalidArgumentError.
     """
     with op_scope(None, "pad_to_bounding_box", image):
         source, height = as_images(image)
@@ -192,9 +201,9 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """Return the central part of an image, or images, with this fraction of its height and width.
+    """Return the central part of one or several images, with this fraction of height and of width.
 
-    ValueError for a fraction outside (0, 1].
+    Raises ValueError for a fraction outside (0, 1].
     """
     if not 0.0 < central_fraction <= 1.0:
         raise ValueError("central_fraction must be within (0, 1]")
@@ -216,9 +225,9 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
 
 
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
-    """Crop an image, or images, centrally or pad it with zeros to the target size.
+    """Crop one or several images centrally, or pad them with zeros, to the target size.
 
-    ValueError for sizes that are not positive.
+    Raises ValueError for a target size that is not positive.
     """
     with op_scope(None, "resize_image_with_crop_or_pad", image):
         source, height = as_images(image)
@@ -240,7 +249,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 
 
 class ResizeMethod:
-    """The interpolation methods of `resize_images`."""
+    """The numbers of the interpolation methods of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -264,12 +273,13 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resize an image, or images, to [height, width], by a method of `ResizeMethod`.
+    """Resize one or several images to `size`, [height, width], by a method of `ResizeMethod`.
 
-    The result is float32, except for nearest neighbours and for images that have the size already,
-    which keep their dtype. preserve_aspect_ratio: use the largest size of the old proportions that
-    fits. ValueError for other ranks, sizes and methods, and for proportions that aren't known
-    statically.
+    The result is float32, except for nearest neighbours and for images that have the size already:
+    these keep their dtype. preserve_aspect_ratio: whether to use instead the largest size within
+    `size` that has the image's proportions; that needs sizes that are known at graph construction.
+
+    Raises ValueError for other ranks, sizes and methods.
     """
     with op_scope(name, "resize", images, size):
         source, height = as_images(images, "images")
@@ -293,7 +303,7 @@ def resize_images(
 
 
 def _fitting(old: tuple[Any, Any], size: Any) -> Any:
-    """Return the largest size of the old proportions inside `size`."""
+    """Return the largest [height, width] within `size` that has the proportions of `old`."""
     before = np.array(old, np.float32)
     scale = (np.asarray(size, np.float32) / before).min()
     return np.rint(scale * before).astype(np.int32)
@@ -306,9 +316,10 @@ def resize_image_with_pad(
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resize an image, or images, to the largest size of its proportions that fits the target.
+    """Resize one or several images to the largest size that fits the target, and pad with zeros.
 
-    The rest is zeros. ValueError for sizes that are not known statically or not positive."""
+    The proportions are kept. Raises ValueError for sizes that are not known at graph construction,
+    or not positive."""
     with op_scope(None, "resize_image_with_pad", image):
         source, height = as_images(image)
         old = _sizes(source, height)

@@ -1,4 +1,7 @@
-"""JPEG files: `is_jpeg` recognizes them. There is no codec; see `tensorflow_import/left_out.py`."""
+"""`tf.image.is_jpeg`, which recognizes JPEG files.
+
+There is no JPEG codec; `tensorflow_import/left_out.py` has the reason.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ _FIRST_BYTES = b"\xff\xd8\xff"
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return whether a file, a string scalar, begins as JPEG files do; a bool scalar."""
+    """Return a bool scalar: whether a string scalar with a file's contents begins as JPEG files
+    do.
+    """
     with op_scope(name, "is_jpeg", contents):
         start = raw_ops.Substr(contents, 0, len(_FIRST_BYTES))
         return raw_ops.Equal(start, _FIRST_BYTES, name=name)

@@ -1,8 +1,8 @@
-"""Selection of the best of overlapping boxes: by overlaps, with scores, padded, of many classes.
+"""Non-maximum suppression: selection of the best boxes without those that overlap better ones.
 
-Boxes are considered by their scores, the best first (ties: the lower index first); a box that
-overlaps a chosen one by more than the threshold is suppressed, or, with soft suppression,
-reconsidered with a lower score (Bodla and others, "Soft-NMS", 2017).
+Boxes are considered in descending order of score; of equal scores, the lower index comes first. A
+box that overlaps a chosen one by more than the threshold is suppressed. In soft suppression, it is
+considered again with a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ def non_max_suppression_overlaps(
 ) -> Tensor:
     """Return the indices, int32, of at most `max_output_size` items, by descending score.
 
-    overlaps: [n, n]; scores: [n]. Items with a score of `score_threshold` or less are left out, as
-    are those that overlap a better one by more than `overlap_threshold`.
+    overlaps: [n, n], of each item with each other; scores: [n]. Items with a score of
+    `score_threshold` or less are never chosen, nor are those that overlap a better chosen item by
+    more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -105,7 +106,7 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """Return the shape of the chosen boxes: the maximum length if they are padded."""
+    """Return the shape of the chosen indices: unknown, or `max_output_size` if they are padded."""
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
@@ -207,9 +208,11 @@ def non_max_suppression(
 ) -> Tensor:
     """Return the indices, int32, of at most `max_output_size` boxes, by descending score.
 
-    boxes: [n, 4], rows of two opposite corners. scores: [n]; boxes with `score_threshold` or less
-    are left out, as are those whose intersection over union with a better one exceeds
-    `iou_threshold`. InvalidArgumentError in a run for an iou_threshold outside [0, 1].
+    boxes: [n, 4], rows of two opposite corners. scores: [n]. Boxes with a score of
+    `score_threshold` or less are never chosen, nor are those whose intersection over union with a
+    better chosen box exceeds `iou_threshold`.
+
+    A run raises InvalidArgumentError for an iou_threshold outside [0, 1].
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -225,9 +228,9 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the indices of boxes as `non_max_suppression`, and their number, both int32.
+    """Return (indices, number) of the boxes that `non_max_suppression` chooses, both int32.
 
-    pad_to_max_output_size: pad the indices with zeros to `max_output_size`.
+    pad_to_max_output_size: whether to pad the indices with zeros to `max_output_size`.
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -246,10 +249,10 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the indices (int32) of boxes and their scores, the best first.
+    """Return the indices (int32) and scores of the boxes that are chosen, the best first.
 
-    See `non_max_suppression`. soft_nms_sigma: above 0, a box that overlaps a better one is not left
-    out, but its score is multiplied by exp(-overlap^2 / (2 sigma)).
+    Arguments are those of `non_max_suppression`. soft_nms_sigma: if above 0, a box that overlaps a
+    better one is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -286,7 +289,11 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
 def _best_of_all(
     boxes: Any, scores: Any, max_boxes: int, threshold: Any, min_score: Any
 ) -> list[Any]:
-    """Return (score, class, box) of the chosen boxes of all classes, the best first."""
+    """Return (score, class, corners) of the chosen boxes of one image, over all classes, best
+    first.
+
+    boxes: [n, classes or 1, 4]. scores: [n, classes]. max_boxes: the maximum for each class.
+    """
     items = []
     for kind in range(scores.shape[1]):
         of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
@@ -352,12 +359,14 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """Return (boxes, scores, classes, number): the best of each image over all classes, float32.
+    """Return (boxes, scores, classes, number) of the best boxes of each image over all classes.
 
-    boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. Of each class at most
-    `max_output_size_per_class` are chosen as by `non_max_suppression`; the best `max_total_size`
-    of all are returned, followed by zeros. pad_per_class: limits the size to the number that all
-    classes can give. clip_boxes: clips corners to [0, 1].
+    boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. For each class, at most
+    `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the best
+    `max_total_size` are returned, padded with zeros. The results are float32, but number, of the
+    boxes before the padding, is int32.
+    pad_per_class: whether to pad to `max_output_size_per_class` times the classes, if that is less.
+    clip_boxes: whether to clip corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)

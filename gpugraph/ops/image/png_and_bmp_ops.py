@@ -27,7 +27,7 @@ _HOST = HostOnly("files are decoded and encoded by the host")
 _BMP_SIGNATURE = b"BM"
 _UNREAD = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
 _RED, _GREEN, _BLUE = 9797, 19234, 3737
-"""The weight of each colour in grey, in units of 1 / 32768: libpng's."""
+"""The weights of red, green and blue in grey, in units of 1 / 32768: those of libpng."""
 
 
 # -- channels and dtypes
@@ -42,7 +42,11 @@ def _grey(pixels: Any) -> Any:
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Convert pixels to grey or colours, with alpha (opaque by default) or without."""
+    """Convert pixels [h, w, 1 to 4] to `channels` channels: 1 or 3 colours, and alpha if it is
+    even.
+
+    A missing alpha channel becomes opaque.
+    """
     colors = pixels[..., : pixels.shape[2] - 1 + pixels.shape[2] % 2]
     alpha = pixels[..., colors.shape[2] :]
     if channels > 2:
@@ -90,7 +94,10 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 
 
 def _bmp_pixels(data: bytes, channels: int) -> Any:
-    """Decode an uncompressed BMP file of 8 (grey), 24 or 32 bits: [h, w, channels]."""
+    """Return the pixels [h, w, channels] of an uncompressed BMP file of 8 (grey), 24 or 32 bits.
+
+    channels: the number that the file must have; 0 for any.
+    """
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
         raise refusal(f"Invalid BMP data, size {len(data)}: {reason}")
@@ -219,10 +226,10 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level, 0 to 9,
-    or
-    -1 for its default. ValueError for other shapes, InvalidArgumentError in a run for an empty
-    image.
+    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0
+    to 9; -1 is its default.
+
+    Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
     """
     return _encode_png(image, compression=compression, name=name)
 
@@ -232,8 +239,10 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 keeps the file's. InvalidArgumentError in a run
-    for other files, UnimplementedError for an interlaced one. TypeError for other dtypes.
+    channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 keeps those of the file.
+
+    Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
+    file, UnimplementedError for an interlaced one.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)
@@ -242,7 +251,7 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    channels: the number that the file must have; 0 is any. InvalidArgumentError in a run for
+    channels: the number that the file must have; 0 for any. A run raises InvalidArgumentError for
     another file.
     """
     return _decode_bmp(contents, channels=channels, name=name)
@@ -257,8 +266,10 @@ def decode_image(
 ) -> Tensor:
     """Decode a PNG or BMP file to pixels [h, w, channels]: uint8, uint16, or float32 in [0, 1].
 
-    UnimplementedError in a run for JPEG, GIF and WebP files, InvalidArgumentError for other files.
-    TypeError for other dtypes. `expand_animations`, for GIF files, has no effect.
+    `expand_animations`, which concerns GIF files, has no effect.
+
+    Raises TypeError for other dtypes. A run raises UnimplementedError for JPEG, GIF and WebP files,
+    InvalidArgumentError for other files.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

@@ -1,7 +1,8 @@
 """PNG files: pixels to bytes and back (ISO 15948), all colour types, not interlaced.
 
-Files are written with 8 or 16 bits a channel and the Sub filter (differences from the pixel on the
-left), which suits most images; rows of all five filters are read.
+Before compression, PNG applies one of five filters to each row: it stores differences from
+neighbouring pixels. Files are written with 8 or 16 bits per channel and the Sub filter (difference
+from the pixel to the left), which suits most images; rows with any filter are read.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _DEPTHS = {
 }
 _LEFT = 1
 _LONGEST, _LARGEST = 1 << 27, 1 << 29
-"""Limits on the pixels of a side and of an image: TensorFlow rejects a file that reaches them."""
+"""The numbers of pixels along a side and in an image from which TensorFlow rejects a file."""
 _HEADER = struct.Struct(">IIBBBBB")
 _WORD = struct.Struct(">I")
 
@@ -42,7 +43,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def encoded_png(pixels: Any, level: int = -1) -> bytes:
-    """Encode an image [height, width, 1 to 4 channels] of uint8 or uint16.
+    """Return the bytes of a PNG file of an image [height, width, 1 to 4 channels], uint8 or uint16.
 
     level: zlib's level, 0 to 9, or -1 for its default.
     """
@@ -75,7 +76,10 @@ class _Header(NamedTuple):
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield (kind, contents) of each chunk up to the last one; ValueError for a damaged one."""
+    """Yield (kind, contents) of each chunk of a PNG file.
+
+    Raises ValueError for a chunk that is damaged or cut off.
+    """
     offset = len(PNG_SIGNATURE)
     while offset + 12 <= len(data):
         (size,) = _WORD.unpack_from(data, offset)
@@ -105,13 +109,16 @@ def _header_of(contents: bytes) -> _Header:
 
 
 def _nearest(left: Any, up: Any, corner: Any) -> Any:
-    """Return the one of the three that is nearest to left + up - corner: Paeth's predictor."""
+    """Return the element of the three that is nearest to left + up - corner: Paeth's predictor."""
     a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
     return np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
 
 
 def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
-    """Decode a row from its filtered bytes and the row above."""
+    """Return the bytes of a row, from its filter, its filtered bytes and the row above.
+
+    kind: the filter, 0 to 4. step: the bytes of a pixel, at least 1.
+    """
     if kind == 0:
         return filtered
     if kind == 1:
@@ -122,7 +129,9 @@ def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
 
 
 def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: int) -> Any:
-    """Decode a row of filter 3 or 4, byte by byte."""
+    """Return the bytes of a row with the filter Average or, if `is_nearest`, Paeth, byte by
+    byte.
+    """
     row, above = bytearray(step) + filtered, bytes(step) + above
     for index in range(step, len(row)):
         if not index % _OFTEN:
@@ -138,11 +147,12 @@ def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: 
 
 
 def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
-    """Decode rows of any filters, [height, bytes], from filtered bytes and the row above.
+    """Return the bytes [height, bytes] of rows, from their filters, filtered bytes and the row
+    above.
 
-    A pixel depends on those to the left, above, and above to the left: so all pixels of a diagonal,
+    A pixel depends on those to the left, above, and above to the left, so all pixels of a diagonal,
     x + y = constant, are computed at once. `skewed[x + y + 2, y + 1]` is pixel (x, y); row -1 is
-    the one above, column -1 is zero.
+    the row above, column -1 is zero.
     """
     height, width = len(filtered), filtered.shape[1] // step
     skewed = np.zeros((width + height + 1, height + 1, step), np.int16)
@@ -167,20 +177,23 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 
 _BAND = 256
-"""The number of rows that are unfiltered together: enough for long diagonals, in little memory."""
+"""The number of rows whose filters are undone together: enough for long diagonals in little memory.
+"""
 
 _OFTEN = 1 << 14
-"""The number of bytes between checks for a time limit or Ctrl-C."""
+"""The number of bytes between two checks for the run's time limit and for Ctrl-C."""
 
 _WHERE = "in a PNG file"
 
 _LONG = 64
-"""The minimum number of bytes in a diagonal for which NumPy's steps are faster than single bytes.
-"""
+"""The minimum bytes of a diagonal for which NumPy's steps are faster than a loop over bytes."""
 
 
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
-    """Decompress the first `size` bytes of a zlib stream in parts, and no more."""
+    """Return the first `size` bytes of a zlib stream that is given in parts; decompress no more.
+
+    Raises ValueError if there are fewer.
+    """
     stream, pieces, left = zlib.decompressobj(), [], size
     for part in parts:
         while part and left and not stream.eof:
@@ -193,7 +206,10 @@ def _inflated(parts: Sequence[bytes], size: int) -> bytes:
 
 
 def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
-    """Return the rows as bytes, [height, bytes]."""
+    """Return the rows' bytes, [height, bytes], decompressed and without filters.
+
+    parts: the contents of the IDAT chunks.
+    """
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
     data = _inflated(parts, header.height * (size + 1))
@@ -218,9 +234,9 @@ def _rows_of(parts: Sequence[bytes], header: _Header) -> Any:
 
 
 def _pixels_of(rows: Any, header: _Header) -> Any:
-    """Return pixels [height, width, channels] as stored.
+    """Return the pixels [height, width, channels] with the values in the file.
 
-    Those of fewer than 8 bits are uint8, not yet scaled.
+    Values of fewer than 8 bits become uint8, and are not yet scaled to 0 to 255.
     """
     shape = header.height, header.width, _CHANNELS[header.color]
     if header.depth == 16:
@@ -236,7 +252,11 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """Return an alpha channel from the one colour declared transparent; None if there is none."""
+    """Return an alpha channel that is 0 for the colour that chunk tRNS declares transparent, else
+    maximal.
+
+    transparent: the contents of that chunk; if it is empty, the result is None.
+    """
     if not transparent:
         return None
     color = np.frombuffer(transparent, ">u2")[: pixels.shape[2]]
@@ -253,7 +273,7 @@ def _looked_up(pixels: Any, palette: bytes, transparent: bytes) -> Any:
     table = np.full((256, 4 if transparent else 3), 255, np.uint8)
     table[: len(colors), :3] = colors
     table[: len(transparent), 3:] = np.frombuffer(transparent, np.uint8)[:, None]
-    numbers = pixels.tobytes()  # `translate` needs no index of eight bytes for each
+    numbers = pixels.tobytes()  # bytes.translate needs no int64 index per pixel
     result = np.empty((*pixels.shape[:2], table.shape[1]), np.uint8)
     for channel in range(table.shape[1]):
         values = np.frombuffer(numbers.translate(table[:, channel].tobytes()), np.uint8)
@@ -266,13 +286,14 @@ def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
 
 
 def decoded_png(data: bytes) -> tuple[Any, Any]:
-    """Decode a PNG file to (pixels, alpha).
+    """Return (pixels, alpha) of the bytes of a PNG file.
 
-    The pixels are [height, width, channels], uint8 or uint16: 1 grey, 2 grey and alpha, 3 RGB, 4
-    RGB and alpha. Palettes are looked up; pixels of fewer than 8 bits are scaled to 8. If one
-    colour is declared transparent, alpha is the additional channel, else None.
+    pixels: [height, width, channels], uint8 or uint16; 1 channel is grey, 2 grey and alpha, 3 RGB,
+    4 RGB and alpha. Indices of a palette are replaced by its colours; values of fewer than 8 bits
+    are scaled to 8. alpha: if the file declares one colour transparent, an alpha channel that is
+    not in `pixels`, else None.
 
-    ValueError for other and damaged files, NotImplementedError for interlaced ones.
+    Raises ValueError for other and damaged files, NotImplementedError for interlaced ones.
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")

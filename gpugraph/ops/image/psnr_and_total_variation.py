@@ -1,4 +1,4 @@
-"""Measures of images: PSNR, total variation, gradients; and standardization."""
+"""Measures of images: PSNR, total variation and gradients; and standardization."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Subtract each image's mean and divide by its standard deviation; float32.
+    """Return each image minus its mean, divided by its standard deviation, as float32.
 
-    The divisor is at least 1 / sqrt(pixels)."""
+    image: one image, or several. The divisor is at least 1 / sqrt(number of elements of an image).
+    """
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
         floats = cast(source, dtypes.float32)
@@ -35,7 +36,7 @@ def per_image_standardization(image: Any) -> Tensor:
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """Return the sum of absolute differences of adjacent pixels, one number per image."""
+    """Return the sum of the absolute differences of adjacent pixels, one number for each image."""
     with op_scope(name, "total_variation", images):
         source, height = as_images(images, "images")
         index: tuple[Any, ...] = (slice(None),) * height
@@ -47,9 +48,11 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """Return (dy, dx): the differences to the pixels below and to the right, 0 at the last ones.
+    """Return (dy, dx): the pixel below minus each pixel, and the pixel to its right minus each
+    pixel.
 
-    image: [batch, height, width, channels]; ValueError for other ranks.
+    The last row of dy and the last column of dx are 0. image: [batch, height, width, channels];
+    other ranks raise ValueError.
     """
     source = convert_to_tensor(image)
     if source.shape.rank != 4:
@@ -64,9 +67,11 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """Return the peak signal-to-noise ratio of images in decibels: [...] for [..., h, w, c].
+    """Return the peak signal-to-noise ratio of `a` and `b` in decibels: [...] for images [..., h,
+    w, c].
 
-    max_val: the range of the images' numbers. ValueError for shapes that differ.
+    max_val: the difference of the largest and the smallest number that images may hold. Raises
+    ValueError for shapes that differ.
     """
     with op_scope(name, "PSNR", a, b):
         one, other = convert_to_tensor(a), convert_to_tensor(b)

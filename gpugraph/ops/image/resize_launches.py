@@ -12,13 +12,14 @@ from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 
 Scale = Callable[[int, int, Any], Any]
-"""The step in the input from one pixel of the output to the next, from sizes and attrs."""
+"""(input size, output size, attrs) -> the step in the input from one output pixel to the next."""
 
 
 class _Resize:
-    """The launches of one op, over images of `small` and results of `large` sizes.
+    """The launches of a resizing op or of its gradient.
 
-    small: the resized images, large: the results; for gradients, small is the output.
+    taps: the number of input pixels along each axis that an output pixel is computed from. back:
+    whether the op is the gradient, whose output has the sizes of the images before resizing.
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
@@ -41,13 +42,17 @@ class _Resize:
         return 2 if attrs["align_corners"] else 0
 
     def launch(self, function: str, count: int, *arguments: Arg | Scratch | int | float) -> Launch:
-        """Return the launch of a function with `count` threads."""
+        """Return a launch of `function` with `count` threads."""
         types = {"T": self.source, "R": self.target, "S": self.real}
         defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
-        """Return launches that fill the tables of both axes, and the tables: indices, weights."""
+        """Return (launches, tables) for the two axes, height first.
+
+        The launches fill the tables: for each tap of each resized pixel, the original pixel's index
+        and its weight.
+        """
         launches: list[Launch] = []
         tables = []
         for name, (size, count) in zip("yx", self.lines):
@@ -61,7 +66,10 @@ class _Resize:
         return launches, tables
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
-        """Return launches that find each pixel's first position in the indices, and the tables."""
+        """Return launches that invert the tables of indices, and the resulting tables.
+
+        For each original pixel they hold its first position in a table of indices, which ascend.
+        """
         launches: list[Launch] = []
         tables = []
         for name, index, (size, count) in zip("yx", indices, self.lines):
@@ -95,15 +103,18 @@ def _resize_back(taps: int, scale: Scale, out: int, signature: Signature) -> lis
 
 
 def resize_gpu(host: Call, taps: int, scale: Scale) -> Source:
-    """Return the kernel that computes each pixel from `taps` pixels along each axis."""
+    """Return the CUDA kernel for interpolation between `taps` pixels along each axis."""
     return Source("resize_images.cu", partial(_resize, taps, scale), host)
 
 
 def nearest_gpu(host: Call, scale: Scale) -> Source:
-    """Return the kernel that copies the nearest pixel, bit by bit."""
+    """Return the CUDA kernel that copies the bits of the nearest pixel."""
     return Source("resize_images.cu", partial(_nearest, scale), host)
 
 
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
-    """Return the kernel of the gradient of either; `out` is the argument of the output."""
+    """Return the CUDA kernel of the gradient of interpolation or of nearest pixels.
+
+    out: the argument's number of the output.
+    """
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

@@ -1,8 +1,8 @@
 """Resizing of images: bilinear, nearest neighbour, bicubic and area interpolation.
 
-Every method is linear and separable: an image is multiplied by a matrix of weights on its left and
-on its right, and its gradient by their transposes. The source position of an output pixel is
-computed in float32, as in TensorFlow's kernels.
+Every method is linear and separable: an image is multiplied by a matrix of weights on its left (for
+rows) and on its right (for columns), its gradient by the transposes of these matrices. Like
+TensorFlow's kernels, the position of an output pixel in the input is computed in float32.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def _sources(size: int, new: int, attrs: Any) -> Any:
 
 
 def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
-    """Return the matrix that has, in each row, these weights at these columns."""
+    """Return a matrix [new, size] of weights.
+
+    terms: pairs (columns, weights); each gives, for every row, a column and the weight that is
+    added there.
+    """
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
     for columns, weights in terms:
@@ -78,11 +82,13 @@ def _bilinear(size: int, new: int, attrs: Any) -> Any:
 
 
 _STEPS = 1024
-"""Bicubic weights are computed at positions rounded to this fraction of a pixel."""
+"""The fraction of a pixel, 1 / _STEPS, to which positions are rounded for bicubic weights."""
 
 
 def _cubic(distance: Any, a: float) -> Any:
-    """Apply Keys' kernel: "Cubic convolution interpolation for digital image processing", 1981."""
+    """Return Keys' cubic kernel: "Cubic convolution interpolation for digital image processing",
+    1981.
+    """
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -99,7 +105,7 @@ def _bicubic(size: int, new: int, attrs: Any) -> Any:
         columns = below.astype(np.int64) + offset
         weights = _cubic(offset - part.astype(np.float64), -0.5 if centered else -0.75)
         inside = np.clip(columns, 0, size - 1)
-        if centered:  # a pixel outside has no weight; the others share it
+        if centered:  # pixels outside have no weight; those inside share it
             weights = np.where(inside == columns, weights, 0.0)
         terms.append((inside, weights))
     matrix = _weight_matrix(size, terms)
@@ -134,20 +140,22 @@ def _check_images(sizes: Sequence[int]) -> None:
 
 
 def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) -> list[Any]:
-    """Return the weights along height and width."""
+    """Return the weight matrices [output size, input size] for height and width."""
     _check_images(list(sizes))
     return [_WEIGHTS[kind](size, new, attrs) for size, new in zip(sizes, news, strict=True)]
 
 
 def _weigh(matrix: Any, wide: Any) -> Any:
-    """Return matrix @ wide, without the elements of weight 0, which may be NaN or infinite."""
+    """Return matrix @ wide; elements with weight 0 are skipped, since they may be NaN or
+    infinite.
+    """
     chosen = [np.flatnonzero(weights) for weights in matrix]
     parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
     return np.stack(parts, axis=-2)
 
 
 def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
-    """Write rows @ image @ columns^T, for each image and channel, into out."""
+    """Store rows @ image @ columns^T in `out`, for each image and channel."""
     batch, height, width, channels = images.shape
     matmul = np.matmul if images.dtype.kind in "iu" or np.isfinite(images).all() else _weigh
     wide = images.astype(np.float64, copy=False).reshape(batch, height, width * channels)
@@ -189,7 +197,9 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of an op by another one that takes the input's height and width."""
+    """Return the gradient of `op`: an op of type `op_type` on dy, and the input's height and
+    width.
+    """
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
 
@@ -237,7 +247,7 @@ op(
 
 
 def _nearest(size: int, new: int, attrs: Any) -> Any:
-    """Return the index of the input pixel that becomes each output pixel."""
+    """Return, for each output pixel, the index of the input pixel that it copies."""
     places = np.arange(new, dtype=np.float32)
     scale = _scale(size, new, attrs)
     if attrs["half_pixel_centers"]:
@@ -302,11 +312,13 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images [batch, height, width, channels] to [height, width], as float32.
+    """Resize images [batch, height, width, channels] to `size`, [height, width], as float32.
 
-    A pixel between those of the input is their mean, weighted by nearness. align_corners: the
-    corners' centers stay where they are. half_pixel_centers: pixels lie at their centers.
-    ValueError for other ranks and sizes that are not positive.
+    A pixel between input pixels is the mean of its neighbours, weighted by nearness. align_corners:
+    whether the centers of the corner pixels keep their positions. half_pixel_centers: whether pixel
+    i is centered at i + 0.5, instead of at i.
+
+    Raises ValueError for other ranks and for sizes that are not positive.
     """
     return raw_ops.ResizeBilinear(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
@@ -320,7 +332,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by cubic convolution, as float32; see `resize_bilinear`."""
+    """Resize images by cubic convolution, as float32; arguments are those of `resize_bilinear`."""
     return raw_ops.ResizeBicubic(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -333,7 +345,9 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by nearest neighbour, in their own dtype; see `resize_bilinear`."""
+    """Resize images by nearest neighbour; the dtype stays. Arguments are those of
+    `resize_bilinear`.
+    """
     return raw_ops.ResizeNearestNeighbor(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
     )
@@ -342,7 +356,7 @@ def resize_nearest_neighbor(
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Resize images by the mean of the area that each pixel covers, as float32.
+    """Resize images, as float32; each pixel is the mean of the input's area that it covers.
 
-    There is no gradient. See `resize_bilinear`."""
+    There is no gradient. Arguments are those of `resize_bilinear`."""
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

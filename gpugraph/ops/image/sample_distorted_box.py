@@ -1,7 +1,7 @@
-"""SampleDistortedBoundingBoxV2: a random part of an image that shows enough of an object.
+"""SampleDistortedBoundingBoxV2: a random part of an image that contains enough of an object.
 
-Equal seeds give the same parts as in TensorFlow: each draw uses the next random word, and sizes are
-rounded as TensorFlow rounds them, in float32.
+Equal seeds give the same parts as in TensorFlow: each draw consumes the next random word (uint32),
+and sizes are rounded as TensorFlow rounds them, in float32.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RATIOS, _AREAS = (0.75, 1.33), (0.05, 1.0)
 
 
 class _Box(NamedTuple):
-    """Pixels from (y1, x1) to before (y2, x2)."""
+    """A box in pixels: rows y1 to y2 - 1, and columns x1 to x2 - 1."""
 
     y1: int
     x1: int
@@ -46,18 +46,18 @@ class _Box(NamedTuple):
 
 
 class _Draws:
-    """Numbers made from one random word each."""
+    """Random numbers, each made from the next of `words`."""
 
     def __init__(self, words: Any) -> None:
         self._words: Iterator[int] = iter(words.tolist())
 
     def share(self) -> Any:
-        """Return a number in [0, 1), float32."""
+        """Return a random float32 in [0, 1), from the next word."""
         bits = np.uint32(next(self._words) & 0x7FFFFF | 0x3F800000)
         return bits.view(np.float32) - np.float32(1)
 
     def below(self, count: int) -> int:
-        """Return an integer in [0, count)."""
+        """Return a random integer in [0, count), from the next word."""
         return next(self._words) % count
 
 
@@ -74,14 +74,15 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _round(number: Any) -> int:
-    """Return the nearest integer, halves to even."""
+    """Return the integer nearest to `number`; halves are rounded to the even one."""
     return int(np.rint(np.float32(number)))
 
 
 def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Box | None:
-    """Draw a box with an area in `areas` (of the image) and this ratio of width to height.
+    """Draw a box of random size and position; return None if none fits the image.
 
-    Return None if the image has no room for one."""
+    areas: (minimum, maximum) of the box's area, in fractions of the image's. ratio: width / height.
+    """
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
     min_area, max_area = (
@@ -112,7 +113,7 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
 
 
 def _shows(crop: _Box, min_covered: Any, boxes: Sequence[_Box]) -> bool:
-    """Return whether the crop contains enough of one of the boxes."""
+    """Return whether the crop contains at least the fraction `min_covered` of one of the boxes."""
     seen = (np.float32(crop.shared(box)) / np.float32(box.area) for box in boxes if box.area)
     return bool(crop.area) and any(share >= min_covered for share in seen)
 
@@ -163,7 +164,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
                 break
         extent = part.y2 - part.y1, part.x2 - part.x1, -1
         begin[:] = np.array((part.y1, part.x1, 0)).astype(begin.dtype)
-        size[:] = np.array(extent).astype(size.dtype)  # of uint8, 255 for -1
+        size[:] = np.array(extent).astype(size.dtype)  # -1 becomes 255 in uint8
         box[0, 0] = np.array(part, np.float32) / np.array([height, width] * 2, np.float32)
 
     return run
@@ -203,15 +204,18 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """Draw a random part of an image: (begin, size, box).
+    """Draw a random part of an image; return (begin, size, box).
 
     begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
     image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in
-    [0, 1]. min_object_covered: the minimum fraction of one of them that is in the part.
-    aspect_ratio_range: width / height, by default 0.75 to 1.33; area_range: of the image, by
-    default 0.05 to 1; after `max_attempts` (100) without success, the part is the whole image.
-    use_image_if_no_bounding_boxes: without boxes, use the image as the box, else
-    InvalidArgumentError in a run, as for boxes outside.
+    [0, 1]. min_object_covered: the minimum fraction of one of these boxes that the part contains.
+    aspect_ratio_range: of width / height, by default 0.75 to 1.33. area_range: of the area, in
+    fractions of the image's, by default 0.05 to 1. After `max_attempts` (by default 100) draws
+    without success, the part is the whole image.
+    use_image_if_no_bounding_boxes: whether the image is the box if there are no boxes; otherwise
+    the run raises InvalidArgumentError.
+
+    A run also raises InvalidArgumentError for boxes outside [0, 1].
     """
     with op_scope(name, "sample_distorted_bounding_box"):
         return raw_ops.SampleDistortedBoundingBoxV2(

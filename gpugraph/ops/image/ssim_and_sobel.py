@@ -30,14 +30,16 @@ _HALF = [1, 2, 2, 1]
 
 
 def _bell(size: int, sigma: float) -> Any:
-    """Return a normal distribution over [size, size, 1, 1], which sums to 1."""
+    """Return the weights [size, size, 1, 1] of a Gaussian filter; their sum is 1."""
     squares = (np.arange(size) - (size - 1) / 2) ** 2
     weights = np.exp(-0.5 / sigma**2 * (squares[:, None] + squares))
     return (weights / weights.sum()).astype(np.float32)[:, :, None, None]
 
 
 def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor]:
-    """Return the function that averages images [..., h, w, channels] around each interior pixel."""
+    """Return a function that averages images [..., h, w, channels] with a Gaussian filter, no
+    padding.
+    """
     kernel = tile(_bell(size, sigma), [1, 1, channels, 1])
 
     def smooth(images: Any) -> Tensor:
@@ -52,7 +54,7 @@ def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor
 def _by_channel(
     one: Tensor, other: Tensor, largest: Any, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Any, Any]:
-    """Return (SSIM, its contrast and structure part) of each channel, [..., channels]."""
+    """Return (SSIM, the product of contrast and structure) for each channel, [..., channels]."""
     smooth = _smoothing(raw_ops.Shape(one)[-1], size, sigma)
     c1, c2 = (raw_ops.Square(raw_ops.Mul(largest, np.float32(k))) for k in (k1, k2))
     mean, other_mean = smooth(one), smooth(other)
@@ -67,7 +69,7 @@ def _by_channel(
 
 
 def _floats(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Return both images and the range in float32; ValueError for incompatible shapes."""
+    """Return both images and `max_val` as float32; raise ValueError for incompatible shapes."""
     one, other = convert_to_tensor(img1, name="img1"), convert_to_tensor(img2, name="img2")
     for image in (one, other):
         if image.shape.rank is not None and image.shape.rank < 3:
@@ -87,11 +89,14 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Return the structural similarity of images [..., h, w, c]: [...] up to 1, float32.
+    """Return the structural similarity of images [..., h, w, c], as float32 [...]; 1 for equal
+    images.
 
-    Windows are of `filter_size`. max_val: the largest number that images may have. k1, k2: small
-    constants that keep quotients finite. ValueError if shapes differ or images are smaller than
-    a window.
+    max_val: the largest number that images may hold. filter_size, filter_sigma: the window's size,
+    and the standard deviation of its Gaussian weights, in pixels. k1, k2: small constants that keep
+    quotients finite.
+
+    Raises ValueError if shapes differ or images are smaller than a window.
     """
     with op_scope(None, "SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
@@ -100,7 +105,10 @@ def ssim(
 
 
 def _halve(images: Tensor) -> Tensor:
-    """Halve the size of images; odd sizes first repeat the last row or column."""
+    """Halve height and width of the images by averages of 2 x 2 pixels.
+
+    An odd size first grows by one: the last row or column is repeated.
+    """
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
     known = flat.shape.as_list()[1:3] if flat.shape.rank is not None else [None, None]
@@ -113,7 +121,7 @@ def _halve(images: Tensor) -> Tensor:
 
 
 _AROUND = np.array([[1, 1], [1, 0]], np.int32)
-"""Converts paddings after rows and columns to those of [batch, rows, columns, channels]."""
+"""A matrix that turns the paddings after rows and columns, [2, 1], into paddings for MirrorPad."""
 
 
 def ssim_multiscale(
@@ -126,10 +134,14 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Return the product of `ssim` at one scale per power factor, each half the one before.
+    """Return the multi-scale structural similarity of images [..., h, w, c], as float32 [...] in
+    [0, 1].
 
-    Shape: [...] for images [..., h, w, c]; in [0, 1], float32. ValueError if shapes differ, and if
-    the smallest images are smaller than a window.
+    It is a product over one scale per power factor, each half the size of the one before: of `ssim`
+    at the last scale, and of the product of contrast and structure at the others, each to its
+    power.
+
+    Raises ValueError if shapes differ, and if the smallest images are smaller than a window.
     """
     with op_scope(None, "MS-SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
@@ -150,9 +162,9 @@ _DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Return Sobel's derivatives of images [b, h, w, c] down and to the right: [b, h, w, c, 2].
+    """Return the Sobel derivatives of images [b, h, w, c]: [b, h, w, c, 2], first down, then right.
 
-    Images are mirrored at their edges. ValueError for other ranks.
+    Images are mirrored at their edges. Raises ValueError for other ranks.
     """
     source = convert_to_tensor(image, name="image")
     if source.shape.rank != 4:

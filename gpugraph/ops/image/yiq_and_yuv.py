@@ -10,7 +10,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.tensordot import tensordot
 
-# Row i: the contribution of one unit of source channel i to each target channel.
+# Row i: what one unit of source channel i adds to each target channel.
 _RGB_TO_YIQ = [
     [0.299, 0.59590059, 0.2115],
     [0.587, -0.27455667, -0.52273617],
@@ -38,24 +38,24 @@ def _convert(images: Any, matrix: list[list[float]]) -> Tensor:
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Convert floating point colours [..., 3] in [0, 1] to luma and two differences.
-
-    ValueError for an unknown rank."""
+    """Convert floating point colours [..., 3] in [0, 1] to YIQ: luma and two colour differences."""
     return _convert(images, _RGB_TO_YIQ)
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Convert YIQ to colours [..., 3], the inverse of `rgb_to_yiq`; not clipped to [0, 1]."""
+    """Convert YIQ to RGB colours [..., 3], the inverse of `rgb_to_yiq`; they are not clipped to [0,
+    1].
+    """
     return _convert(images, _YIQ_TO_RGB)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Convert floating point colours [..., 3] in [0, 1] to luma and two differences.
-
-    ValueError for an unknown rank."""
+    """Convert floating point colours [..., 3] in [0, 1] to YUV: luma and two colour differences."""
     return _convert(images, _RGB_TO_YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Convert YUV to colours [..., 3], the inverse of `rgb_to_yuv`; not clipped to [0, 1]."""
+    """Convert YUV to RGB colours [..., 3], the inverse of `rgb_to_yuv`; they are not clipped to [0,
+    1].
+    """
     return _convert(images, _YUV_TO_RGB)

@@ -1,1 +1,1 @@
-"""Selection of elements by position, order or value: gather, scatter, slices, sort, unique."""
+"""Selection of elements by position, order or value: gather, scatter, slices, sorting, unique."""

@@ -1,4 +1,4 @@
-"""Conversion of gather_nd's coordinates within batch entries to coordinates of the whole tensor."""
+"""Coordinates of gather_nd within batch entries, converted to coordinates of the whole tensor."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
-    """Prepend the coordinates of the batch entry to coordinates within it.
+    """Return coordinates of the whole tensor, given those within each batch entry.
 
-    Shape: that of `indices`, with the last size larger by `batch_dims`, which must be less than the
-    rank of `indices` (ValueError).
+    indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [..., batch_dims
+    + depth]. Raises ValueError unless `batch_dims` is less than the rank of `indices`.
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

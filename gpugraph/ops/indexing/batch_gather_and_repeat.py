@@ -1,4 +1,4 @@
-"""Gather by batches, and repetition of parts of a tensor."""
+"""`tf.batch_gather` and `tf.repeat`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """Gather in each batch separately: all but the last axis of `indices` are batch axes.
+    """Gather along the last axis of `indices`, separately in each batch: its other axes are batch
+    axes.
 
-    ValueError if the rank of `indices` is unknown, or it is a scalar.
+    Raises ValueError if `indices` is a scalar or of unknown rank.
     """
     with op_scope(name, "BatchGather", params, indices):
         where = convert_to_tensor(indices, name="indices")
@@ -30,9 +31,10 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Repeat each part along `axis`: `repeats` is a number, or one for each part.
+    """Repeat each slice of `input` along `axis`; repeats: a number, or one for each slice.
 
-    Without an axis, the input is flattened. ValueError for an axis that `input` does not have.
+    Without an axis, the input is flattened first. Raises ValueError for an axis that `input` does
+    not have, and for an unknown rank.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")

@@ -1,7 +1,7 @@
 """Elements by their coordinates: gather_nd and scatter_nd.
 
-Coordinates are checked before anything is written; those out of range raise InvalidArgumentError.
-Updates of one position are applied in order.
+All coordinates are checked before anything is written; a run raises InvalidArgumentError for those
+out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
 
 
 class Coordinates:
-    """Coordinates as row numbers of a tensor of shape (prod(sizes), rest)."""
+    """Converts coordinates in `sizes` to row numbers of a tensor of shape [prod(sizes), rest]."""
 
     def __init__(
         self, context: KernelContext, indices: Any, sizes: Sequence[int], noun: str = ""
@@ -75,7 +75,7 @@ class Coordinates:
         self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
 
     def __call__(self) -> Any:
-        """Return the row numbers; InvalidArgumentError for coordinates out of range."""
+        """Return the row numbers; raise InvalidArgumentError for coordinates out of range."""
         rows = self.rows
         rows.fill(0)
         for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):
@@ -114,7 +114,9 @@ def _refuse_empty(shape: Sequence[int]) -> None:
 
 
 def _as_matrix(array: Any, depth: int) -> Any:
-    """Return the array with its first `depth` axes as rows and the others as columns."""
+    """Return the array as a matrix: its first `depth` axes are merged to rows, the others to
+    columns.
+    """
     return array.reshape(prod(array.shape[:depth]), prod(array.shape[depth:]))
 
 
@@ -127,7 +129,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that native code needs of params and coordinates (see `gathered`)."""
+    """Return the sizes that the native kernel needs, in the form that `gathered` describes."""
     params, indices = signature.input_shapes
     depth, count = indices[-1], prod(indices[:-1])
     return count, params[:depth], 1, count, prod(params[depth:])
@@ -136,9 +138,10 @@ def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
-    """Return launches that sort changes of a tensor of these `sizes` by rows, and the changes.
+    """Return launches that sort changes to a tensor of these `sizes` by rows, and the sorted
+    changes.
 
-    shape: that of `indices`, whose last axis holds the coordinates.
+    shape: the shape of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(
@@ -147,7 +150,11 @@ def by_coordinates(
 
 
 def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
-    """Return IndexedSlices if the coordinates are known to be row numbers, else a dense tensor."""
+    """Return the gradient of params: IndexedSlices if coordinates are row numbers, else a dense
+    tensor.
+
+    It is dense, too, unless the static shape of the coordinates is [known size, 1].
+    """
     params, indices = op.inputs
     sizes = indices.shape.sizes
     if sizes is not None and len(sizes) == 2 and sizes[0] is not None and sizes[1] == 1:
@@ -174,9 +181,11 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     """Gather the parts of `params` at the coordinates in the last axis of `indices`.
 
     batch_dims: the number of leading axes that params and indices share, an int or a constant
-    tensor; the coordinates are within each entry of the batch. Shape: indices.shape[:-1] +
-    params.shape[batch_dims + indices.shape[-1]:]. InvalidArgumentError in a run for coordinates out
-    of range; ValueError for other `batch_dims`.
+    tensor; coordinates then count within each batch entry. The result has shape indices.shape[:-1]
+    + params.shape[batch_dims + indices.shape[-1]:].
+
+    Raises ValueError for other `batch_dims`; a run raises InvalidArgumentError for coordinates out
+    of range.
     """
     count = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
     if count is None:
@@ -186,7 +195,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
         with op_scope(name, "BatchGatherND", params, indices) as scope:
             return _gather_nd(params, whole_coordinates(indices, count), name=scope)
     if hasattr(params, "_after_change"):
-        return params.gather_nd(indices, name=name)  # a resource variable reads only these parts
+        return params.gather_nd(indices, name=name)  # a read of these parts only
     return _gather_nd(params, indices, name=name)
 
 
@@ -199,7 +208,10 @@ def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
 def check_updates(
     shape: TensorShape, indices: TensorShape, updates: TensorShape, what: str
 ) -> None:
-    """Raise ValueError for indices and updates that do not fit a tensor of this shape."""
+    """Raise ValueError if indices and updates do not fit a tensor of this shape.
+
+    what: names that tensor in the message.
+    """
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
         return
@@ -213,7 +225,7 @@ def check_updates(
 
 
 _LONG_ROW = 256
-"""The minimum width at which a loop over rows is faster than one over elements."""
+"""The row width from which a loop over rows is faster than one over elements."""
 _BLOCK = 1 << 16
 
 
@@ -221,7 +233,7 @@ _UNCHANGING = {np.maximum: -np.inf, np.minimum: np.inf}
 
 
 def _without_nan(values: Any, number: float) -> Any:
-    """Return the values with `number` in place of NaN."""
+    """Return `values` with `number` in place of each NaN."""
     is_nan = values != values
     if is_nan.any():
         values = values.copy()
@@ -230,7 +242,7 @@ def _without_nan(values: Any, number: float) -> Any:
 
 
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
-    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order, by a ufunc `combine`.
+    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i; combine: a ufunc.
 
     target and values are matrices. For `np.maximum` and `np.minimum`, NaN values have no effect.
     """
@@ -253,9 +265,10 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 
 
 def scattering(combine: Any) -> Call:
-    """Return the kernel of updates of zeros, or of the tensor input in front of the indices.
+    """Return the NumPy kernel of updates by coordinates.
 
-    Without `combine`, the last of several updates of one position stays."""
+    They are applied to a copy of the input in front of the indices, or to zeros if there is none.
+    combine: a ufunc; None: an update replaces the row, and of several updates the last one wins."""
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         *tensors, indices, updates, out = arrays

@@ -1,4 +1,6 @@
-"""DynamicPartition: slices of a tensor by partition numbers; the inverse of dynamic_stitch."""
+"""DynamicPartition: divides the slices of a tensor into parts by number; dynamic_stitch is its
+inverse.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +72,10 @@ _partition = op(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Return `num_partitions` tensors: the n-th has the slices of `data` where `partitions` is n.
+    """Return `num_partitions` tensors: tensor n has the slices of `data` whose number is n, in
+    order.
 
-    partitions: int32; its shape is a prefix of the shape of `data`. A run raises
+    partitions: int32, the numbers; its shape is a prefix of the shape of `data`. A run raises
     InvalidArgumentError for numbers outside [0, num_partitions).
     """
     outputs: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)

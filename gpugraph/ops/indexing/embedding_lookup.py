@@ -32,15 +32,16 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """Look up the rows of `params` at `ids`, an int tensor; `max_norm` limits their l2 norm.
+    """Return the rows of `params` with the numbers `ids`, an int tensor.
 
     params: one tensor or variable, or the parts of one, as a list or a PartitionedVariable.
-    partition_strategy: how rows are distributed over the parts. "mod": row i is in part i % parts,
-      at i // parts. "div": parts are blocks of consecutive rows; if the division leaves a rest, the
-      first ones are larger by one, as a partitioner makes them.
+    partition_strategy: how rows are distributed to parts. "mod": row i is row i // parts of part i
+    % parts. "div": parts are blocks of consecutive rows; if they can't be of equal size, the first
+    ones have one row more, as partitioners do it.
+    max_norm: if given, rows with a larger l2 norm are scaled down to it. validate_indices: ignored.
 
-    Shape: ids.shape + params.shape[1:]. ValueError without params and for another strategy.
-    InvalidArgumentError in a run for rows out of range. `validate_indices` has no effect.
+    The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
+    another strategy; a run raises InvalidArgumentError for row numbers out of range.
     """
     del validate_indices
     if params is None:
@@ -63,7 +64,9 @@ def embedding_lookup(
 
 
 def table_parts(params: Any) -> list[Any]:
-    """Return the parts of a list or of a PartitionedVariable, or the one tensor or variable."""
+    """Return the parts of a table, as a list: of a list, a PartitionedVariable, or one tensor or
+    variable.
+    """
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -71,19 +74,22 @@ def table_parts(params: Any) -> list[Any]:
 
 
 def _table(part: Any) -> Any:
-    """Return a part as an object with a device and a shape; a variable is returned unchanged."""
+    """Return a part as a tensor, which has a device and a shape.
+
+    A variable is returned unchanged.
+    """
     return part if hasattr(part, "_as_graph_element") else convert_to_tensor(part, name="params")
 
 
 def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
-    """Look up rows of one part, on its device."""
+    """Return rows of one part, gathered on the part's device."""
     graph = get_default_graph()
     with graph.colocate_with(table):
         return gather(table, positions, name=name)
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Look up rows part by part, then put them in the order of `positions`."""
+    """Return the rows with the numbers `positions`: gathered part by part, then put in order."""
     flat = reshape(positions, [-1])
     order = range_of(size(flat))
     number, row = (_by_block if strategy == "div" else _by_remainder)(tables, flat)
@@ -101,7 +107,7 @@ def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: 
 
 
 def _row_shape(tables: Sequence[Any]) -> TensorShape:
-    """Return the shape of one row, which all parts share."""
+    """Return the static shape of a row, merged from all parts."""
     row: TensorShape = tables[0].shape[1:]
     for table in tables[1:]:
         row = row.merge_with(table.shape[1:])
@@ -113,7 +119,7 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """Return the part and the row number within it, for parts that are blocks."""
+    """Return (part, row number in the part) of each row, for parts that are blocks of rows."""
     total = _row_count(tables, flat.dtype)
     block_size, larger = total // len(tables), total % len(tables)
     number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
@@ -134,7 +140,10 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 
 
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
-    """Scale `rows` down to `max_norm` if their norm is larger."""
+    """Return `rows`, those with a norm above `max_norm` scaled down to it.
+
+    Axes after those of `positions` belong to a row.
+    """
     if max_norm is None:
         return rows
     axes = raw_ops.Range(raw_ops.Rank(positions), raw_ops.Rank(rows), 1)

@@ -1,6 +1,7 @@
-"""Selection of elements by position along an axis: gather and masks.
+"""Selection of elements by position along an axis: gather and boolean_mask.
 
-Indices are checked before anything is written; one out of range raises InvalidArgumentError.
+All indices are checked before anything is written; a run raises InvalidArgumentError for one out of
+range.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from gpugraph.ops.indexing.row_sources import gathered
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
-    """Raise InvalidArgumentError that names the first of `indices` outside [0, size)."""
+    """Raise InvalidArgumentError, which names the first of `indices` that is outside [0, size)."""
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
@@ -69,7 +70,10 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gathered_axis(axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number; Misfit outside [-rank, rank)."""
+    """Return the axis as a non-negative number.
+
+    Raises a Misfit (ValueError) outside [-rank, rank).
+    """
     if -rank <= axis < rank:
         return axis % rank
     min_rank = axis + 1 if axis >= 0 else -axis
@@ -85,7 +89,10 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Return views of each batch entry of the arrays; `...` prevents copies of single elements."""
+    """Return, for each batch entry, views of the arrays' parts.
+
+    The index ends in `...`, so that a single element is an array, too.
+    """
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
 
@@ -93,7 +100,7 @@ def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
 def _bind_gather(
     by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    """Bind `np.take` or, if arrays may be on a GPU, indexing."""
+    """Return the call that gathers by `np.take`, or by indexing if arrays may be on a GPU."""
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
@@ -134,7 +141,7 @@ def _launch_gather(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that native code needs of params, indices and the axis (see `gathered`)."""
+    """Return the sizes that the native kernel needs, in the form that `gathered` describes."""
     params, indices = signature.input_shapes[:2]
     axis = normalize_axis(ints(signature.value(2))[0], len(params))
     batch = _batch_dims(signature.attrs, len(indices))
@@ -154,11 +161,11 @@ def _gather_back(op: Any, dy: Any) -> list[Any]:
 
 
 def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
-    """Return the gradient of `params` as IndexedSlices, in the order of `indices`.
+    """Return the gradient of `params` as IndexedSlices with one row of `dy` for each of `indices`.
 
     params: a tensor, or the handle of a resource variable.
     """
-    with params.graph.colocate_with(params.op):  # params may be large
+    with params.graph.colocate_with(params.op):  # on the device of params, which may be large
         whole = value_shape(params)
     count: Any = raw_ops.ExpandDims(size(indices), 0)
     sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
@@ -169,10 +176,11 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 
 
 def _gather_back_anywhere(op: Any, dy: Any) -> Any:
-    """Return the gradient with params as [batch, outer, size, inner] and dy as [..., count, ...].
+    """Return the gradient of params, dense, for any axis and batch_dims.
 
-    The gathered axis is moved in front of `outer`. Each batch entry has its own range of row
-    numbers, so that one segment sum adds up all of them.
+    params are viewed as [batch, outer, size, inner] and dy as [batch, outer, count, inner]; the
+    gathered axis is moved in front of `outer`. Each batch entry gets its own range of row numbers,
+    so one segment sum adds up all of them.
     """
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
@@ -221,10 +229,11 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Gather the slices of `params` along `axis` (by default `batch_dims`) at `indices`.
+    """Gather the slices of `params` at `indices` along `axis`, by default `batch_dims`.
 
-    Shape: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
-    InvalidArgumentError in a run for an index outside [0, size). `validate_indices` has no effect.
+    batch_dims: the number of leading axes that params and indices share. validate_indices: ignored.
+    The result has shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
+    A run raises InvalidArgumentError for an index outside [0, size of the axis).
     """
     del validate_indices
     first = constant_value(axis) if isinstance(axis, Tensor) else axis or batch_dims
@@ -241,10 +250,11 @@ def gather(
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Select the parts of `tensor` where the bool `mask` is true, in order, along `axis` (0).
+    """Return the parts of `tensor` where the bool `mask` is true, in order.
 
-    The mask's shape must be that of the axes of `tensor` from `axis` on. ValueError for another
-    shape, for a scalar mask and for one of unknown rank.
+    axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
+    that of the axes from there on. Raises ValueError for another shape, for a scalar mask and for
+    one of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")
@@ -267,7 +277,7 @@ def boolean_mask(
 
 
 def _merge_axes(tensor: Tensor, first: int, count: int) -> Tensor:
-    """Merge `count` axes of `tensor`, from `first` on, into one."""
+    """Return `tensor` with `count` axes, from `first` on, merged into one."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
         product = prod(sizes[first : first + count])  # type: ignore[arg-type]

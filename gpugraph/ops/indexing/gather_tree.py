@@ -1,4 +1,6 @@
-"""GatherTree: sequences of a beam search, traced back from the last step through the parents."""
+"""GatherTree: the sequences of a beam search, traced back from the last step through the
+parents.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gather_tree(step_ids: Any, parent_ids: Any, lengths: Any, end: Any, out: Any) -> None:
-    """Trace all beams backwards in time at once, then fill forwards after each first end token."""
+    """Trace all beams backwards in time together; then, after each first end token, fill with end
+    tokens.
+    """
     steps, batches, width = step_ids.shape
     if parent_ids.shape != step_ids.shape or lengths.shape != (batches,):
         raise invalid_argument(

@@ -1,6 +1,6 @@
-"""Indices: one_hot, where, unique, dynamic_stitch, linspace.
+"""Ops that make or use indices: one_hot, where, unique, dynamic_stitch; and linspace.
 
-The sizes of the results of Where, Unique and DynamicStitch depend on values.
+The sizes of the results of Where, Unique and DynamicStitch depend on input values.
 """
 
 from __future__ import annotations
@@ -119,12 +119,12 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return `on_value` (1) where the index along a new axis matches, else `off_value`.
+    """Return a tensor with a new axis that is `on_value` (1) at each index, else `off_value` (0).
 
-    The new axis is by default the last.
+    axis: the position of the new axis, by default the last; its size is `depth`. An index outside
+    [0, depth) gives only `off_value`. dtype: by default that of the two values, else float32.
 
-    The new axis has size `depth`; an index outside [0, depth) gives only `off_value`. dtype: by
-    default that of the values, else float32. TypeError if they contradict each other.
+    Raises TypeError if the dtypes of values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
@@ -145,12 +145,14 @@ def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
     if value is None or isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
-        return convert_to_tensor(value, name=name)  # an array has its own dtype
+        return convert_to_tensor(value, name=name)  # an array keeps its own dtype
     return convert_to_tensor(value, name=name, dtype_hint=dtype)
 
 
 def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
-    """Raise TypeError if on_value, off_value and the argument `dtype` differ."""
+    """Raise TypeError unless on_value, off_value and the argument `dtype`, if given, have one
+    dtype.
+    """
     labels = ("on_value", "off_value")
     known = [
         (label, tensor.dtype.base_dtype)
@@ -205,9 +207,10 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
-    """Return the distinct elements of a vector, and the index of each of its elements among them.
+    """Return (distinct elements of a vector in order of appearance, index of each element among
+    them).
 
-    Each NaN is a distinct element, because it equals none.
+    Each NaN counts as distinct, because it does not equal itself.
     """
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first)
@@ -230,7 +233,7 @@ def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
 
 
 def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
-    """Declare Unique, or with a third output UniqueWithCounts."""
+    """Declare Unique or, with a third output for the counts, UniqueWithCounts."""
     return op(
         op_type,
         inputs="x: T",
@@ -253,9 +256,9 @@ _unique = declare_unique(
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx): the distinct elements of vector x in order of appearance; x = y[idx].
+    """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
 
-    idx has dtype `out_idx`, int32 or int64. ValueError if x is not a vector.
+    out_idx: the dtype of idx, int32 or int64. Raises ValueError if x is not a vector.
     """
     return _unique(x, out_idx=out_idx, name=name)
 
@@ -324,8 +327,8 @@ _declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Interleave the parts of `data` into one tensor: merged[indices[m][i, ...]] = data[m][i, ...].
 
-    Its first size is the largest index + 1; of several parts with one index the last wins.
-    ValueError for no parts.
+    The size of the first axis is the largest index + 1; of several parts with one index the last
+    wins; where there is none, the result is 0. Raises ValueError for empty lists.
     """
     return dynamic_stitch_op(list(indices), list(data), name=name)
 
@@ -353,7 +356,7 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     def run() -> None:
         np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
         np.add(out, start, out=out)
-        out[0] = start  # exact, even if the other end is not finite
+        out[0] = start  # exact, also if `stop` is not finite
         if out.size > 1:
             out[-1] = stop
 

@@ -1,5 +1,6 @@
-"""Launches of partition_and_stitch.cu: rows sorted into partitions, and rows of several
-lists stitched together by their indices."""
+"""Launches of partition_and_stitch.cu for DynamicPartition and DynamicStitch.
+
+The first sorts rows into parts; the second stitches rows of several lists together by index."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def _options(dtype: DType) -> dict[str, Any]:
 
 
 def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
-    """Return launches that sort the rows by their parts, and the rows' order."""
+    """Return launches that sort the row numbers by part, and the sorted `Changes`."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     message = f"partitions hold a number that is not in [0, {parts})"
     return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=message)
@@ -75,7 +76,10 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def partitioned(host: Call) -> Sized:
-    """Return the kernel that divides the rows of input 0 into parts, in order, by input 1."""
+    """Return the CUDA kernel that divides the rows of input 0 into parts by the numbers in input 1.
+
+    Rows of one part keep their order. host: the NumPy kernel, its fallback.
+    """
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
 
@@ -137,6 +141,10 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """Return the kernel that puts lists of rows at lists of indices; the last row stays."""
+    """Return the CUDA kernel that puts rows from several lists at indices; the last row of an index
+    wins.
+
+    host: the NumPy kernel, its fallback.
+    """
     parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
     return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

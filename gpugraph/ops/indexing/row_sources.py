@@ -1,11 +1,11 @@
-"""Native functions over rows of matrices, and their integer parameters.
+"""Native kernels on rows of matrices, with their integer parameters.
 
     gathered   rows that are copied from a tensor                host_gather.h
     put        rows of a variable that are replaced              host_gather.h
-    scattered  rows that are changed by others, one by one       host_scatter.h
+    scattered  rows that are combined with updates, in order     host_scatter.h
     different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
-The numbers of rules, and the parameters of indices, are those of host_rows.h and these files.
+The numbers of rules, and the parameters for indices, are defined in host_rows.h and these files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
 
 ADD, SUB, MUL, MIN, MAX = range(5)
-"""The rules that combine a change with a row."""
+"""The rules that combine an update with a row."""
 
 _IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
 
@@ -32,7 +32,10 @@ _MAX_COORDINATES = 8
 def places(
     count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
 ) -> list[int]:
-    """Return the parameters of `count` indices: coordinates in `sizes`."""
+    """Return the parameters that describe `count` indices, which are coordinates in `sizes`.
+
+    Raises NotImplementedError for more than 8 coordinates.
+    """
     if len(sizes) > _MAX_COORDINATES:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
     if drops_negative and len(sizes) != 1:
@@ -48,10 +51,10 @@ Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
 
 
 def gathered(matrices: Matrices) -> RowSource:
-    """Copy the rows of input 0 at input 1.
+    """Return the native kernel that copies the rows of input 0 whose indices are in input 1.
 
-    `matrices` returns the number of indices, the sizes of their coordinates, the number of matrices
-    (batches) in front, the indices for each, and the width of a row."""
+    matrices: returns the number of indices, the sizes of their coordinates, the number of matrices
+    per batch entry, the number of indices per batch entry, and the width of a row."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, outer, of_each, width = matrices(signature)
@@ -62,7 +65,10 @@ def gathered(matrices: Matrices) -> RowSource:
 
 
 def put(by_coordinates: bool) -> RowSource:
-    """Replace the rows of variable 0 at input 1 by input 2."""
+    """Return the native kernel that replaces the rows of variable 0 at indices 1 by input 2.
+
+    by_coordinates: whether indices are coordinates along the last axis of input 1, not row numbers.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
@@ -82,7 +88,10 @@ def _item_size(dtype: DType) -> int:
 def _changed_rows(
     signature: Signature, whole: int, indices: int, by_coordinates: bool
 ) -> tuple[int, Sequence[int], int]:
-    """Return the number of indices, the sizes of their coordinates, and a row's width."""
+    """Return the number of indices, the sizes of their coordinates, and the width of a row.
+
+    whole, indices: the inputs with the changed tensor and the indices.
+    """
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1
     count = prod(shape[:-1]) if by_coordinates else prod(shape)
@@ -98,7 +107,7 @@ def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
 
 
 def scattered(rule: int, by_coordinates: bool) -> RowSource:
-    """Change the rows of variable 0 at input 1 by input 2."""
+    """Return the native kernel that combines the rows of variable 0 at indices 1 with input 2."""
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
@@ -110,7 +119,9 @@ def scattered(rule: int, by_coordinates: bool) -> RowSource:
 
 
 def scattered_in_tensor(rule: int) -> RowSource:
-    """Copy tensor 0 and change its rows at coordinates 1 by input 2."""
+    """Return the native kernel that copies tensor 0 and combines its rows at coordinates 1 with
+    input 2.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, True)
@@ -121,7 +132,9 @@ def scattered_in_tensor(rule: int) -> RowSource:
 
 
 def scattered_in_zeros() -> RowSource:
-    """Add input 1 to zeros at coordinates 0; the shape is a host input."""
+    """Return the native kernel that adds input 1 to zeros at coordinates 0; host input 2 is the
+    shape.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         shape, out = signature.input_shapes[0], signature.output_shapes[0]
@@ -140,9 +153,11 @@ def ascending_segments(
     counted: bool = False,
     is_exact: bool = True,
 ) -> RowSource:
-    """Combine the rows of input 0 by ascending segment numbers, the last input except host inputs.
+    """Return the native kernel that combines the rows of input 0 by ascending segment numbers.
 
-    by: combine those at the indices in input 1. divided: by "mean" or "root". counted: the last
+    The segment numbers are the last input except host inputs. by: whether to combine only the rows
+    whose indices are in input 1. empty: the value of segments without rows. divided: "mean" or
+    "root" divides sums by the number of rows, or by its square root. counted: whether the last
     segment number determines the number of segments."""
 
     def parameters(signature: Signature) -> list[int]:
@@ -165,9 +180,9 @@ def ascending_segments(
 
 
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
-    """Combine the rows of input 0 by the numbers of input 1, starting from `start(dtype)`.
+    """Return the native kernel that combines the rows of input 0 by the segment numbers in input 1.
 
-    Rows with negative numbers are dropped."""
+    Each segment starts with `start(dtype)`. Rows with negative numbers are ignored."""
     return RowSource("host_scatter.h", "gg_scatter", partial(_segment_parameters, rule, start))
 
 
@@ -186,9 +201,9 @@ _MAX_UNIQUE = 1 << 30
 
 
 def different_elements() -> RowSource:
-    """Find the distinct elements of vector 0, and the index of each element among them.
+    """Return the native kernel that finds the distinct elements of vector 0.
 
-    A third output is the count of each.
+    The second output is the index of each element among them; a third, if any, the count of each.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -207,11 +222,13 @@ def different_elements() -> RowSource:
 
 
 _INTEGERS, _FLOATS, _TRUTHS = range(3)
-"""Kinds of words, of host_where.h."""
+"""The kinds of words in host_where.h."""
 
 
 def coordinates_of_nonzero() -> RowSource:
-    """Find the coordinates of the elements of tensor 0 that are not zero."""
+    """Return the native kernel that finds the coordinates of the elements of tensor 0 that are not
+    0.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         shape, dtype = signature.input_shapes[0], signature.input_types[0].base_dtype

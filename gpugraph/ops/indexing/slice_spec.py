@@ -1,12 +1,12 @@
-"""The elements of a strided slice: begin, end, strides and the five masks, against a shape.
+"""The elements of a strided slice, given begin, end, strides and the five masks, and the shape.
 
 Bit i of the masks determines the meaning of position i of the three vectors:
 
-    ellipsis_mask      all axes that the others leave (once; by default at the end)
+    ellipsis_mask      all axes for which there is no other position (once; by default at the end)
     new_axis_mask      a new axis of size 1
     shrink_axis_mask   the one element begin[i]; the axis is dropped
     otherwise          begin[i] to end[i] by strides[i], as in Python; begin_mask and end_mask
-                       leave the start or the end open
+        leave the start or the end open
 """
 
 from __future__ import annotations
@@ -19,20 +19,25 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import range_length
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-"""The attrs of a strided slice, in TensorFlow's order."""
+"""The mask attrs of StridedSlice, in TensorFlow's order."""
 
 
 class Spec(NamedTuple):
-    """One entry of the index: `kind` is "new", "all", "one" or "range"."""
+    """The meaning of one axis of the slice: "new" axis, "all" elements, "one" element, or a
+    "range".
+
+    position: the position in begin, end and strides; -1 for "all".
+    """
 
     kind: str
     position: int
 
 
 def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
-    """Return the entries for `count` positions over `rank` axes, with the ellipsis expanded.
+    """Return the meaning of each axis, for `count` positions over `rank` axes, with the ellipsis
+    expanded.
 
-    ValueError for a second ellipsis, and for more entries than axes.
+    Raises ValueError for a second ellipsis, and for more positions than axes.
     """
     kinds: list[Spec] = []
     ellipsis = -1
@@ -63,9 +68,10 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Return NumPy's index of the same view; it ends in `...`, so that scalars give a view too.
+    """Return NumPy's index for the same slice; it ends in `...`, so that single elements are views,
+    too.
 
-    ValueError for a stride of 0 and for a single element outside its axis.
+    Raises ValueError for a stride of 0 and for a single element outside its axis.
     """
     index: list[Any] = []
     dim = 0
@@ -108,7 +114,10 @@ def sliced_shape(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> TensorShape:
-    """Return the slice's shape as far as the input's and the vectors (None: unknown) fix it."""
+    """Return the slice's static shape, as far as it follows from the arguments.
+
+    begin, end, strides: None if they are not constant.
+    """
     if shape.sizes is None:
         return TensorShape.of(None)
     result: list[int | None] = []
@@ -137,7 +146,7 @@ def _length(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> int | None:
-    """Return the length of one range, or None."""
+    """Return the size of an axis with a range, or None if it is unknown."""
     if strides is None:
         return None
     first, last = begin[position] if begin else 0, end[position] if end else 0
@@ -150,7 +159,7 @@ def _length(
 
 
 def _length_of_unknown(bounds: slice, stride: int) -> int | None:
-    """Return 0 if the range is empty for every size, else None."""
+    """Return 0 if the range is empty for an axis of any size, else None."""
     start, stop = bounds.start, bounds.stop
     if start is None or stop is None or (start < 0) != (stop < 0):
         return None

@@ -1,4 +1,4 @@
-"""Reordering of elements, and search in sorted rows: roll, sort, NthElement, searchsorted."""
+"""Reordering of elements (roll, sort, argsort), NthElement, and searchsorted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return copies that exchange both parts of each axis."""
+    """Return copies between views: for each axis with a shift, its two parts are exchanged."""
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
     for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
@@ -92,11 +92,11 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return values in the opposite order; applied twice, it returns the values."""
+    """Return values whose order is reversed: x < y becomes f(x) > f(y). It is its own inverse."""
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
         return raw_ops.Sub(top, values, name="sub")
-    if values.dtype.is_integer:  # -x - 1 never overflows
+    if values.dtype.is_integer:  # -x - 1, which never overflows
         return raw_ops.Invert(values)
     return raw_ops.Neg(values)
 
@@ -135,9 +135,9 @@ def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | Non
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """Sort `values` along `axis`: "ASCENDING" or "DESCENDING".
+    """Sort `values` along `axis`; direction: "ASCENDING" or "DESCENDING".
 
-    ValueError for another direction, for an axis that is not a constant, and, if the rank is
+    Raises ValueError for another direction, for an axis that is not a constant, and, if the rank is
     unknown, for an axis other than the last.
     """
     return _sort(values, axis, direction, False, name)
@@ -150,8 +150,11 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the int32 indices that sort `values` along `axis`, stably (see `sort`)."""
-    del stable  # the sort is always stable
+    """Return the int32 indices that sort `values` along `axis`; equal elements keep their order.
+
+    Other arguments and errors are those of `sort`.
+    """
+    del stable  # always true
     return _sort(values, axis, direction, True, name)
 
 
@@ -190,7 +193,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """Share dy among all elements that equal the n-th."""
+    """Return the gradient: dy is divided equally among all elements that equal the n-th."""
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
     chosen = raw_ops.Cast(raw_ops.Equal(value, op.inputs[0]), DstT=dy.dtype.base_dtype)
     count = raw_ops.Sum(chosen, np.array(-1, np.int32), keep_dims=True)
@@ -235,7 +238,10 @@ def _launch_bound(side: str, signature: Signature) -> list[Launch]:
 
 
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
-    """Search by bisection, comparing NaN as any number; NumPy would take it as the largest."""
+    """Return `np.searchsorted(row, wanted, side)` by bisection, with C's comparisons of NaN.
+
+    NumPy's function treats NaN as the largest number.
+    """
     low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, row.size)
     while (low < high).any():
         middle = (low + high) // 2
@@ -279,10 +285,10 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Return the indices of `values` in sorted rows, before ("left") or after equal elements.
+    """Return the index at which each of `values` would be inserted in its sorted row.
 
-    sorted_sequence: (..., n); values: (..., m) with the same leading sizes. ValueError for another
-    side.
+    sorted_sequence: [..., n]; values: [..., m], with the same leading sizes. side: "left" before
+    equal elements, "right" after them; another raises ValueError. out_type: int32 or int64.
     """
     if side not in _BOUNDS:
         raise ValueError(f"side must be either 'right' or 'left', but it is {side!r}")

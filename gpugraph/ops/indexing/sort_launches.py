@@ -1,8 +1,9 @@
-"""Launches of sort_and_select.cu: the first elements of each row in order, and their indices.
+"""Launches of sort_and_select.cu: the first elements of each row in sorted order, and their
+indices.
 
 Short rows are sorted whole, in shared memory. If a few elements of many long rows are needed, one
-block per row selects them. Otherwise all elements are sorted (radix_sort.cu), then, stably, by
-their rows.
+thread block per row selects them. Otherwise all elements of all rows are sorted together
+(radix_sort.cu), and then, stably, by row.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
 from gpugraph.ops.framework.row_update_launches import FEW, radix_passes
 
 _MANY = 16
-"""The minimum number of rows at which one block per row keeps a GPU busy."""
+"""The number of rows from which one thread block per row occupies a GPU."""
 _SELECTED = 1024
 _BLOCK = (512, 1, 1)
 
@@ -33,7 +34,7 @@ def _key_type(dtype: DType) -> DType:
 
 
 def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
-    """Return the macros that convert elements to keys."""
+    """Return the macros with which kernels convert elements to unsigned keys in the same order."""
     base = dtype.base_dtype
     bits = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}[base.size]
     return {
@@ -56,14 +57,16 @@ def _options(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
 
 
 def _threads(size: int) -> tuple[int, int, int]:
-    """Return the block that sorts `size` elements."""
+    """Return the block size for sorting `size` elements: a thread for each two, within limits."""
     return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
 
 
 def element_order(
     x: Arg, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort all elements stably, and the sorted keys and numbers."""
+    """Return launches that sort all elements stably, and scratch arrays: sorted keys and original
+    indices.
+    """
     if count >= 1 << 31:
         raise NotImplementedError(f"{count} elements exceed 31 bits")
     keys, numbers = Scratch("keys", count, _key_type(dtype)), Scratch("order", count, dtypes.int32)
@@ -79,14 +82,18 @@ def element_order(
 def first_in_order(
     x: Arg, out: Arg, places: Arg, rows: int, size: int, count: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """Return launches for the first `count` elements of each row in order, and their positions."""
+    """Return launches for the first `count` elements of each row in sorted order, and their
+    indices.
+
+    rows, size: the numbers of rows and of elements per row. places: receives the indices.
+    """
     return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
 
 
 def nth_in_order(
     x: Arg, out: Arg, rows: int, size: int, n: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """Return launches for the element at index `n` of each row in order."""
+    """Return launches that store the element at index `n` of each sorted row in `out`."""
     if size > FEW and rows >= _MANY:
         options = _options(dtype, descending, 32)
         arguments = (x, out, rows, size, n)

@@ -29,7 +29,7 @@ from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
 
 newaxis = None
-"""In `tensor[...]`: a new axis of size 1."""
+"""In an index, `tensor[newaxis]`: a new axis of size 1."""
 
 _slice_type = slice
 
@@ -112,9 +112,10 @@ _slice = op(
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the part of `input_` that starts at `begin` and has `size` (-1: up to the end).
+    """Return the part of `input_` that starts at `begin` and has the sizes `size` (-1: up to the
+    end).
 
-    Both are int vectors with one entry per axis. ValueError for a part that is not inside.
+    Both are int vectors with one entry per axis. Raises ValueError for a part that is not inside.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -123,7 +124,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
-    """Return the values of begin, end and strides, None for unknown ones."""
+    """Return the values of begin, end and strides, from input `first` on; None for unknown ones."""
     values = [context.value(index) for index in range(first, first + 3)]
     return [None if value is None else ints(value) for value in values]
 
@@ -209,8 +210,8 @@ def strided_slice(
 ) -> Tensor:
     """Return input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
 
-    ValueError for a stride of 0, a second ellipsis, too many entries, an element out of range.
-    `var` has no effect.
+    var: ignored. Raises ValueError for a stride of 0, a second ellipsis, too many entries, and a
+    single element out of range.
     """
     del var
     if strides is None and isinstance(begin, Tensor):
@@ -235,7 +236,7 @@ def strided_slice(
 
 
 class _Entries:
-    """The entries of an index, as begin, end, strides and masks."""
+    """The entries of an index `tensor[...]`, converted to begin, end, strides and masks."""
 
     def __init__(self) -> None:
         self.begin: list[Any] = []
@@ -278,7 +279,7 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """Return an int, or an int scalar tensor; TypeError for a value that can't be an index."""
+    """Return an index as an int or an int scalar tensor; raise TypeError for other values."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)
@@ -318,7 +319,9 @@ def _is_mask(value: Any) -> bool:
 
 
 def _getitem(tensor: Tensor, key: Any) -> Tensor:
-    """Index as NumPy does, with ints, slices, `...` and None; a mask selects elements."""
+    """Return `tensor[key]` for ints, slices, `...` and None, as in NumPy; a bool mask selects
+    elements.
+    """
     if _is_mask(key):
         return boolean_mask(tensor, key)
     entries = _Entries()
@@ -334,7 +337,7 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """Raise ValueError: the `assign` of a slice that is not a variable's."""
+    """Raise ValueError: the method `assign` of a slice that is not taken from a variable."""
     raise ValueError("Sliced assignment is only supported for variables")
 
 

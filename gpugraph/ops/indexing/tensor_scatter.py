@@ -1,7 +1,7 @@
-"""Copies of tensors with some parts replaced or combined with updates, at coordinates.
+"""Copies of tensors in which the parts at some coordinates are replaced, or combined with updates.
 
-Coordinates are checked before anything is written; those out of range raise InvalidArgumentError.
-Updates of one position are applied in order.
+All coordinates are checked before anything is written; a run raises InvalidArgumentError for those
+out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations
@@ -90,7 +90,11 @@ def _declare_tensor_scatter(
 
 
 def _extreme_back(op: Any, dy: Any) -> list[Any]:
-    """Share the gradient between the element itself and the updates that equal the extreme."""
+    """Return the gradients of TensorScatterMax and Min.
+
+    Each element's gradient is divided equally among the tensor's element and the updates that equal
+    the result.
+    """
     tensor, indices, updates = op.inputs
     result, element = op.outputs[0], dy.dtype.base_dtype
     by_tensor = raw_ops.Cast(raw_ops.Equal(tensor, result), DstT=element)

@@ -45,7 +45,8 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG = 512
-"""The minimum size at which a search for a few of the largest is faster than a sort (8,000: 20x).
+"""The row size from which selecting a few of the largest elements is faster than a sort: 20 times
+for rows of 8,000.
 """
 
 
@@ -55,11 +56,11 @@ def _first_of_largest(row: Any, k: int) -> Any:
     Ties go to the lower index.
     """
     threshold = np.partition(row, row.size - k)[-k:].min()
-    if threshold != threshold:  # NaN counts as the largest, but comparisons with it are false
+    if threshold != threshold:  # NaN is the largest, but no comparison with it is true
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     larger = np.flatnonzero(row > threshold)
     chosen = np.concatenate([larger, np.flatnonzero(row == threshold)[: k - larger.size]])
-    if chosen.size < k:  # NaN among them
+    if chosen.size < k:  # there are NaNs among the largest
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     chosen.sort()
     return chosen[::-1][np.argsort(row[chosen[::-1]], kind="stable")[::-1]]
@@ -77,7 +78,7 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
         elif size >= _LONG and 8 * k <= size:
             rows = source.reshape(-1, size)
             chosen = np.stack([_first_of_largest(row, k) for row in rows]).reshape(values.shape)
-        else:  # a stable sort, backwards, so that the first of equal elements comes first
+        else:  # a stable sort of the reversed row: then the first of equal elements comes first
             order = np.argsort(backwards, axis=-1, kind="stable")
             chosen = size - 1 - order[..., ::-1][..., :k]
         indices[...] = chosen
@@ -87,7 +88,10 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 
 
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
-    """Scatter each value's gradient to its position, with all rows laid end to end."""
+    """Return the gradient: each value's gradient at the position that it comes from, else 0.
+
+    All rows are joined to one vector for that.
+    """
     del dindices
     source, indices = op.inputs[0], op.outputs[1]
     shape, total = raw_ops.Shape(source), raw_ops.Size(source)
@@ -133,8 +137,8 @@ _top_k = op(
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
-    Of equal elements the one with the lower index comes first. ValueError for a scalar and for
-    fewer than k elements. Without `sorted` the order is unspecified.
+    Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
+    unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
     """
     return _top_k(input, k, sorted=sorted, name=name)
 
@@ -206,10 +210,11 @@ _in_top_k = op(
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
-    """Return whether each target is among the k largest `predictions` (batch, classes) of its row.
+    """Return whether each target is among the k classes with the largest `predictions` of its row.
 
-    All classes that tie with the k-th count as in; a target outside [0, classes) and a row that
-    is not finite do not.
+    predictions: [batch, classes]; targets: [batch], class numbers. Classes that tie with the k-th
+    are included. The result is False for a target outside [0, classes), and for a row that is not
+    finite.
     """
     with op_scope(name, "in_top_k", predictions, targets):
         return _in_top_k(predictions, targets, k, name=name)

@@ -1,4 +1,6 @@
-"""Vectors as sets: the elements that are only in one of two, and the count of each element."""
+"""Vectors as sets: the elements that are only in the first of two, and the count of each
+element.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +50,10 @@ _difference = op(
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (out, idx): the elements of vector x that are not in y, in order; out = x[idx].
+    """Return (out, idx): the elements of vector x that are not in y, in order, and out = x[idx].
 
-    idx has `index_dtype`, int32 or int64. Repeated elements stay. ValueError for other ranks.
+    Elements that occur several times in x stay. index_dtype: that of idx, int32 or int64. Raises
+    ValueError unless x and y are vectors.
     """
     return _difference(x, y, out_idx=as_dtype(index_dtype), name=name)
 
@@ -63,8 +66,8 @@ _counts = declare_unique(
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx, count): as `unique`, and how often each y is in x.
+    """Return (y, idx, count): the results of `unique`, and how often each element of y is in x.
 
-    ValueError if x is not a vector.
+    Raises ValueError if x is not a vector.
     """
     return _counts(x, out_idx=as_dtype(out_idx), name=name)

@@ -1,5 +1,6 @@
-"""Launches of where_nonzero.cu and unique.cu: selections of elements, in order, whose number is
-known only after a first kernel."""
+"""Launches of where_nonzero.cu and unique.cu, which select elements in order.
+
+The number of elements is known only after a first kernel has counted them."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ def _count_launches(
     options: Mapping[str, Any],
     name: str = "starts",
 ) -> tuple[list[Launch], Scratch]:
-    """Return launches that count the selected ones of `count` elements, and each tile's offset."""
+    """Return launches that count which of `count` elements are selected, and each tile's offset.
+
+    A tile is the elements of one thread block; its offset is the number selected before it.
+    """
     tiles = ceil(count / _TILE)
     starts = Scratch(name, tiles, dtypes.int64)
     return [
@@ -37,7 +41,7 @@ def _count_launches(
 
 
 def _by_tile(function: str, arguments: Arguments, count: int, options: Mapping[str, Any]) -> Launch:
-    """Return a launch over the tiles of `count` elements."""
+    """Return a launch of `function` with one block per tile of `count` elements."""
     return Launch(function, (ceil(count / _TILE), 1, 1), _BLOCK, arguments, **options)
 
 
@@ -80,7 +84,10 @@ def _fill_where(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def where_nonzero_elements(host: Call) -> Sized:
-    """Return the kernel for the coordinates of elements that are not zero."""
+    """Return the CUDA kernel that finds the coordinates of the elements that are not 0.
+
+    host: the NumPy kernel, its fallback.
+    """
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
 
@@ -102,7 +109,9 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Return scratch for each element's run, each run's first element, and its sorted start."""
+    """Return scratch arrays: each element's run (of equal elements in the sorted order), each run's
+    first element in the input, and its start in the sorted order.
+    """
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
     return run, first, begins
@@ -141,8 +150,8 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def unique_elements(host: Call) -> Sized:
-    """Return the kernel for the distinct elements in order of appearance.
+    """Return the CUDA kernel for the distinct elements in order of appearance; host: its fallback.
 
-    With a third output, it also counts each."""
+    It also gives the index of each element among them and, for a third output, their counts."""
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

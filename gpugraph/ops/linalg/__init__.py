@@ -1,1 +1,1 @@
-"""Matrices: products, factorizations, linear equations, diagonals, functions of matrices."""
+"""Ops on matrices: products, factorizations, linear equations, diagonals, functions of matrices."""

@@ -1,11 +1,10 @@
 """Einstein summation, `tf.einsum`: operands are combined pair by pair, as matrix products.
 
 einsum("ijm,jkm->ikm", a, b)
-
-axes of both and of the output   m     batches, in front
-axes of both and not of it       j     summed over by the product
-axes of one and of the output    i, k  rows and columns
-axes of one only                       summed over before
+axes of both and of the output    m     batches, in front
+axes of both, not of the output   j     summed over by the product
+axes of one and of the output     i, k  rows and columns
+axes of one only                        summed over before the product
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 
 def _parse(equation: str, count: int) -> tuple[list[str], str]:
-    """Return the labels of each input, and those of the output."""
+    """Return the labels of each of `count` inputs, and those of the output."""
     text = text_of("equation", equation).replace(" ", "")
     match = _EQUATION.match(text)
     if match is None:
@@ -56,21 +55,21 @@ def _parse(equation: str, count: int) -> tuple[list[str], str]:
 
 
 class _Operand:
-    """A tensor and a label for each of its axes."""
+    """A tensor and a label (a letter) for each of its axes."""
 
     def __init__(self, tensor: Tensor, labels: str) -> None:
         self.tensor = tensor
         self.labels = labels
 
     def ordered(self, labels: str) -> _Operand:
-        """Return the same axes in another order."""
+        """Return the operand with its axes transposed to the order of `labels`."""
         if labels == self.labels:
             return self
         order = np.array([self.labels.index(label) for label in labels], np.int32)
         return _Operand(transpose(self.tensor, order), labels)
 
     def summed(self, labels: str) -> _Operand:
-        """Sum over these axes."""
+        """Return the operand summed over the axes with these labels."""
         if not labels:
             return self
         axes = [self.labels.index(label) for label in labels]
@@ -78,7 +77,9 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """Take the diagonal of axes that share a label."""
+        """Return the operand with the diagonal of axes that share a label, so each label occurs
+        once.
+        """
         operand: _Operand = self
         for label in sorted(set(self.labels)):
             while operand.labels.count(label) > 1:
@@ -93,7 +94,9 @@ class _Operand:
         return _Operand(matrix_diag_part(matrices), labels)
 
     def sizes(self, labels: str) -> list[Any]:
-        """Return the sizes of these axes: ints if they are known, else tensors."""
+        """Return the sizes of the axes with these labels: ints if they are known, else scalar
+        tensors.
+        """
         known = self.tensor.shape.sizes
         assert known is not None
         sizes: list[Any] = []
@@ -104,7 +107,7 @@ class _Operand:
 
 
 def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
-    """Return the product of two operands, summed over the labels that are not among `wanted`."""
+    """Return the product of two operands, summed over all labels that are not in `wanted`."""
     left_labels, right_labels = set(left.labels), set(right.labels)
     left = left.summed("".join(x for x in left.labels if x not in right_labels | wanted))
     right = right.summed("".join(x for x in right.labels if x not in left_labels | wanted))
@@ -122,7 +125,7 @@ def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
 
 
 def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
-    """Return the elementwise product, if one operand has only shared axes."""
+    """Return the elementwise product; all axes of one operand must be shared with the other."""
     a, b = left.tensor, right.tensor
     for _ in columns:
         a = raw_ops.ExpandDims(a, np.array(-1, np.int32))
@@ -132,7 +135,7 @@ def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: 
 
 
 def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
-    """Return the product of batches of matrices, for which several axes are merged into one."""
+    """Return the product as a batch of matrices: the axes of each group are merged into one."""
     batch, rows, inner, columns = groups
     batches = left.sizes(batch)
     row_sizes, column_sizes = left.sizes(rows), right.sizes(columns)
@@ -158,11 +161,12 @@ def _reshape(tensor: Any, sizes: list[Any]) -> Any:
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Return products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
 
-    equation: a letter for each axis of each input, separated by commas, and after "->" those of
-      the output; without it the letters that appear once, in alphabetical order. Axes with the same
-      letter must have the same size; if one input has a letter twice, its diagonal is taken.
+    equation: a letter for each axis of each input, separated by commas, and after "->" those of the
+    output. Without "->" the output has the letters that appear once, in alphabetical order. Axes
+    with the same letter must have the same size; if an input has a letter twice, its diagonal is
+    taken.
 
-    ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
+    Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
     """
     with op_scope(name, "einsum", *inputs):
         labels, output = _parse(equation, len(inputs))

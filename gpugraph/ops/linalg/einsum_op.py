@@ -1,6 +1,6 @@
-"""Einsum: sums of products of tensors, with axes named by letters, as one op.
+"""Einsum: sums of products of tensors, whose axes are named by letters, as one op.
 
-`tf.einsum` adds matrix products for an equation instead.
+Imported graphs contain this op; `tf.einsum` adds matrix products instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _DOT = "."
 
 
 def _labels(attrs: Any, count: int) -> tuple[list[str], str]:
-    """Return the labels of each input, and those of the output; `.` stands for an ellipsis."""
+    """Return the labels of each of `count` inputs, and those of the output; `.` stands for an
+    ellipsis.
+    """
     equation = attrs["equation"]
     text = (equation.decode() if isinstance(equation, bytes) else equation).replace(" ", "")
     left, arrow, right = text.replace(_ELLIPSIS, _DOT).partition("->")
@@ -99,7 +101,10 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def _shared(inputs: list[str], index: int, output: str) -> str:
-    """Return an input's labels that others or the output have; it is first summed over the rest."""
+    """Return the labels of input `index` that another input or the output has.
+
+    The input is first summed over its other axes.
+    """
     others = _DOT + output + "".join(inputs[:index] + inputs[index + 1 :])
     return "".join(label for label in inputs[index] if label in others)
 
@@ -120,7 +125,7 @@ def _back(op: Any, dy: Any) -> list[Any]:
         there = "".join(label for label in labels if label in "".join(sources))
         slope = raw_ops.Einsum(terms, equation=f"{','.join(sources)}->{there}")
         for axis, label in enumerate(labels):
-            if label not in there:  # summed over separately
+            if label not in there:  # summed over before the product
                 slope = raw_ops.ExpandDims(slope, axis)
         shape = raw_ops.Shape(op.inputs[index])
         result.append(slope if there == labels else raw_ops.BroadcastTo(slope, shape))

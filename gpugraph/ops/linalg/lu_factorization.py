@@ -1,7 +1,7 @@
-"""LU factorization: square matrices as a lower times an upper triangle, with rows exchanged.
+"""LU factorization: square matrices, with rows exchanged, as a lower times an upper triangle.
 
-A factorization is (lower_upper, perm): one matrix that holds both triangles, without the ones on
-the diagonal of the lower one, and, for each row of the product, its row number in the matrix.
+A factorization of a matrix A is (lower_upper, perm). lower_upper holds both triangles, without the
+diagonal of the lower one, which is all ones. perm: row i of their product is row perm[i] of A.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def _strictly_lower(matrices: Any) -> Any:
 
 
 def _lu_back(op: Any, dboth: Any, _: Any = None) -> Any:
-    """Return P^T L^-H (strictly lower of L^H dL, and upper of dU U^H) U^-H."""
+    """Return P^T L^-H (strictly lower of L^H dL, and upper of dU U^H) U^-H, the gradient of the
+    input.
+    """
     both, perm = op.outputs
     lower, upper = _unit_lower(both, raw_ops.MatrixDiagPart(both)), triangle(both, False)
     left = matmul(lower, _strictly_lower(dboth), adjoint_a=True)
@@ -111,8 +113,12 @@ _lu = lapack_op(
 def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Any:
     """Return (lower_upper, perm) of square matrices: L @ U is input[perm].
 
-    Shapes: [..., n, n] and [..., n]. Pivots are the largest of their columns. ValueError for
-    matrices that are not square, InvalidArgumentError in a run for singular ones.
+    The shapes are [..., n, n] and [..., n]; lower_upper holds L below its diagonal, without L's
+    diagonal of ones, and U on and above. The pivot of each column is its element of largest
+    magnitude.
+
+    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
+    singular ones.
     """
     both, perm = _lu(input, output_idx_type=as_dtype(output_idx_type), name=name)
     return both, perm
@@ -131,7 +137,7 @@ def _factorization(lower_upper: Any, perm: Any, validate: bool) -> tuple[Tensor,
 
 
 def _unit(both: Tensor) -> Tensor:
-    """Return the lower triangle with ones on its diagonal."""
+    """Return the lower triangle of `both`, with ones on its diagonal."""
     sizes = both.shape.sizes
     lower = matrix_band_part(both, num_lower=-1, num_upper=0)
     known = sizes is not None and None not in sizes
@@ -140,7 +146,9 @@ def _unit(both: Tensor) -> Tensor:
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:
-    """Reorder the rows of each matrix."""
+    """Return `values` with the rows of each matrix in the order `order`, with broadcast batch
+    axes.
+    """
     rank, batch = values.shape.rank, order.shape.rank
     if rank is None or batch is None:
         raise ValueError("The rank of the matrices and of their permutations must be known")
@@ -158,9 +166,9 @@ def _rows(values: Tensor, order: Tensor) -> Tensor:
 def lu_solve(
     lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the solution X, [..., n, k], of A @ X = rhs, given lu(A).
+    """Return the solution X, [..., n, k], of A @ X = rhs, given the result of lu(A).
 
-    With `validate_args`, ValueError for shapes that are known to be incompatible.
+    validate_args: whether to raise ValueError for static shapes that are incompatible.
     """
     with op_scope(name, "lu_solve", lower_upper, perm, rhs):
         both, order = _factorization(lower_upper, perm, validate_args)
@@ -175,7 +183,10 @@ def lu_solve(
 def lu_reconstruct(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the matrices A, [..., n, n], given lu(A). For `validate_args` see `lu_solve`."""
+    """Return the matrices A, [..., n, n], given the result of lu(A).
+
+    validate_args: see `lu_solve`.
+    """
     with op_scope(name, "lu_reconstruct", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)
         product = matmul(_unit(both), matrix_band_part(both, num_lower=0, num_upper=-1))
@@ -189,9 +200,9 @@ def lu_reconstruct(
 def lu_matrix_inverse(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the inverses, [..., n, n], of matrices A, given lu(A).
+    """Return the inverses, [..., n, n], of matrices A, given the result of lu(A).
 
-    For `validate_args` see `lu_solve`.
+    validate_args: see `lu_solve`.
     """
     with op_scope(name, "lu_matrix_inverse", lower_upper, perm):
         both, order = _factorization(lower_upper, perm, validate_args)

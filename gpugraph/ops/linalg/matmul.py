@@ -1,4 +1,4 @@
-"""Matrix products, and batches of them."""
+"""Matrix products, products of batches of matrices, and transposes of matrices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 
 
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the product's shape; inputs other than a and b are ignored."""
+    """Return the shape of the product of inputs 0 and 1.
+
+    Further inputs (of fused ops) are ignored.
+    """
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
     right, columns = b[::-1] if context.attrs["transpose_b"] else b
@@ -45,20 +48,20 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """Return the two factors and the product of a MatMul, as views."""
+    """Return one triple (left factor, right factor, product): views of a MatMul's arrays."""
     left = a.T if signature.attrs["transpose_a"] else a
     right = b.T if signature.attrs["transpose_b"] else b
     return [(left, right, out)]
 
 
 def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    """Bind a MatMul to NumPy."""
+    """Return the NumPy call that computes a MatMul."""
     [matrices] = matrices_of(context, a, b, out)
     return _bind_product(context, *matrices)
 
 
 def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
-    """Bind out = left @ right.
+    """Return the call that computes out = left @ right.
 
     NumPy has no fast float16 product: its factors are converted to float32, and the float32 sums
     are rounded once, as in TensorFlow."""
@@ -86,7 +89,11 @@ def _matmul_back(op: Any, dy: Any) -> list[Any]:
 def _factor_gradients(
     product: Callable[..., Any], a: Any, b: Any, dy: Any, trans_a: bool, trans_b: bool
 ) -> list[Any]:
-    """Return the gradients of both factors; `trans`: whether a factor is transposed."""
+    """Return the gradients of both factors.
+
+    product: adds a product, given two factors and whether each is transposed. trans_a, trans_b:
+    whether the forward op transposes its factors.
+    """
     da = product(b, dy, trans_b, True) if trans_a else product(dy, b, False, not trans_b)
     db = product(dy, a, True, trans_a) if trans_b else product(a, dy, not trans_a, False)
     return [da, db]
@@ -110,7 +117,9 @@ matmul_op = op(
 
 
 def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the products' shape; inputs other than x and y are ignored."""
+    """Return the shape of the products of inputs 0 and 1; further inputs (of fused ops) are
+    ignored.
+    """
     x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
     if x.sizes is None or y.sizes is None:
         return [UNKNOWN]
@@ -121,7 +130,7 @@ def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Bind a BatchMatMulV2 to NumPy."""
+    """Return the NumPy call that computes a BatchMatMulV2."""
     conjugates: list[Callable[[], Any]] = []
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -149,9 +158,9 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
-    """Return the factors and the product of a BatchMatMulV2, as views.
+    """Return one triple (left factors, right factors, products): views of a BatchMatMulV2's arrays.
 
-    NotImplementedError for complex adjoints."""
+    Raises NotImplementedError for adjoints of complex matrices, which are no views."""
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
@@ -174,7 +183,9 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
-    """Sum gradients over the batch axes along which an operand was broadcast."""
+    """Return the gradients, each summed over the batch axes along which its operand was
+    broadcast.
+    """
     x_batch, y_batch = x.shape[:-2], y.shape[:-2]
     if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:
         return [dx, dy]
@@ -213,9 +224,11 @@ def matmul(
 ) -> Tensor:
     """Return the product of the matrices in the last two axes; leading axes are broadcast.
 
-    Each operand may first be transposed, or transposed and conjugated (adjoint). The flags for
-    sparse operands are only hints. ValueError if the inner sizes differ, if a rank is below 2, and
-    if an operand is to be both transposed and adjoint.
+    Each operand may first be transposed, or transposed and conjugated (adjoint). a_is_sparse,
+    b_is_sparse: ignored.
+
+    Raises ValueError if the inner sizes differ, if a rank is below 2, and if an operand is to be
+    both transposed and adjoint.
     """
     del a_is_sparse, b_is_sparse
     if transpose_a and adjoint_a:
@@ -234,7 +247,10 @@ def matmul(
 def _product(
     a: Tensor, b: Tensor, flags_a: tuple[bool, bool], flags_b: tuple[bool, bool], name: str
 ) -> Tensor:
-    """Add the product; `flags`: whether to transpose an operand, whether to take its adjoint."""
+    """Add the product of `a` and `b`.
+
+    flags_a, flags_b: for each operand, whether to transpose it, and whether to take its adjoint.
+    """
     left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
         if flags_a == flags_b == (False, False):
@@ -259,7 +275,7 @@ def matrix_transpose(
 ) -> Tensor:
     """Transpose the last two axes of `a`; with `conjugate`, also conjugate its elements.
 
-    ValueError if `a` has fewer than two axes.
+    Raises ValueError if `a` has fewer than two axes.
     """
     with op_scope(name, "matrix_transpose", a):
         source = convert_to_tensor(a, name="a")

@@ -49,9 +49,9 @@ def eye(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return the identity matrix, of shape batch_shape + [num_rows, num_columns].
+    """Return identity matrices, of shape batch_shape + [num_rows, num_columns].
 
-    num_columns: by default, num_rows. batch_shape: a list or vector of ints.
+    num_columns: by default num_rows. batch_shape: a list or vector of ints; by default [].
     """
     element = as_dtype(dtype)
     with op_scope(name, "eye", num_rows, num_columns, batch_shape):
@@ -74,14 +74,18 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sums of matrices' diagonals: [...] for [..., m, n]. ValueError below rank 2."""
+    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. ValueError for a rank below
+    2.
+    """
     with op_scope(name, "Trace", x) as scope:
         source = convert_to_tensor(x, name="x")
         return reduce_sum(matrix_diag_part(source), [-1], name=scope)
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. ValueError below rank 2."""
+    """Transpose matrices [..., m, n] and conjugate their elements. ValueError for a rank below
+    2.
+    """
     with op_scope(name, "adjoint", matrix):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
@@ -95,7 +99,9 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return products of matrices [..., m, n] and vectors [..., n]: [..., m]; see `matmul`."""
+    """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m]. For flags see
+    `matmul`.
+    """
     del a_is_sparse, b_is_sparse
     with op_scope(name, "MatVec", a, b):
         vector = convert_to_tensor(b, name="b")
@@ -107,7 +113,7 @@ def matvec(
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """Return the log of the determinants, [...], of positive definite matrices [..., n, n].
 
-    InvalidArgumentError in a run for others.
+    A run raises InvalidArgumentError for matrices that are not positive definite.
     """
     with op_scope(name, "logdet", matrix):
         diagonal = matrix_diag_part(raw_ops.Cholesky(matrix))
@@ -146,7 +152,10 @@ def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
 
 
 def _largest_singular(x: Any, axis: list[int]) -> Any:
-    """Return the largest singular value of the matrices in two axes, which stay with size 1."""
+    """Return the largest singular value of the matrices in two axes, which stay with size 1.
+
+    Raises ValueError for an unknown rank.
+    """
     rank = x.shape.rank
     if rank is None:
         raise ValueError("The norm 2 of matrices needs a tensor of known rank")
@@ -173,7 +182,9 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """Return the axes as a list, an int or None, and whether they are those of matrices."""
+    """Return (axes as a list, an int or None, whether these are the rows and columns of
+    matrices).
+    """
     if not isinstance(axis, (list, tuple)):
         return axis, False
     are_ints = all(isinstance(index, (int, np.integer)) for index in axis)
@@ -194,11 +205,13 @@ def norm(
 ) -> Tensor:
     """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
 
-    axis: None, an int, or a pair of ints: the rows and columns of matrices. ord: for vectors
-      "euclidean", or any positive number p (np.inf: the largest magnitude); for matrices
-      "euclidean" and "fro" (Frobenius), 1, 2 (the largest singular value) and np.inf.
-    The axes are dropped, or with `keepdims` (older: `keep_dims`) left with size 1. ValueError for
-    other orders and axes.
+    axis: None for one vector, an int, or a pair of ints: the axes of the rows and columns of
+    matrices.
+    ord: for vectors "euclidean", or any positive number p (np.inf: the largest magnitude); for
+    matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value) or
+    np.inf. The axes are dropped, or with `keepdims` (older: `keep_dims`) left with size 1.
+
+    Raises ValueError for other orders and axes.
     """
     if keepdims is not None and keep_dims is not None:
         raise ValueError("Cannot specify both 'keep_dims' and 'keepdims'.")
@@ -225,7 +238,7 @@ def norm(
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """Return the solution x of A @ x = rhs [..., n, k], given A's Cholesky factor [..., n, n].
 
-    InvalidArgumentError in a run for a singular factor.
+    A run raises InvalidArgumentError for a singular factor.
     """
     with op_scope(name, "cholesky_solve", chol, rhs):
         half = raw_ops.MatrixTriangularSolve(chol, rhs, adjoint=False, lower=True)
@@ -251,7 +264,7 @@ def _bind_least_squares(
         if not context.attrs["fast"]:
             finite, others = finite_matrices(matrices)
             np.copyto(out, np.linalg.pinv(finite) @ right)
-            if others is not None:  # TensorFlow finds that they have rank 0
+            if others is not None:  # TensorFlow treats matrices that are not finite as rank 0
                 out[others] = 0
             return
         adjoints = adjoint_view(matrices)
@@ -270,7 +283,10 @@ def _bind_least_squares(
 
 
 def _least_squares_back(op: Any, dy: Any) -> list[Any]:
-    """Return gradients by the normal equations, those of tall matrices if the sizes are unknown."""
+    """Return the gradients by the normal equations.
+
+    If the sizes are unknown, matrices are assumed to have at least as many rows as columns.
+    """
     matrices, right, weight = op.inputs
     element = matrices.dtype.base_dtype
     sizes = matrices.shape.sizes
@@ -292,7 +308,7 @@ def _least_squares_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _gramian(matrices: Any, tall: bool) -> Any:
-    """Return the smaller product of a matrix with its adjoint."""
+    """Return the product of each matrix with its adjoint, in the order whose result is smaller."""
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 
 
@@ -315,10 +331,10 @@ def matrix_solve_ls(
 ) -> Tensor:
     """Return the least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
 
-    It minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2; among several solutions, it has the
-    minimum norm. `fast` solves the normal equations (InvalidArgumentError in a run for matrices
-    without full rank); otherwise an orthogonal decomposition is used, which ignores l2_regularizer
-    and gives 0 for matrices that are not finite.
+    It minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several solutions, it is the one of
+    minimum norm. fast: whether to solve the normal equations, for which a run raises
+    InvalidArgumentError if a matrix has no full rank. Otherwise a pseudo-inverse is used, which
+    ignores l2_regularizer and gives 0 for matrices that are not finite.
     """
     if not fast:
         return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)

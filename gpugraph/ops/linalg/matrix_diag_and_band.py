@@ -1,7 +1,7 @@
 """Diagonals and bands: matrices of diagonals, the diagonals of matrices, and bands around them.
 
-The elements of a diagonal have a constant stride in memory, so that MatrixDiag and similar ops are
-view copies: a diagonal is a view of the flat matrix with a step of one row and one column.
+The elements of a diagonal have a constant stride in memory: it is a view of the flat matrix with a
+step of one row plus one column. So MatrixDiag and similar ops are copies between views.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ Sizes = tuple[int | None, ...]
 
 
 def zero_in(array: Any) -> Any:
-    """Return the zero of the array's dtype, a scalar array."""
+    """Return the zero of the array's dtype (an empty string for strings), as a scalar array."""
     return np.array(zero_of(array.dtype), array.dtype)
 
 
 def diagonal_of(matrices: Any, number: int = 0) -> Any:
-    """Return a view of each matrix's diagonal, (batch, length); `number` > 0 is above the main."""
+    """Return a view of a diagonal of each matrix, [batch, length].
+
+    number: 0 is the main diagonal, positive numbers are above it.
+    """
     rows, columns = matrices.shape[-2:]
     flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
     start = number if number >= 0 else -number * columns
@@ -49,12 +52,12 @@ def diagonal_of(matrices: Any, number: int = 0) -> Any:
 
 
 def _length(rows: int, columns: int, number: int) -> int:
-    """Return the number of elements of a diagonal."""
+    """Return the number of elements of diagonal `number` of a matrix."""
     return max(0, min(rows + min(number, 0), columns - max(number, 0)))
 
 
 def as_rows(array: Any) -> Any:
-    """Return a view of the array as rows of its last axis, of shape (batch, length)."""
+    """Return a view of the array as rows along its last axis, [batch, length]."""
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
@@ -69,7 +72,10 @@ def diagonal_op(
     types: Sequence[DType] = ALL,
     host: Sequence[int] = (),
 ) -> OpFunction:
-    """Declare an op that copies between diagonals and matrices; `views` as in `ViewCopies`."""
+    """Declare an op that copies between diagonals and matrices.
+
+    views: returns the copies, as in `ViewCopies`.
+    """
     return op(
         op_type,
         inputs=inputs,
@@ -227,10 +233,10 @@ _matrix_band_part = op(
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Return the matrices of `input`, [..., m, n], with zeros outside a band around the diagonal.
+    """Return the matrices `input`, [..., m, n], with zeros outside a band around the main diagonal.
 
     num_lower, num_upper: the number of diagonals to keep below and above the main one; a negative
-    number keeps all of them. InvalidArgumentError for numbers beyond the matrix.
+    number keeps all. A run raises InvalidArgumentError for numbers larger than the matrix.
     """
     limits = [
         np.int64(whole_number("num_lower or num_upper", n)) if isinstance(n, int) else n

@@ -1,4 +1,8 @@
-"""Any diagonals of matrices, several at once: converted to matrices, extracted, and replaced."""
+"""MatrixDiagV2 and similar ops: any diagonals of matrices, several at once.
+
+Several diagonals are stored as rows of one array, the highest first; `k` holds the numbers of the
+lowest and of the highest.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
 
 
 def _range_of(value: Any) -> tuple[int, int] | None:
-    """Return the lowest and the highest diagonal in `k`, or None if it is unknown."""
+    """Return (lowest, highest diagonal) of input `k`, or None if its value is unknown."""
     if value is None:
         return None
     numbers = ints(value)
@@ -31,7 +35,7 @@ def _range_of(value: Any) -> tuple[int, int] | None:
 
 
 def _longest(rows: int, columns: int, low: int, high: int) -> int:
-    """Return the number of elements of the longest of these diagonals."""
+    """Return the number of elements of the longest diagonal from `low` to `high`."""
     return min(rows + min(high, 0), columns - max(low, 0))
 
 
@@ -45,7 +49,7 @@ def _check_diagonals(rows: int, columns: int, low: int, high: int) -> None:
 
 
 def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
-    """Return the shape of the diagonals of matrices of these sizes."""
+    """Return the shape of the array of diagonals `low` to `high` of matrices of these sizes."""
     rows, columns = sizes[-2:]
     longest = None
     if rows is not None and columns is not None:
@@ -56,7 +60,7 @@ def _parts_shape(sizes: Sizes, low: int, high: int) -> TensorShape:
 
 
 def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
-    """Return each diagonal's number, and its view (batch, longest) in the array of diagonals."""
+    """Return (number, view [batch, longest]) for each diagonal in the array of diagonals."""
     if low == high:
         return [(low, as_rows(array))]
     split = array.reshape(prod(array.shape[:-2]), array.shape[-2], array.shape[-1])
@@ -64,7 +68,7 @@ def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
 
 
 def _copies(matrices: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
-    """Return pairs of views of each of the `diagonals`: in that array, and in the matrices."""
+    """Return (view of the array of diagonals, view of the matrices) for each diagonal."""
     pairs = []
     for number, values in _diagonal_views(diagonals, low, high):
         view = diagonal_of(matrices, number)
@@ -92,7 +96,10 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
-    """Return the matrices' sizes; -1 stands for the smallest that fits diagonals of this length."""
+    """Return (rows, columns) of the matrices.
+
+    If one of them is -1, it is the smallest size that fits diagonals of `longest` elements.
+    """
     min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
         rows = columns = max(min_rows, min_columns)
@@ -214,11 +221,11 @@ def matrix_diag(
 ) -> Tensor:
     """Return matrices with the given diagonals, and `padding_value` elsewhere.
 
-    diagonal: shape [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest), from
-      the highest down, each starting at its left end. k: 0 is the main diagonal, positive numbers
-      are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest ones.
+    diagonal: [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest): row 0 is the
+    highest, and each diagonal begins at the start of its row. k: 0 is the main diagonal, positive
+    numbers are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest possible.
 
-    ValueError for sizes that don't fit the diagonals.
+    Raises ValueError for sizes that don't fit the diagonals.
     """
     if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):
         return raw_ops.MatrixDiag(diagonal, name=name)
@@ -228,10 +235,11 @@ def matrix_diag(
 def matrix_diag_part(
     input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0
 ) -> Tensor:
-    """Return the diagonals `k` (one, or (lowest, highest)) of matrices of shape [..., m, n].
+    """Return the diagonals `k` (one number, or (lowest, highest)) of matrices [..., m, n].
 
-    Shape [..., longest], and with several [..., count, longest], from the highest down, shorter
-    ones filled up with `padding_value` at their right. ValueError for diagonals out of range.
+    The shape is [..., longest]; for a pair [..., count, longest], from the highest to the lowest.
+    Shorter diagonals are padded with `padding_value` at their end. Raises ValueError for diagonals
+    outside the matrices.
     """
     if _is_zero(k):
         return raw_ops.MatrixDiagPart(input, name=name)
@@ -241,7 +249,7 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    The shape of `diagonal` is that of `matrix_diag_part`; ValueError for another.
+    diagonal: of the shape that `matrix_diag_part` returns; ValueError for another.
     """
     if _is_zero(k):
         return raw_ops.MatrixSetDiag(input, diagonal, name=name)

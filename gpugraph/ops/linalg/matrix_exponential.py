@@ -1,14 +1,13 @@
-"""Functions of whole matrices: exponential, logarithm, square root.
+"""Functions of whole matrices: exponential, logarithm, square root, in double precision.
 
-exp: a Pade fraction of degree 13 of the matrix, which is halved until it is small, then squared as
-often (N. Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
-Square roots: the product form of Denman's and Beavers' iteration (N. Higham, "Functions of
-matrices", 2008, 6.29); by eigenvectors if it reaches a singular matrix. log: takes as many square
-roots as bring the matrix near 1, then an integral over its inverses (11.5). All in double
-precision.
+exp: the matrix is halved until it is small; a Pade approximant of degree 13 is computed, and
+squared as often (N. Higham, "The scaling and squaring method for the matrix exponential revisited",
+2005). Square roots: the product form of the Denman-Beavers iteration (N. Higham, "Functions of
+matrices", 2008, 6.29); if that meets a singular matrix, by eigenvectors. log: square roots are
+taken until the matrix is near the identity, then an integral over inverses is computed (11.5).
 
-The derivative of a function at A along E is the upper right block of that function of the matrix
-[[A, E], [0, A]], so that gradients, of any order, need no other op (R. Mathias, 1996).
+The derivative of a function at A in direction E is the upper right block of the function of the
+matrix [[A, E], [0, A]]. So gradients, of any order, need no other op (R. Mathias, 1996).
 """
 
 from __future__ import annotations
@@ -35,12 +34,15 @@ if TYPE_CHECKING:
 
 _DEGREE = 13
 _SMALL = 5.0
-"""Matrices of a smaller 1-norm need no halving."""
+"""Matrices with a 1-norm up to this need no halving."""
 
 
 @cache
 def _gauss() -> list[tuple[float, float]]:
-    """Return nodes in [0, 1] and weights of an integral, computed on use: NumPy loads this late."""
+    """Return (node in [0, 1], weight) pairs of a Gauss-Legendre quadrature.
+
+    They are computed on first use, since NumPy's module for them is loaded late.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
@@ -66,7 +68,7 @@ def _exponential(matrix: Array) -> Array:
 
 
 def _by_iteration(matrix: Array) -> Array | None:
-    """Return the principal square root, or None if the iteration does not converge."""
+    """Return the principal square root of a matrix, or None if the iteration does not converge."""
     one = np.eye(len(matrix), dtype=matrix.dtype)
     root, product = matrix, matrix
     for _ in range(60):
@@ -82,7 +84,10 @@ def _by_iteration(matrix: Array) -> Array | None:
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
-    """Return the square root; NaN if the result is wrong, or not real for a real matrix."""
+    """Return the square root of a matrix.
+
+    It is NaN if it is inaccurate, or not real for a real matrix.
+    """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)
     size = float(np.abs(matrix).max(initial=0.0))
@@ -100,7 +105,7 @@ def _square_root(matrix: Array) -> Array:
         if root is not None:
             return root
     except np.linalg.LinAlgError:
-        pass  # the matrix is singular, or becomes so
+        pass  # the matrix is singular, or an iterate is
     try:
         return _by_eigenvectors(matrix)
     except np.linalg.LinAlgError:
@@ -122,7 +127,7 @@ def _logarithm(matrix: Array) -> Array:
 
 
 def _one_by_one(function: Callable[[Array], Array]) -> Call:
-    """Return a kernel that computes the matrices one by one, in double precision."""
+    """Return a NumPy kernel that applies `function` to each matrix, in double precision."""
 
     def run(matrices: Any, out: Any) -> None:
         wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
@@ -135,7 +140,10 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
 
 
 def _back(op: Any, dy: Any) -> Any:
-    """Return the gradient: the adjoint of the derivative at A is the derivative at A^H."""
+    """Return the gradient: the derivative of the function at A^H in direction dy.
+
+    It is the adjoint of the derivative at A.
+    """
     last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
     adjoints = adjoint_of(op.inputs[0])
     above = raw_ops.ConcatV2([adjoints, dy], last)
@@ -180,6 +188,7 @@ matrix_square_root: InputFunction = public_function(
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
     """Return the exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n].
 
-    ValueError for matrices that are not square; NaN for ones that are not finite.
+    The result is NaN for matrices that are not finite. Raises ValueError for matrices that are not
+    square.
     """
     return _matrix_exponential(input, name=name or "matrix_exponential")

@@ -19,7 +19,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def _matrices(a: Any, validate: bool) -> Tensor:
-    """Convert `a` to a tensor; TypeError for dtypes that are neither floating point nor complex."""
+    """Convert `a` to a tensor; TypeError for dtypes that are neither floating point nor complex.
+
+    Raises ValueError for a rank below 2, and with `validate` for an unknown one.
+    """
     matrices = convert_to_tensor(a, name="a")
     if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {matrices.dtype.name}).")
@@ -32,7 +35,9 @@ def _matrices(a: Any, validate: bool) -> Tensor:
 
 
 def _longer(matrices: Tensor) -> Any:
-    """Return the larger of the numbers of rows and columns."""
+    """Return the larger of the numbers of rows and columns: an int if it is known, else a scalar
+    tensor.
+    """
     sizes = matrices.shape.sizes
     if sizes is not None and None not in sizes[-2:]:
         return max(sizes[-2:])  # type: ignore[type-var]
@@ -43,10 +48,12 @@ def _longer(matrices: Tensor) -> Any:
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the ranks, int32 [...], of matrices [..., m, n]: the singular values above `tol`.
+    """Return the ranks, int32 [...], of matrices [..., m, n]: the number of singular values above
+    `tol`.
 
-    tol: by default the largest singular value times max(m, n) times the dtype's precision.
-    ValueError for a rank below 2, and with `validate_args` for an unknown one.
+    tol: by default the largest singular value times max(m, n) times the dtype's machine epsilon.
+
+    Raises ValueError for inputs of a rank below 2, and with `validate_args` for an unknown one.
     """
     with op_scope(name, "matrix_rank", a, tol):
         matrices = _matrices(a, validate_args)
@@ -61,8 +68,8 @@ def matrix_rank(
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Return the pseudo-inverses, [..., n, m], of matrices [..., m, n].
 
-    rcond: the fraction of the largest singular value up to which one counts as 0, [...]; by default
-    10 max(m, n) times the dtype's precision. ValueError as for `matrix_rank`.
+    rcond: [...], a fraction of the largest singular value; singular values up to it count as 0. By
+    default 10 max(m, n) times the dtype's machine epsilon. Errors are those of `matrix_rank`.
     """
     with op_scope(name, "pinv", a):
         matrices = _matrices(a, validate_args)
@@ -86,7 +93,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return `tensor` divided by its norm, and the norm, axes kept with size 1; see `norm`."""
+    """Return (`tensor` divided by its norm, the norm, whose axes stay with size 1); see `norm`."""
     with op_scope(name, "normalize", tensor):
         source = convert_to_tensor(tensor)
         size = norm(source, ord, axis, True)

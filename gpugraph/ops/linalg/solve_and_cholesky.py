@@ -1,6 +1,7 @@
 """Square matrices in batches: inverses, determinants, Cholesky factors, linear equations.
 
-LAPACK computes them, through NumPy; a matrix that it rejects raises InvalidArgumentError.
+LAPACK computes them, through NumPy. If LAPACK rejects a matrix, the run raises
+InvalidArgumentError.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
 
 LAPACK_TYPES = (float64, float32, *COMPLEX)
-"""The dtypes of matrices that LAPACK factors."""
+"""The dtypes of matrices for which LAPACK has routines."""
 
 
 def square(shape: TensorShape) -> tuple[TensorShape, int | None]:
-    """Return the batch shape and the size of square matrices; both unknown for an unknown rank.
+    """Return the batch shape and the size of square matrices; both are unknown for an unknown rank.
 
-    ValueError for a rank below 2 and for matrices that are not square.
+    Raises ValueError for a rank below 2 and for matrices that are not square.
     """
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
@@ -52,9 +53,9 @@ def lapack_op(
     host: Sequence[int] = (),
     **attrs: Any,
 ) -> OpFunction:
-    """Declare an op on matrices with one kernel, using `np.linalg`, for the CPU and GPUs.
+    """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
-    T: the dtypes, by default LAPACK_TYPES.
+    attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
     """
     return op(
         op_type,
@@ -71,26 +72,28 @@ def lapack_op(
 
 
 def adjoint_of(matrices: Any) -> Any:
-    """Return a tensor of the matrices' adjoints: transposed and conjugated."""
+    """Return the adjoints of matrices (transposed and conjugated), as a tensor."""
     return matrix_transpose(matrices, conjugate=True)
 
 
 def triangle(matrices: Any, lower: bool) -> Any:
-    """Return a tensor of the lower or upper triangles with the diagonals, zeros elsewhere."""
+    """Return the lower or upper triangle of each matrix, with the diagonal, and zeros elsewhere."""
     limits = (np.int64(-1), np.int64(0)) if lower else (np.int64(0), np.int64(-1))
     return raw_ops.MatrixBandPart(matrices, *limits)
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """Return an array of the matrices' adjoints: transposed and conjugated."""
+    """Return the adjoints of matrices (transposed and conjugated), as an array; a view if they are
+    real.
+    """
     swapped = matrices.swapaxes(-1, -2)
     return swapped.conj() if swapped.dtype.kind == "c" else swapped
 
 
 def finite_matrices(matrices: Any) -> tuple[Any, Any]:
-    """Replace each matrix that is not finite by zeros; return the matrices, and a mask of these.
+    """Return the matrices with zeros for each that is not finite, and a mask of these matrices.
 
-    The mask is None if all are finite. LAPACK's iterations may never end on an infinity."""
+    The mask is None if all are finite. LAPACK's iterations may never end for infinite elements."""
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
         return matrices, None
@@ -98,7 +101,7 @@ def finite_matrices(matrices: Any) -> tuple[Any, Any]:
 
 
 def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap `compute` so that a LinAlgError becomes an InvalidArgumentError with `message`."""
+    """Wrap `compute` to raise InvalidArgumentError with `message` instead of LinAlgError."""
 
     def run() -> Any:
         try:
@@ -110,7 +113,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the one input, square matrices."""
+    """Return the shape of input 0, square matrices; raise ValueError for other shapes."""
     batch, size = square(context.shapes[0])
     return [batch + (size, size)]
 
@@ -150,7 +153,8 @@ _matrix_inverse = lapack_op(
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Return the inverses of square matrices, [..., n, n], or with `adjoint` of their adjoints.
 
-    ValueError for matrices that are not square, InvalidArgumentError in a run for singular ones.
+    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
+    singular ones.
     """
     return _matrix_inverse(input, adjoint=adjoint, name=name)
 
@@ -164,7 +168,7 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _as_matrices(numbers: Any) -> Any:
-    """Append two axes of size 1 to the numbers, one per matrix."""
+    """Return the numbers [...], one per matrix, as [..., 1, 1]."""
     last = np.array(-1, np.int32)
     return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
 
@@ -193,7 +197,7 @@ def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
 
 
 def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
-    del dsign  # the sign of a real determinant is a step; TensorFlow treats complex ones alike
+    del dsign  # it is piecewise constant; TensorFlow ignores it for complex matrices, too
     inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
     return raw_ops.Mul(_as_matrices(dlog), inverse)
 
@@ -224,7 +228,9 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient for symmetric inputs, read from the lower triangle (Smith, 1995)."""
+    """Return the gradient of symmetric inputs, of which only the lower triangle is read (Smith,
+    1995).
+    """
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
@@ -276,7 +282,7 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _from_right(dright: Any, solved: Any, is_adjoint: bool) -> Any:
-    """Return the gradient for the matrix, computed from that for the right side."""
+    """Return the gradient of the matrix, given that of the right side."""
     pair = (solved, dright) if is_adjoint else (dright, solved)
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
@@ -298,9 +304,11 @@ _matrix_solve = lapack_op(
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k]; `adjoint`: of matrix^H.
+    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k], or of matrix^H with
+    `adjoint`.
 
-    ValueError for incompatible shapes, InvalidArgumentError in a run for singular matrices.
+    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for singular
+    matrices.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
@@ -328,7 +336,10 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
 
-    lower: which triangle is read. adjoint: solve with the triangle's adjoint. ValueError for
-    incompatible shapes, InvalidArgumentError in a run for a 0 on the diagonal.
+    lower: whether the lower triangle is read, and not the upper one. adjoint: whether to solve with
+    the triangle's adjoint.
+
+    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
+    diagonal.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

@@ -1,4 +1,7 @@
-"""SparseMatMul: the product of mostly zero matrices that are stored as dense tensors."""
+"""SparseMatMul: the product of dense tensors that may be mostly zero.
+
+It is computed as any other.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def sparse_matmul(
 ) -> Tensor:
     """Return the float32 product of dense float32 or bfloat16 matrices that are mostly zero.
 
-    ValueError for other ranks and for incompatible sizes.
+    a_is_sparse, b_is_sparse: ignored. Raises ValueError for other ranks and for incompatible sizes.
     """
     flags = dict(zip(_FLAGS, (transpose_a, transpose_b, a_is_sparse, b_is_sparse), strict=True))
     return raw_ops.SparseMatMul(a, b, name=name, **flags)

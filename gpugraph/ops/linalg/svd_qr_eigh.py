@@ -1,4 +1,5 @@
-"""Matrices as products: singular values, orthogonal and triangular factors, eigenvectors.
+"""Factorizations of matrices: singular values (SVD), orthogonal times triangular (QR),
+eigenvectors.
 
 The sign of a singular vector or an eigenvector is LAPACK's choice.
 """
@@ -34,18 +35,20 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """Return 1 / (v_j - v_i) for each pair of a vector's elements; 0 where they are equal."""
+    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector; 0 where they
+    are equal.
+    """
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))
 
 
 def _reciprocals(numbers: Any) -> Any:
-    """Return 1 / x, and 0 where x is 0."""
+    """Return 1 / x elementwise, and 0 where x is 0."""
     return raw_ops.DivNoNan(raw_ops.OnesLike(numbers), numbers)
 
 
 def _columns(matrices: Any, numbers: Any) -> Any:
-    """Multiply each column by its number: matrices @ diag(numbers)."""
+    """Return the matrices with each column multiplied by its number: matrices @ diag(numbers)."""
     return raw_ops.Mul(matrices, raw_ops.ExpandDims(numbers, _BEFORE_LAST))
 
 
@@ -53,7 +56,7 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 
 
 def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
-    """Return batch shape, rows, columns and their minimum; all unknown for an unknown rank."""
+    """Return (batch shape, rows, columns, their minimum); all are unknown for an unknown rank."""
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
         return UNKNOWN, None, None, None
@@ -84,7 +87,7 @@ def _bind_svd(
         finite, others = finite_matrices(matrices)
         try:
             factors = np.linalg.svd(finite, full, with_vectors)
-        except np.linalg.LinAlgError:  # an iteration has not converged
+        except np.linalg.LinAlgError:  # LAPACK's iteration has not converged
             others = np.ones(matrices.shape[:-2], bool, like=matrices)
         else:
             if with_vectors:
@@ -99,7 +102,10 @@ def _bind_svd(
 
 
 def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
-    """Return the gradient. Townsend, "Differentiating the singular value decomposition" (2016)."""
+    """Return the gradient of the matrices.
+
+    See Townsend, "Differentiating the singular value decomposition" (2016).
+    """
     matrices = op.inputs[0]
     if matrices.dtype.is_complex:
         raise NotImplementedError("The gradient of Svd is not implemented for complex matrices")
@@ -126,13 +132,16 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
 
 
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """Return the part of a gradient that rotates the vectors within the space that they span."""
+    """Return the part of the gradient `dvectors` along rotations within the space of the vectors.
+
+    pairs: see `_differences`.
+    """
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
 
 
 def _orthogonal_part(vectors: Any, dvectors: Any) -> Any:
-    """Return the part of a gradient that is orthogonal to the space that the vectors span."""
+    """Return the part of the gradient `dvectors` that is orthogonal to the space of the vectors."""
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 
@@ -147,7 +156,10 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """Return the vectors with a singular value, and their gradient including the others' part."""
+    """Return the vectors that have a singular value, and their gradient.
+
+    The gradient includes the part that comes from the gradients of the other vectors.
+    """
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
     first, others = raw_ops.SplitV(vectors, split, _LAST, num_split=2)
@@ -174,10 +186,12 @@ def svd(
 ) -> Any:
     """Factor matrices [..., m, n] as u @ diag(s) @ v^H.
 
-    Return (s, u, v), or only s without `compute_uv`. s: [..., min(m, n)], real, the largest first.
+    Returns (s, u, v), or only s if `compute_uv` is False. s: [..., min(m, n)], real, largest first.
     u: [..., m, p], v: [..., n, p], with orthonormal columns; p is min(m, n), or with
-    `full_matrices` m for u and n for v. If a matrix has no singular values, all are NaN.
-    NotImplementedError for the gradient of complex matrices, and with `full_matrices` of those with
+    `full_matrices` m for u and n for v. For a matrix that is not finite, or for which LAPACK does
+    not converge, all results are NaN.
+
+    The gradient raises NotImplementedError for complex matrices, and with `full_matrices` for
     |m - n| > 1.
     """
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
@@ -210,7 +224,7 @@ def _bind_qr(context: KernelContext, matrices: Any, q: Any, r: Any) -> Callable[
 
 
 def _qr_back(op: Any, dq: Any, dr: Any) -> Any:
-    """Return the gradient.
+    """Return the gradient of the matrices.
 
     See Walter and Lehmann, "Algorithmic differentiation of linear algebra functions".
     """
@@ -237,7 +251,7 @@ def _skew(matrices: Any) -> Any:
 
 
 def _times_inverse_transposed(matrices: Any, r: Any) -> Any:
-    """Return matrices @ (the inverse of r, transposed)."""
+    """Return matrices @ inverse(r)^T."""
     transposed = matrix_transpose(matrices)
     return matrix_transpose(raw_ops.MatrixTriangularSolve(r, transposed, lower=False))
 
@@ -258,8 +272,8 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     """Factor matrices [..., m, n] as q @ r.
 
     q, [..., m, p], has orthonormal columns; r, [..., p, n], is upper triangular; p is min(m, n), or
-    m with `full_matrices`. NotImplementedError for the gradient of complex matrices and of those
-    with more columns than rows.
+    m with `full_matrices`. The gradient raises NotImplementedError for complex matrices, for more
+    columns than rows, and with `full_matrices` unless m = n.
     """
     return _qr(input, full_matrices=full_matrices, name=name)
 
@@ -273,7 +287,7 @@ def _infer_eig(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) -> Any:
-    if matrices.shape[-1] == 1:  # any number is its own eigenvalue
+    if matrices.shape[-1] == 1:  # a number is its own eigenvalue, with eigenvector 1
 
         def run() -> None:
             np.copyto(values, matrices[..., 0].real)
@@ -300,7 +314,9 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """Return the gradient for the lower triangle, the only part that is read."""
+    """Return the gradient of the matrices: only of their lower triangles, since only these are
+    read.
+    """
     matrices = op.inputs[0]
     if op.attrs["compute_v"]:
         values, vectors = op.outputs
@@ -327,10 +343,10 @@ _self_adjoint_eig = lapack_op(
 
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
-    """Return eigenvalues and eigenvectors of self-adjoint matrices [..., n, n].
+    """Return (eigenvalues, eigenvectors) of self-adjoint matrices [..., n, n].
 
     The eigenvalues, [..., n], are ascending; the eigenvectors are the columns of [..., n, n]. Only
-    the lower triangles are read. ValueError for matrices that are not square.
+    the lower triangles are read. Raises ValueError for matrices that are not square.
     """
     e, v = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=True, name=name)
     return e, v

@@ -1,4 +1,4 @@
-"""Sums of products over pairs of axes: tf.tensordot."""
+"""`tf.tensordot`: sums of products over pairs of axes, as a matrix product."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ from gpugraph.ops.linalg.matmul import matmul
 
 
 class _Matrix(NamedTuple):
-    """An operand as a matrix: the summed axes are its columns (for the first operand) or rows."""
+    """An operand as a matrix: the summed axes are merged to its columns (first operand) or rows
+    (second).
+    """
 
     tensor: Tensor
-    free_shape: Any  # an array, or a tensor if sizes are unknown
-    free_sizes: list[Any] | None  # None: not even their number is known
+    free_shape: Any  # the sizes of the other axes: an array, or a tensor
+    free_sizes: list[Any] | None  # the same, None if unknown; or None if even the rank is
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes.
 
-    axes: an int n, for the last n axes of a and the first n of b; or the axes in two lists, or in a
-    tensor of two rows. Shape: the other sizes of a, then those of b; unknown if one rank is, or if
-    the axes are known only in the run. ValueError if the axes do not pair up or exceed the rank in
-    number, IndexError for one beyond the rank; InvalidArgumentError in a run whose sizes don't fit.
+    axes: an int n, for the last n axes of a and the first n of b; or two lists, of axes of a and of
+    the corresponding axes of b; or a tensor with two rows of axes. The result has the remaining
+    sizes of a, then those of b; its static shape is unknown if a rank is, or if the axes are known
+    only in a run.
+
+    Raises ValueError if the lists differ in length or n exceeds a rank, IndexError for an axis
+    outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
     """
     with op_scope(name, "Tensordot", a, b) as scope:
         left = convert_to_tensor(a, name="a")
@@ -47,7 +52,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _contracted_axes(axes: Any, left: Tensor, right: Tensor) -> tuple[Any, Any]:
-    """Return the axes of each tensor to sum over: lists, or tensors if known only in the run."""
+    """Return the axes of each tensor to sum over: lists, or tensors if only a run knows them."""
     if isinstance(axes, (int, np.integer)):
         return _last_axes(int(axes), left), _first_axes(int(axes), right)
     if isinstance(axes, Tensor):
@@ -93,7 +98,7 @@ def _check_count(count: int, tensor: Tensor) -> None:
 
 
 def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `tensor` as a matrix with the summed axes last (or first)."""
+    """Return `tensor` as a matrix whose last (or first) axis holds the summed axes."""
     sizes = tensor.shape.sizes
     if sizes is None or not isinstance(axes, list):
         return _matrix_of_run(tensor, axes, last)
@@ -124,7 +129,7 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return the same if the rank or the axes are known only in the run."""
+    """Return `_as_matrix(tensor, axes, last)` if only a run knows the rank or the axes."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

@@ -1,7 +1,7 @@
 """Tridiagonal matrices: products with them, and their linear equations.
 
-The diagonals are vectors with as many elements as there are rows: the last element of the one above
-and the first of the one below are not read.
+Each diagonal is a vector with as many elements as the matrix has rows: the last element of the
+upper diagonal and the first of the lower one are not read.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Move each row up by one; zeros at the end."""
+    """Return `x` with row i + 1 in place of row i, and zeros as the last row."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Move each row down by one; zeros at the beginning."""
+    """Return `x` with row i - 1 in place of row i, and zeros as the first row."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
 def _column(row: Any) -> Any:
-    """Return a diagonal [..., 1, m] as one number per row, [..., m, 1]."""
+    """Return the conjugate of a diagonal [..., 1, m] as one number per row, [..., m, 1]."""
     return conj(matrix_transpose(row))
 
 
 def _row(products: Any) -> Any:
-    """Return sums over columns of [..., m, n] as a diagonal [..., 1, m]."""
+    """Return the sums over the columns of [..., m, n] as a diagonal [..., 1, m]."""
     return raw_ops.ExpandDims(raw_ops.Sum(products, _LAST), _ROWS)
 
 
@@ -108,10 +108,10 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
-    """Eliminate the lower diagonal; return the diagonals of the upper triangle.
+    """Eliminate the lower diagonal; return the three diagonals of the resulting upper triangle.
 
-    `x` becomes its right side. With `pivoting` the larger of two rows comes first, which fills a
-    second diagonal above.
+    x: the right side, which is changed as the matrix is. pivoting: whether to exchange a row with
+    the next one if that has the larger pivot; this fills a second diagonal above the main one.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -159,7 +159,10 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    """Return gradients by the transposed matrix, and by diagonals of an outer product."""
+    """Return the gradients of the diagonals and of the right side.
+
+    They follow from a solution with the transposed matrix, and the diagonals of an outer product.
+    """
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
     transposed = raw_ops.ConcatV2(
@@ -190,7 +193,7 @@ _FORMATS = ("matrix", "sequence", "compact")
 
 
 def _of_format(diagonals: Any, format: str) -> Tensor:
-    """Return the diagonals as [..., 3, m]."""
+    """Return the diagonals, given in this format, as [..., 3, m]."""
     if format == "compact":
         return convert_to_tensor(diagonals, name="diagonals")
     if format == "sequence":
@@ -220,11 +223,13 @@ def tridiagonal_solve(
 ) -> Tensor:
     """Return the solutions X, [..., m, k], of A @ X = rhs for tridiagonal matrices A.
 
-    diagonals: "compact" [..., 3, m] (above, main, below; the last of the one above and the first
-    of the one below are ignored), "sequence" three [..., m], "matrix" [..., m, m].
+    diagonals: in format "compact" [..., 3, m] (the upper, main and lower diagonal; the last element
+    of the upper and the first of the lower one are ignored), in "sequence" three [..., m], in
+    "matrix" [..., m, m].
     rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
-    Without `partial_pivoting` rows are never exchanged. ValueError for incompatible shapes;
-    NaN for singular matrices.
+    partial_pivoting: whether rows may be exchanged for a larger pivot.
+
+    The result is NaN for singular matrices. Raises ValueError for incompatible shapes.
     """
     three = _of_format(diagonals, diagonals_format)
     right = convert_to_tensor(rhs, three.dtype.base_dtype, name="rhs")
@@ -245,7 +250,7 @@ def tridiagonal_matmul(
 ) -> Tensor:
     """Return the products, [..., m, k], of tridiagonal matrices and `rhs`, [..., m, k].
 
-    For the diagonals and their format see `tridiagonal_solve`.
+    diagonals, diagonals_format: see `tridiagonal_solve`.
     """
     if diagonals_format == "sequence":
         rows = [raw_ops.ExpandDims(diagonal, _ROWS) for diagonal in diagonals]

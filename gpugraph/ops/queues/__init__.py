@@ -1,4 +1,5 @@
-"""Queues and the other objects that runs of a session exchange values through and may wait for.
+"""Queues and other objects of a session through which its runs exchange values.
 
-These are accumulators of gradients, staging areas and barriers.
+These are queues, accumulators of gradients, staging areas and barriers. A run may block until
+another run adds or removes a value.
 """

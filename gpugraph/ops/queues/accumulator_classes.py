@@ -33,10 +33,9 @@ def _step(value: Any) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """Collects gradients from several runs until one run takes them.
+    """Collects gradients from several runs until a run takes their average or sum.
 
-    Gradients of earlier steps are dropped.
-
+    A gradient is dropped if its step is before the accumulator's step, which each take increments.
     accumulator_ref: the accumulator's handle. dtype and shape: those of the gradients.
     """
 
@@ -71,7 +70,9 @@ class ConditionalAccumulatorBase:
         return tensor
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Return an operation after which gradients of earlier steps are dropped."""
+        """Return an operation that sets the accumulator's step: gradients of earlier steps are then
+        dropped.
+        """
         operation: Operation = raw_ops.AccumulatorSetGlobalStep(
             self._accumulator_ref, _step(new_global_step), name=name
         )
@@ -79,16 +80,19 @@ class ConditionalAccumulatorBase:
 
 
 def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
-    """Return an operation that cancels the takes that wait and all later ones."""
+    """Return an operation that closes an accumulator: takes, waiting and later ones, are then
+    cancelled.
+    """
     operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
     return operation
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Dense gradients: their average (`reduction_type="MEAN"`) or their sum ("SUM").
+    """Collects dense gradients; a take returns their average ("MEAN") or their sum ("SUM").
 
-    shape: of the gradients; with None, all have the shape of the first. shared_name: within a
-    session, accumulators with the same name are one accumulator.
+    shape: the gradients' shape; if None, all must have the shape of the first. reduction_type:
+    "MEAN" or "SUM". shared_name: within a session, accumulators with the same name are one
+    accumulator.
     """
 
     def __init__(
@@ -110,7 +114,9 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Return an operation that adds a gradient, unless `local_step` is outdated.
+        """Return an operation that adds a gradient, or drops it if its step is outdated.
+
+        local_step: the gradient's step; it is outdated if it is before the accumulator's step.
 
         Raises ValueError for a gradient of a different dtype or shape.
         """
@@ -122,7 +128,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
-        """Return the average or the sum of the gradients, once there are at least `num_required`.
+        """Return the average or the sum of the gradients; the run waits until there are
+        `num_required`.
 
         The take empties the accumulator and increments its step. A run raises InvalidArgumentError
         if `num_required` is not positive.
@@ -135,11 +142,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Sparse gradients: the average ("MEAN") or the sum ("SUM") of each row.
+    """Collects sparse gradients; a take returns the average ("MEAN") or the sum ("SUM") of each
+    row.
 
-    The average is over the gradients that have the row.
-    Like `ConditionalAccumulator`, except that a gradient is given by indices, values and a shape,
-    or as IndexedSlices.
+    The average of a row is over the gradients that have this row. A gradient is given by indices,
+    values and a shape, or as IndexedSlices; parameters are those of `ConditionalAccumulator`.
     """
 
     def __init__(
@@ -171,9 +178,11 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: Any = 0,
         name: str | None = None,
     ) -> Operation:
-        """Return an operation that adds rows, unless `local_step` is behind the accumulator's step.
+        """Return an operation that adds rows, or drops them if `local_step` is before the
+        accumulator's step.
 
-        grad_indices: int64 [n]; grad_values: [n, ...]; grad_shape: of the dense gradient, if known.
+        grad_indices: int64 [n], the rows' numbers; grad_values: [n, ...], the rows; grad_shape: the
+        shape of the dense gradient, if known.
         """
         has_shape = grad_shape is not None
         operation: Operation = raw_ops.SparseAccumulatorApplyGradient(
@@ -190,9 +199,10 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """Return indices, values and shape of the average or sum, after `num_required` gradients.
+        """Return (indices, values, shape) of the average or sum, once there are `num_required`
+        gradients.
 
-        The rows are sorted by index, without duplicates; a size that is not known is -1.
+        The rows are sorted by index, without duplicates. In the shape, an unknown size is -1.
         """
         return raw_ops.SparseAccumulatorTakeGradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name

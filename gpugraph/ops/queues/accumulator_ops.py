@@ -1,4 +1,4 @@
-"""The ops of gradient accumulators."""
+"""The ops of gradient accumulators, on the objects of `gradient_accumulator`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ for _type, _container, _what in (
         output="handle",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
-        **SHARING,  # before reduction_type, in TensorFlow's order
+        **SHARING,  # before reduction_type, as in TensorFlow
         reduction_type=Attr("string", "MEAN", allowed=("MEAN", "SUM")),
     )
 

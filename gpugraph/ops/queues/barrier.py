@@ -1,4 +1,4 @@
-"""Barriers, which assemble elements by key from components that arrive separately."""
+"""Barriers: they assemble elements by key from components that are inserted separately."""
 
 from __future__ import annotations
 
@@ -161,10 +161,11 @@ query_op(
 class Barrier:
     """Elements by key; an element can be taken once all its components have been inserted.
 
-    Different runs may insert the components. types: a list of the components' dtypes. shapes: a
-    list of their shapes, fully defined, or None. shared_name: within a session, barriers with the
-    same name are one barrier. Raises ValueError for shapes that are not fully defined, or if their
-    number differs from `types`.
+    Different runs may insert the components of an element. types: a list of the components' dtypes.
+    shapes: a list of their fully defined shapes, or None. shared_name: within a session, barriers
+    with the same name are one barrier.
+
+    Raises ValueError for shapes that are not fully defined, or if there are not as many as `types`.
     """
 
     def __init__(
@@ -200,10 +201,11 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """Return an operation that inserts the rows of `values` as a component of elements `keys`.
+        """Return an operation that inserts row i of `values` as a component of the element
+        `keys[i]`.
 
-        keys: a vector of strings. A run raises InvalidArgumentError if a key has this component
-        already, and CancelledError if the barrier is closed and a key is new.
+        keys: a vector of strings. A run raises InvalidArgumentError if an element has this
+        component already, and CancelledError if the barrier is closed and a key is new.
         """
         operation: Operation = raw_ops.BarrierInsertMany(
             self._barrier_ref, keys, values, component_index=component_index,
@@ -220,9 +222,10 @@ class Barrier:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Remove `num_elements` complete elements; return indices, keys and a list of components.
 
-        The run waits for them. An index tells which insert created the element. allow_small_batch:
-        whether a closed barrier returns fewer elements, at least one; a run raises OutOfRangeError
-        if there are too few. timeout: must be None; the options of a run set a limit.
+        The run waits until there are enough. indices: int64; they ascend in the order of the
+        inserts that created the elements. allow_small_batch: whether a closed barrier returns fewer
+        elements if it has at least one; otherwise a run raises OutOfRangeError. timeout: must be
+        None; use `RunOptions.timeout_in_ms`.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
@@ -240,7 +243,10 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation after which new keys, or if it cancels all values, are refused."""
+        """Return an operation that closes the barrier: it then refuses new keys.
+
+        cancel_pending_enqueues: whether it also refuses further components of incomplete elements.
+        """
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,
             name=name or f"{self._name}_BarrierClose",

@@ -1,4 +1,4 @@
-"""Queues with padded batches, in random order, or in the order of a priority."""
+"""The queues that are not simply first in, first out: padded, shuffled, and by priority."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ _WORDS_AT_ONCE = 32
 
 
 class Padding(ElementQueue):
-    """A queue that pads the elements of a batch with zeros to the largest size of each axis."""
+    """A queue whose batches may mix sizes: components are padded with zeros to the batch's largest
+    size.
+    """
 
     def _check_batches(self) -> None:
-        """Accept any shapes: sizes may be unknown, and the constructor has checked the ranks."""
+        """Do nothing: batches may have any declared shapes, whose ranks the constructor has
+        checked.
+        """
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Return the elements as one array per component; smaller ones are padded at the end."""
+        """Return one array per component; components with smaller sizes are padded at the end of
+        each axis.
+        """
         return [_padded(component) for component in zip(*elements)]
 
 
@@ -41,9 +47,11 @@ def _padded(arrays: Sequence[Any]) -> Any:
 
 
 class Shuffled(ElementQueue):
-    """A queue in random order; until it is closed, a minimum number of elements stays, for mixing.
+    """A queue in random order. Until it is closed, it keeps a minimum number of elements, for
+    mixing.
 
-    For the same seeds the order is TensorFlow's: 32 bits of Philox per element.
+    For equal seeds the order is TensorFlow's: each element consumes 32 bits of the Philox
+    generator.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
@@ -78,12 +86,14 @@ class Shuffled(ElementQueue):
         self._mixed.extend(elements)
 
     def available(self) -> int:
-        """Return the number of elements beyond those that must stay."""
+        """Return the number of elements that may be taken: those beyond the minimum, or all once
+        closed.
+        """
         return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
 def random_words(seed: int, seed2: int) -> Iterator[int]:
-    """Yield the 32-bit words of a Philox stream; the seeds are chosen at random if both are 0."""
+    """Yield the uint32 words of a Philox generator; if both seeds are 0, random seeds are used."""
     if not (seed or seed2):
         seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
     place = Philox(seed % 2**64, seed2 % 2**64 << 64)
@@ -93,7 +103,9 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """A queue in ascending order of the number in component 0; ties leave in order of arrival."""
+    """A queue in ascending order of the number in component 0; of equal numbers, the first in
+    leaves first.
+    """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(kind, name)

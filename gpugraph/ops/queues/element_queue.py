@@ -1,7 +1,7 @@
 """Queues of elements, which are tuples of arrays: the objects that queue handles refer to.
 
-Enqueues and dequeues wait in one line each. An operation on many elements moves them one by one as
-soon as possible, so their number may exceed the queue's capacity.
+Enqueues wait in one line, dequeues in another. An operation on many elements moves each as soon
+as possible, so it may enqueue more elements than the queue's capacity.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENQUEUES, _DEQUEUES = 0, 1
 
 
 class QueueKind(NamedTuple):
-    """The properties in which all queues of one shared name must agree."""
+    """The properties of a queue, in which all nodes that share it must agree."""
 
     op_type: str
     capacity: int
@@ -33,7 +33,7 @@ class QueueKind(NamedTuple):
 
 
 class ElementQueue(Attempts):
-    """A first-in, first-out queue in memory. Subclasses have another order."""
+    """A first-in, first-out queue in host memory; subclasses have another order."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)
@@ -58,7 +58,9 @@ class ElementQueue(Attempts):
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Put elements back at the front of the queue, in the order in which they were taken."""
+        """Undo takes: return elements, in the order in which they were taken, to the front of the
+        queue.
+        """
         self._elements.extendleft(reversed(elements))
 
     def available(self) -> int:
@@ -66,18 +68,20 @@ class ElementQueue(Attempts):
         return len(self)
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Return the elements as one array per component."""
+        """Return the elements as one array per component, stacked along a new first axis."""
         return [np.stack(component) for component in zip(*elements)]
 
     # -- the operations
 
     def enqueue(self, element: Element) -> None:
-        """Add an element as soon as there is room. Raise CancelledError if the queue is closed."""
+        """Add an element; wait while the queue is full. Raise CancelledError if it is or becomes
+        closed.
+        """
         self._check(element)
         self._enqueue([element])
 
     def enqueue_many(self, components: Sequence[Any]) -> None:
-        """Add the rows of the components, one by one."""
+        """Add the rows of the components as elements, one by one; wait while the queue is full."""
         self._check_many(components)
         count = components[0].shape[0]
         if count:
@@ -100,17 +104,18 @@ class ElementQueue(Attempts):
         self.make(Attempt(try_once), _ENQUEUES, "Enqueue")
 
     def dequeue(self) -> Element:
-        """Remove and return an element as soon as there is one.
+        """Remove and return an element; wait while the queue is empty.
 
         Raises OutOfRangeError if the queue is closed and empty."""
         elements: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
         return elements[0]
 
     def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
-        """Remove `count` elements and return them as one array per component.
+        """Remove `count` elements, wait for them if necessary, and return one array per component.
 
-        Raises OutOfRangeError if the queue is closed and has fewer; elements taken so far are put
-        back. If `may_be_fewer`, the error is raised only if there are none.
+        Raises OutOfRangeError if the queue is closed and has fewer elements; those taken so far are
+        then put back. With `may_be_fewer`, a closed queue returns its remaining elements if there
+        are any.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -163,8 +168,9 @@ class ElementQueue(Attempts):
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Refuse further elements, after the waiting enqueues, or cancel these if `cancels`.
+        """Close the queue: it refuses further elements, and dequeues can only empty it.
 
+        The close waits in line behind waiting enqueues; with `cancels` it cancels them instead.
         Raises CancelledError if the queue is closed already, unless `cancels`.
         """
         if not cancels:
@@ -190,7 +196,9 @@ class ElementQueue(Attempts):
     # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """Raise InvalidArgumentError unless shapes are `rows` followed by the queue's shapes."""
+        """Raise InvalidArgumentError unless each component's shape is `rows` + the queue's shape
+        for it.
+        """
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)
             if not expected.is_compatible_with(TensorShape.of(component.shape)):
@@ -200,7 +208,9 @@ class ElementQueue(Attempts):
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
-        """Raise InvalidArgumentError if components differ in row count, or rows in shape."""
+        """Raise InvalidArgumentError if components differ in the number of rows, or rows in
+        shape.
+        """
         for index, component in enumerate(components):
             if component.ndim == 0:
                 raise invalid_argument(

@@ -1,7 +1,7 @@
 """Accumulators of gradients, dense and sparse: the objects that accumulator handles refer to.
 
-A gradient is accepted if its step is not behind the accumulator's step, which each take increments.
-A take waits until the required number of gradients has arrived.
+A gradient is dropped if its step is before the accumulator's step, which each take increments. A
+take waits until the required number of gradients has arrived.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.platform.logging import warning
 
 
 class AccumulatorKind(NamedTuple):
-    """The properties in which all accumulators of one shared name must agree."""
+    """The properties of an accumulator, in which all nodes that share it must agree."""
 
     op_type: str
     averages: bool
@@ -41,7 +41,7 @@ class DenseAccumulator(Attempts):
         self._sum: Any = None
 
     def set_step(self, step: int) -> None:
-        """Drop gradients of steps before `step` from now on."""
+        """Set the accumulator's step; gradients of earlier steps are dropped from now on."""
         with self.lock:
             if step < self.step:
                 warning(
@@ -57,7 +57,9 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Add a gradient; ignore one of an earlier step, whatever its shape."""
+        """Add a gradient; ignore one whose step is before the accumulator's, even if its shape is
+        wrong.
+        """
         with self.lock:
             if step < self.step:
                 return
@@ -67,7 +69,7 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Wait for `required` gradients, return their average or sum, and start anew."""
+        """Wait for `required` gradients, return their average or sum, and empty the accumulator."""
         if required <= 0:
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
 
@@ -85,7 +87,9 @@ class DenseAccumulator(Attempts):
         return self.make(Attempt(try_once), 0, "TakeGrad")
 
     def _check(self, gradient: Any) -> None:
-        """Raise InvalidArgumentError for a gradient of a different shape."""
+        """Raise InvalidArgumentError for a gradient of a shape other than the declared or the first
+        one's.
+        """
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
 
@@ -109,7 +113,10 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError for a different rank, or for the first size that differs."""
+    """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known ones.
+
+    what: names them in messages.
+    """
     if len(sizes) != len(known):
         raise invalid_argument(
             f"Shape mismatch: expected {what} rank at least {len(known)}, got {len(sizes)}"
@@ -122,7 +129,7 @@ def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -
 
 
 SparseGradient = tuple[Any, Any, Any]
-"""The indices of the rows, the rows, and the dense shape, or None if it is not known."""
+"""A sparse gradient: the indices of the rows, the rows, and the dense shape, or None if unknown."""
 
 
 class SparseAccumulator(DenseAccumulator):
@@ -177,7 +184,9 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """Return the known shape: the accumulator's, else a gradient's, else one with -1 rows."""
+        """Return the dense shape: the declared one, or a gradient's, or one with -1 (unknown)
+        rows.
+        """
         known = self.kind.shape
         if known.rank is not None:
             return np.array([-1 if size is None else size for size in known.as_list()], np.int64)
@@ -188,7 +197,7 @@ class SparseAccumulator(DenseAccumulator):
 
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
-    """Return the number of rows, or None if it is not known."""
+    """Return the declared number of rows, or that of a gradient's dense shape; None if unknown."""
     if known and known[0] is not None:
         return known[0]
     return int(shape[0]) if shape is not None and len(shape) else None

@@ -1,4 +1,4 @@
-"""Declarations of ops on handles of session-owned objects, with and without waiting.
+"""Declarations of ops on objects that a session owns, such as queues, by their handles.
 
 Nodes with the same `shared_name` in the same container share one object. Handles and all other
 inputs are in host memory.
@@ -35,24 +35,32 @@ def infer_handle(_: InferContext) -> Sequence[TensorShape]:
 
 
 def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
-    """Return scalar shapes for all outputs."""
+    """Return the shape of a scalar for each output."""
     return [SCALAR] * context.num_outputs
 
 
 def resource_name(context: KernelContext) -> tuple[str, str]:
-    """Return the container and the key of the object that a node shares, or owns alone."""
+    """Return the (container, key) of the node's object in the session.
+
+    The key is the node's `shared_name`, or one that no other node has.
+    """
     attrs = context.attrs
     return attrs["container"], attrs["shared_name"] or f"{context.name}/private"
 
 
 def private_name(context: KernelContext) -> str:
-    """Return the shared name, or else a private name, numbered as in TensorFlow."""
+    """Return the object's name for messages: `shared_name`, or a numbered private name, as
+    TensorFlow's.
+    """
     shared: str = context.attrs["shared_name"]
     return shared or f"_{next(_numbers)}_{context.name}"
 
 
 def held_object(handle: Any, kind: type[Held], what: str) -> Held:
-    """Return the object behind a handle; raise InvalidArgumentError if it has another type."""
+    """Return the object behind a handle; raise InvalidArgumentError unless it is a `kind`.
+
+    what: names the kind in the message.
+    """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
         raise invalid_argument(f"The handle is that of no {what}")
@@ -60,7 +68,10 @@ def held_object(handle: Any, kind: type[Held], what: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that may wait and gives up when its run ends; its inputs are in host memory."""
+    """Declare an op that may wait, until its run ends.
+
+    By default, its inputs are in host memory.
+    """
     number = len(str(declaration["inputs"]).split(","))
     declaration = {"infer": no_outputs, "host": tuple(range(number)), **declaration}
     kernel = Call(make=bind, dynamic=True, late=True, waits=True, gives_up=True, direct=True)
@@ -70,7 +81,9 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declare an op whose output is the handle of the node's object in the session."""
+    """Declare an op that outputs a handle of the object that the node shares or owns in the
+    session.
+    """
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,
         outputs=f"{output}: resource", host_outputs=(0,), infer=infer_handle, doc=doc,
@@ -91,7 +104,7 @@ def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: A
 def query_op(
     op_type: str, outputs: str, query: Callable[[Any], Any], doc: str, **declaration: Any
 ) -> None:
-    """Declare an op that returns a scalar property of the object behind a handle."""
+    """Declare an op without waiting that returns `query(handle)`, a scalar."""
 
     def bind(_: KernelContext, handle: Any, out: Any) -> Run:
         def answer() -> None:

@@ -1,4 +1,4 @@
-"""The object behind a barrier's handle: elements by key, which can be taken when complete."""
+"""The object behind a barrier's handle: elements by key, which can be taken once complete."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
 _FIRST_BATCH = -(2**63)
 
 Ready = tuple[int, int, bytes, list[Any]]
-"""The number of the batch, the number of the arrival, the key, the components."""
+"""A complete element: the number of the insert that created it, its arrival number, key,
+components.
+"""
 
 
 class KeyedElements(Attempts):
-    """Incomplete elements by key, and complete ones in the order of their batches."""
+    """Incomplete elements by key, and complete ones in the order of the inserts that created
+    them.
+    """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
         super().__init__(1)
@@ -33,7 +37,10 @@ class KeyedElements(Attempts):
         self._ready: list[Ready] = []
 
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
-        """Insert the values of a component for keys: all of them, or none if one is refused."""
+        """Insert the rows of `values` as a component of the elements with these keys.
+
+        If one of them is refused, none is inserted.
+        """
         self._check(component, keys, values)
         with self.lock:
             new = [key for key in keys if key not in self._parts]
@@ -81,10 +88,12 @@ class KeyedElements(Attempts):
             heappush(self._ready, (batch, next(self._arrivals), key, values))
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
-        """Wait for `number` complete elements and take them, earliest batches first.
+        """Remove `number` complete elements and return them, first created first; wait until there
+        are enough.
 
-        Raises OutOfRangeError if the barrier is closed with fewer, unless `may_be_fewer`; and also
-        then if there are none.
+        Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
+        closed barrier returns the complete elements that it has, and the error is raised only if
+        there are none.
         """
         if number < 0:
             raise invalid_argument(f"num_elements must be >= 0, not {number}")
@@ -106,10 +115,11 @@ class KeyedElements(Attempts):
         return elements
 
     def close(self, cancels: bool) -> None:
-        """Refuse new keys from now on; if `cancels`, refuse all values.
+        """Refuse new keys from now on; if `cancels`, drop incomplete elements and refuse all
+        values.
 
-        Raises CancelledError if the barrier is closed already, unless it now cancels for the first
-        time.
+        Raises CancelledError if the barrier is closed already, unless this is the first close that
+        cancels.
         """
         with self.lock:
             if self.closed and not (cancels and not self.cancelled):

@@ -1,4 +1,4 @@
-"""The arguments of queue constructors: dtypes, shapes and names of components."""
+"""Conversion of arguments of queue constructors: the components' dtypes, shapes and names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from gpugraph.base.shapes import TensorShape, as_shape
 
 
 def component_types(dtypes: Any) -> list[DType]:
-    """Return a list of dtypes from a list or a single dtype."""
+    """Return the components' dtypes as a list; `dtypes` may be a single one."""
     if isinstance(dtypes, (list, tuple)):
         return [as_dtype(dtype) for dtype in dtypes]
     return [as_dtype(dtypes)]
 
 
 def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
-    """Return a list of shapes from a list or a single shape; raise ValueError for unknown sizes.
+    """Return the components' shapes as a list; `shapes` may be a single one, or None.
 
-    may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known.
+    may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known. If
+    False, unknown sizes raise ValueError.
     """
     is_list = isinstance(shapes, (list, tuple)) and len(shapes) > 0
     if may_be_open and (
@@ -44,9 +45,9 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
 
 
 def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
-    """Return a list of names from a list or a single name.
+    """Return the components' names as a list; `names` may be a single one, or None.
 
-    Raises ValueError if their number is wrong, if two are equal, or if it is not a list.
+    Raises ValueError if there are not as many as dtypes, if two are equal, or for another type.
     """
     if names is None:
         return None

@@ -26,12 +26,11 @@ class QueueBase:
 
     An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
     while a run waits, other runs of the session proceed.
+    dtypes: a list of the components' dtypes. shapes: a list of their shapes; with None, each
+    element may have different shapes, but only `dequeue` can take elements. names: the names of the
+    components, if elements are dictionaries. queue_ref: the queue's handle.
 
-    dtypes: a list of the components' dtypes. shapes: a list of their shapes; with an empty list,
-    each element may have different shapes, but only `dequeue` can take elements. names: of the
-    components: elements are then dictionaries. queue_ref: the queue's handle.
-
-    Raises ValueError if the number of shapes or names differs from that of dtypes.
+    Raises ValueError if there are not as many shapes or names as dtypes.
     """
 
     def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
@@ -50,7 +49,8 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """Return the queue that the integer scalar `index` selects from a list in each run.
+        """Return a queue that is, in each run, the one that the integer scalar `index` selects from
+        a list.
 
         Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
         """
@@ -116,10 +116,11 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds an element: a tensor, a list, or a dictionary by names.
+        """Return an operation that adds an element: a tensor, a list of components, or a dictionary
+        of them.
 
         It waits while the queue is full. A run raises CancelledError if the queue is or becomes
-        closed. Raises ValueError for components of other shapes.
+        closed. Raises ValueError for components of other shapes than the queue's.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -129,9 +130,10 @@ class QueueBase:
             return operation
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds elements: the rows of its components.
+        """Return an operation that adds elements: element i consists of row i of each component.
 
-        Like `enqueue`; while the queue is full it waits, with a part of the rows already added.
+        Rows are added one by one; while the queue is full, the operation waits. Errors are those of
+        `enqueue`.
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -146,7 +148,10 @@ class QueueBase:
             return operation
 
     def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
-        """Return the result of a dequeue, and set the shapes that are known."""
+        """Return the components of a dequeue in the form of an element, and set their known shapes.
+
+        rows: the sizes in front of the components' shapes; None for a single element.
+        """
         components = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         for component, shape in zip(components, self._shapes):
             known = shape if rows is None else TensorShape.of(tuple(rows)).concatenate(shape)
@@ -167,10 +172,10 @@ class QueueBase:
         return self._element(tensors, None)
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
-        """Remove `n` elements and return their components, stacked along a new first axis.
+        """Remove `n` elements and return their components, each stacked along a new first axis.
 
         Waits until there are `n`. A run raises OutOfRangeError if the queue is closed with
-        fewer. The components' shapes must be known.
+        fewer. The queue must have been created with the components' shapes.
         """
         tensors = raw_ops.QueueDequeueManyV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -180,7 +185,9 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Like `dequeue_many`, but a closed queue gives its remaining elements, at least one."""
+        """Like `dequeue_many`, but a closed queue with fewer elements returns those, if there is at
+        least one.
+        """
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
             name=name or f"{self._name}_DequeueUpTo",
@@ -193,10 +200,12 @@ class QueueBase:
         return self._names
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation that closes the queue: further enqueues fail, dequeues empty it.
+        """Return an operation that closes the queue: enqueues then fail, and dequeues can only
+        empty it.
 
-        The close waits for pending enqueues, or makes them fail with `cancel_pending_enqueues`. A
-        run raises CancelledError if the queue is closed already, unless it cancels.
+        The close waits for enqueues that are waiting already; with `cancel_pending_enqueues` it
+        makes them fail. A run raises CancelledError if the queue is closed already, unless it
+        cancels.
         """
         operation: Operation = raw_ops.QueueCloseV2(
             self._queue_ref,
@@ -221,9 +230,9 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they were added.
 
-    capacity: the maximum number of elements; -1: unlimited. dtypes: of the components, a list or
-    one. shapes: fully defined shapes, or None. shared_name: within a session, queues with the same
-    name are one queue.
+    capacity: the maximum number of elements; -1: unlimited. dtypes: those of the components, a list
+    or one. shapes: the components' fully defined shapes, or None. shared_name: within a session,
+    queues with the same name are one queue.
     """
 
     def __init__(
@@ -243,7 +252,7 @@ class FIFOQueue(QueueBase):
 class PaddingFIFOQueue(QueueBase):
     """A `FIFOQueue` whose batches may mix elements of different sizes, padded with zeros.
 
-    shapes: of known rank; sizes may be None.
+    shapes: a list of the components' shapes, of known rank; sizes may be None.
     """
 
     def __init__(
@@ -267,7 +276,8 @@ class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order.
 
     min_after_dequeue: the number of elements that stay until the queue is closed, for good mixing.
-    seed: with this seed or the graph's, the order is the same in each session, and TensorFlow's.
+    seed: with this seed or the graph's, the order is the same in each session, and that of
+    TensorFlow.
     """
 
     def __init__(
@@ -302,7 +312,7 @@ class RandomShuffleQueue(QueueBase):
 class PriorityQueue(QueueBase):
     """A queue whose elements leave in ascending order of an int64 number.
 
-    The number is component 0 of each element, before those of `types`.
+    The number is component 0 of each element; the components of `types` follow it.
     """
 
     def __init__(
@@ -330,7 +340,7 @@ class PriorityQueue(QueueBase):
 def _handle(
     create: Callable[..., Any], capacity: int, types: Any, shapes: Any, shared: Any, name: Any
 ) -> Tensor:
-    """Create a queue and return its handle."""
+    """Create a queue with `create` and return its handle."""
     handle: Tensor = create(
         component_types=types,
         shapes=shapes or [],
@@ -342,7 +352,10 @@ def _handle(
 
 
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
-    """Return the seeds of a queue; those of a shared queue do not depend on the graph."""
+    """Return the two seeds of a shuffling queue.
+
+    If only the graph has a seed, the second seed of a shared queue follows from its name.
+    """
     first, second = get_seed(seed)
     if first is None and second is None:
         return 0, 0

@@ -1,7 +1,7 @@
-"""The ops of queues. A handle, in host memory, refers to the session's `ElementQueue`.
+"""The ops of queues. A handle, in host memory, refers to an `ElementQueue` of the session.
 
-Nodes with the same `shared_name` in the same container share one queue. An op that may wait checks
-by itself whether its run goes on (`waiting_attempts`); while it waits, other runs may use the
+Nodes with the same `shared_name` in the same container share one queue. An op that waits checks
+regularly whether its run has ended (`waiting_attempts`); while it waits, other runs may use the
 variables of its run.
 """
 
@@ -61,7 +61,9 @@ def _bind_queue(
 
 
 def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
-    """Raise InvalidArgumentError if a shared queue differs from the one that a node declares."""
+    """Raise InvalidArgumentError if the queue that a node shares is not of the kind that it
+    declares.
+    """
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
         op_type = queue.kind.op_type if isinstance(queue, ElementQueue) else type(queue).__name__
         raise invalid_argument(
@@ -191,7 +193,10 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 
 
 def _infer_element(context: InferContext) -> Sequence[TensorShape]:
-    """Return the element shapes from the op that made the queue, or unknown shapes."""
+    """Return the shapes of an element from the attrs of the op that made the queue.
+
+    They are unknown if that op is not known.
+    """
     op_type, attrs = context.maker(0) or ("", {})
     shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]
     if op_type == "PriorityQueueV2":

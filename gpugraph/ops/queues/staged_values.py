@@ -1,6 +1,7 @@
-"""Staging areas: tuples that some runs put and others get, in order or by key.
+"""Staging areas: some runs put tuples, others get them, in order or by key.
 
-Unlike in a queue, waits do not form a line: a get of one key does not block gets of others.
+In a queue, dequeues are served one after another; here, a get that waits for one key does not block
+gets of others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PUTS, _GETS = 0, 1
 class _Bounded(Attempts):
     """The base of both kinds of area: their limits, and waits that do not block each other.
 
-    capacity: a number of tuples; memory_limit: in bytes. 0 means no limit.
+    capacity: the maximum number of tuples. memory_limit: the maximum bytes. 0 means no limit.
     """
 
     def __init__(self, capacity: int, memory_limit: int) -> None:
@@ -27,7 +28,7 @@ class _Bounded(Attempts):
         self._bytes = 0
 
     def proceed(self) -> None:
-        """Retry all waiting attempts until none makes progress. The caller must hold the lock."""
+        """Retry all waiting attempts until none makes progress. The caller must hold `lock`."""
         changed = True
         while changed:
             changed = False
@@ -39,7 +40,10 @@ class _Bounded(Attempts):
                         line.remove(attempt)
 
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
-        """Wait until the limits on tuples and bytes leave room, then put."""
+        """Wait until the limits on tuples and bytes leave room for `values`, then call `put`.
+
+        count: returns the number of tuples.
+        """
         size = sum(value.nbytes for value in values)
         if 0 < self._memory_limit < size:
             raise ResourceExhaustedError.of_no_node(
@@ -58,7 +62,9 @@ class _Bounded(Attempts):
         self.make(Attempt(try_once), _PUTS, "Stage")
 
     def _get_when(self, take: Callable[[], Any], what: str) -> Any:
-        """Wait until `take` returns something other than None."""
+        """Call `take` whenever the area changes, until it returns something other than None; return
+        that.
+        """
 
         def try_once(attempt: Attempt) -> bool:
             try:
@@ -81,11 +87,14 @@ class StagedTuples(_Bounded):
         self._tuples: deque[Sequence[Any]] = deque()
 
     def put(self, values: Sequence[Any]) -> None:
-        """Add a tuple as soon as there is room; raise ResourceExhaustedError if it never fits."""
+        """Add a tuple; wait while the area is full.
+
+        Raises ResourceExhaustedError for a tuple that exceeds the limit on bytes by itself.
+        """
         self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
 
     def get(self) -> Sequence[Any]:
-        """Remove and return the first tuple as soon as there is one."""
+        """Remove and return the first tuple; wait while there is none."""
 
         def take() -> Sequence[Any] | None:
             if not self._tuples:
@@ -98,7 +107,7 @@ class StagedTuples(_Bounded):
         return values
 
     def peek(self, index: int) -> Sequence[Any]:
-        """Return the tuple at an index as soon as there is one, without removing it."""
+        """Return the tuple at `index` without removing it; wait until there is one."""
         if index < 0:
             raise invalid_argument(f"index must be >= 0, not {index}")
 
@@ -121,9 +130,9 @@ class StagedTuples(_Bounded):
 
 
 class KeyedTuples(_Bounded):
-    """Tuples by key, which may be put and taken part by part.
+    """Tuples by key, whose values may be put and taken separately.
 
-    is_ordered: whether a get without a key takes the smallest one.
+    is_ordered: whether a get without a key takes the smallest key, not the first that is complete.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -133,7 +142,10 @@ class KeyedTuples(_Bounded):
         self._parts: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
-        """Add values of a tuple of `count` values, which can be taken when complete."""
+        """Add `values` at `indices` of the tuple of a key; wait while the area is full.
+
+        count: the number of values of a tuple, which can be taken once it has all of them.
+        """
         _check_indices(indices, count)
         if len(indices) != len(values):
             raise invalid_argument(f"{len(indices)} indices for {len(values)} values")
@@ -154,9 +166,10 @@ class KeyedTuples(_Bounded):
         self._put_when(values, lambda: len(self._whole), put)
 
     def get(self, key: int | None, indices: Sequence[int], keeps: bool) -> tuple[int, list[Any]]:
-        """Return values of a key, or of any key, as soon as its tuple is complete.
+        """Return (key, values at `indices`) of a key, or of any key if it is None, once its tuple
+        is complete.
 
-        The values at `indices` are removed unless `keeps`; the others stay.
+        These values are removed, unless `keeps`; the tuple's other values stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:

@@ -1,4 +1,4 @@
-"""The classes StagingArea and MapStagingArea of data_flow_ops."""
+"""The classes StagingArea and MapStagingArea of TensorFlow's module data_flow_ops."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class BaseStagingArea:
     """The base of both kinds of area: dtypes, shapes and names of a tuple's values, and limits.
 
-    dtypes: a list. shapes, names: lists of the same length, or None; raises ValueError for another
-    length. capacity: in tuples; memory_limit: in bytes; 0: none. shared_name: within a session,
-    areas with the same name are one area.
+    dtypes: a list. shapes, names: lists of the same length, or None; other lengths raise
+    ValueError.
+    capacity: the maximum number of tuples; memory_limit: the maximum bytes; 0: no limit.
+    shared_name: within a session, areas with the same name are one area.
     """
 
     def __init__(
@@ -61,12 +62,12 @@ class BaseStagingArea:
 
     @property
     def dtypes(self) -> list[DType]:
-        """The dtypes of a tuple."""
+        """The dtypes of a tuple's values."""
         return self._dtypes
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """The shapes of a tuple."""
+        """The shapes of a tuple's values."""
         return self._shapes
 
     @property
@@ -81,11 +82,11 @@ class BaseStagingArea:
 
     @property
     def memory_limit(self) -> int:
-        """The maximum number of bytes; 0: unlimited."""
+        """The maximum number of bytes that the area holds; 0: unlimited."""
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
-        """Create an operation on the area, colocated with its root."""
+        """Create an operation on the area, on the device of the area's root operation."""
         with colocate_with(self._root):
             return op(
                 *inputs,
@@ -97,7 +98,11 @@ class BaseStagingArea:
             )
 
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
-        """Return values as tensors and their positions in a tuple; raise ValueError if invalid."""
+        """Return `vals` as tensors, and their positions in a tuple.
+
+        vals: a dictionary by names, or a list with `indices`. Raises ValueError for other forms,
+        names, indices or dtypes.
+        """
         if isinstance(vals, Mapping):
             if not self._names:
                 raise ValueError("Staging areas must have names to enqueue a dictionary")
@@ -130,7 +135,10 @@ class BaseStagingArea:
         return tensor
 
     def _numbers(self, indices: Any) -> list[int]:
-        """Return the positions of values given by index or name; raise ValueError if invalid."""
+        """Return the positions of values that are given by index or name.
+
+        Raises ValueError for unknown ones, TypeError unless they are a list.
+        """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
         names = self._names or []
@@ -140,7 +148,9 @@ class BaseStagingArea:
         return numbers
 
     def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
-        """Return the result of a get: a list, or a dictionary if the values have names."""
+        """Return the result of a get, the values at `numbers`: a list, or a dictionary if they have
+        names.
+        """
         for tensor, number in zip(tensors, numbers):
             tensor.set_shape(self._shapes[number])
         if self._names:
@@ -149,16 +159,18 @@ class BaseStagingArea:
 
 
 class StagingArea(BaseStagingArea):
-    """Tuples of tensors that some runs put and others get, in order.
+    """Tuples of tensors that some runs put and others get, in the order of the puts.
 
-    It holds the inputs of the next step while a step runs. See `BaseStagingArea`.
+    It can hold the inputs of the next training step while a step runs. For parameters see
+    `BaseStagingArea`.
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds a tuple: a list of tensors, one, or a dictionary by names.
+        """Return an operation that adds a tuple: a list of tensors, a single one, or a dictionary
+        by names.
 
-        It waits while the area is full. Raises ValueError if dtypes, shapes, names or the number of
-        values do not match.
+        The operation waits while the area is full. Raises ValueError if dtypes, shapes, names or
+        the number of values do not match the area's.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             if not isinstance(values, (list, tuple, Mapping)):
@@ -171,12 +183,14 @@ class StagingArea(BaseStagingArea):
         return operation
 
     def get(self, name: str | None = None) -> Any:
-        """Remove and return the first tuple: a list, or a dictionary by names. Waits for one."""
+        """Remove and return the first tuple: a list, or a dictionary by names. The run waits until
+        there is one.
+        """
         tensors = self._make(raw_ops.Unstage, dtypes=self._dtypes, name=name or f"{self._name}_get")
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """Return the tuple at an index without removing it. Waits until there is one."""
+        """Return the tuple at `index` without removing it. The run waits until there is one."""
         tensors = self._make(
             raw_ops.StagePeek, index, dtypes=self._dtypes, name=name or f"{self._name}_peek"
         )
@@ -198,9 +212,10 @@ class StagingArea(BaseStagingArea):
 
 
 class MapStagingArea(BaseStagingArea):
-    """Tuples of tensors under int64 keys, which may be put and taken part by part.
+    """Tuples of tensors under int64 keys; the values of a tuple may be put and taken separately.
 
-    ordered: whether a `get` without a key takes the smallest one. See `BaseStagingArea`.
+    ordered: whether a `get` without a key takes the smallest key. For other parameters see
+    `BaseStagingArea`.
     """
 
     def __init__(
@@ -220,11 +235,10 @@ class MapStagingArea(BaseStagingArea):
         return getattr(raw_ops, f"{self._prefix}{op_type}")
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
-        """Return an operation that puts values under a key.
+        """Return an operation that puts values under a key; it waits while the area is full.
 
-        vals: a list with `indices`, the positions of the values, or a dictionary by names. Other
-        values of the tuple may follow later; a get waits for all of them. It waits while the area
-        is full.
+        vals: a list with `indices`, the positions of the values in the tuple, or a dictionary by
+        names. Further values of the tuple may be put later; a get waits until all are there.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             tensors, numbers = self._inputs(vals, indices)
@@ -244,7 +258,7 @@ class MapStagingArea(BaseStagingArea):
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
         """Return the values of a key, or those at `indices`, without removing them.
 
-        Waits until the key is complete.
+        The run waits until the key's tuple is complete.
         """
         return self._of_key("MapPeek", key, indices, name or f"{self._name}_pop")
 
@@ -260,11 +274,10 @@ class MapStagingArea(BaseStagingArea):
         return self._outputs(tensors, numbers)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """Remove and return a key with its values, or those at `indices`.
+        """Remove and return a key and its values, or those at `indices`.
 
-        Waits until a key is complete.
-
-        key: None for any key; the area's order then decides.
+        The run waits until the key's tuple is complete. If key is None, a complete tuple is chosen:
+        that of the smallest key if the area is ordered, else the first.
         """
         if key is not None:
             name = name or f"{self._name}_get"
@@ -283,17 +296,17 @@ class MapStagingArea(BaseStagingArea):
         return self._make(self._op(op_type), dtypes=self._dtypes, name=name)
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of complete keys, an int32 scalar."""
+        """Return the number of keys whose tuple is complete, an int32 scalar."""
         tensor: Tensor = self._query("MapSize", name or f"{self._name}_size")
         return tensor
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """Return the number of incomplete keys, an int32 scalar."""
+        """Return the number of keys whose tuple is incomplete, an int32 scalar."""
         name = name or f"{self._name}_incomplete_size"
         tensor: Tensor = self._query("MapIncompleteSize", name)
         return tensor
 
     def clear(self, name: str | None = None) -> Operation:
-        """Return an operation that removes all tuples."""
+        """Return an operation that removes all tuples, also incomplete ones."""
         operation: Operation = self._query("MapClear", name or f"{self._name}_clear")
         return operation

@@ -56,7 +56,9 @@ def _keyed(is_ordered: bool, context: KernelContext) -> KeyedTuples:
 def _query_op(
     op_type: str, doc: str, area_of: Callable[..., Any], method: str, **declaration: Any
 ) -> None:
-    """Declare an op that returns a count of an area, or clears it, without waiting."""
+    """Declare an op that calls `method` of an area without waiting, and outputs its result, if
+    any.
+    """
 
     def bind(context: KernelContext, *out: Any) -> Run:
         area = area_of(context)

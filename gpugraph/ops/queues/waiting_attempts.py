@@ -1,8 +1,9 @@
-"""Attempts on a container that may have to wait: in order, until they succeed or give up.
+"""Attempts on a container, such as an enqueue, that may have to wait until they succeed.
 
-`Attempts.make` blocks its caller until the attempt is done. After each change of the container, the
-first attempt of each line is retried, until none makes progress. A wait ends early if its run ends:
-when the session is closed, at a time limit, or when a signal handler raises.
+`Attempts.make` blocks its caller until the attempt is done. Attempts wait in lines. After each
+change of the container, the first attempt of each line is retried, until none makes progress. A
+wait ends early if its run ends: when the session is closed, at a time limit, or when a signal
+handler raises.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.plan import check_run
 
-_SLICE_S = 0.05  # seconds between checks whether the run of a waiting attempt goes on
+_SLICE_S = 0.05  # seconds between two checks whether the run of a waiting attempt has ended
 
 Try = Callable[["Attempt"], bool]
-"""A try with the lock held; returns whether it changed the container or ended the attempt."""
+"""(attempt) -> whether the try changed the container or ended the attempt; called with `lock` held.
+"""
 
 
 class Attempt:
-    """An action that is to be done as soon as the container permits it."""
+    """An action on a container that is retried until it is done.
+
+    give_up: undoes a partial action when the wait ends early.
+    """
 
     __slots__ = (
         "elements", "error", "give_up", "is_done", "requested", "result", "try_once", "woken",
@@ -41,7 +46,9 @@ class Attempt:
         self.woken: threading.Event | None = None
 
     def end(self, result: Any = None, error: OpError | None = None) -> bool:
-        """Mark the attempt as done, with a result or an error."""
+        """Mark the attempt as done, with a result or an error, and wake its waiting thread; return
+        True.
+        """
         self.result, self.error = result, error
         self.is_done = True
         if self.woken is not None:
@@ -50,14 +57,15 @@ class Attempt:
 
 
 class Attempts:
-    """Lines of waiting attempts on one container, and the lock that guards it."""
+    """Lines of attempts that wait on one container, and the lock that guards both."""
 
     def __init__(self, num_lines: int) -> None:
         self.lock = new_rlock()
         self.lines: tuple[deque[Attempt], ...] = tuple(deque() for _ in range(num_lines))
 
     def make(self, attempt: Attempt, line: int, what: str) -> Any:
-        """Wait in a line until the attempt is done, and return its result or raise its error.
+        """Wait in line number `line` until the attempt is done; return its result or raise its
+        error.
 
         what: the name of the operation in error messages, such as "Enqueue".
         """
@@ -88,7 +96,7 @@ class Attempts:
                     line.popleft()
 
     def cancel(self, line: int, message: str) -> None:
-        """End all attempts of a line with CancelledError. The caller must hold the lock."""
+        """End all attempts of a line with CancelledError. The caller must hold `lock`."""
         waiting = self.lines[line]
         while waiting:
             waiting.popleft().end(error=CancelledError.of_no_node(message))

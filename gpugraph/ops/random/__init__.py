@@ -1,1 +1,1 @@
-"""Random numbers: streams, distributions, choices, initializers."""
+"""Random numbers: generator streams, distributions, choices, and initializers of variables."""

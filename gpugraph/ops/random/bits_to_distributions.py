@@ -1,10 +1,11 @@
-"""Conversion of random bits to random numbers, as TensorFlow maps Philox blocks.
+"""Conversion of random bits to random numbers, as TensorFlow converts the blocks of Philox.
 
-Source: TensorFlow's numbers for known seeds, which tests check. A law fills a whole array from a
-position in a stream; the blocks for a number depend only on how many numbers precede it. Floats
-take as many random bits as their mantissa has, as a number in [1, 2), minus 1. Normal numbers come
-in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v). These
-functions are computed in double precision, so float32 results are nearly always correctly rounded.
+The source are TensorFlow's numbers for known seeds, which tests compare. A block of the Philox
+generator is four uint32 words. A law fills an array from a position of the generator; which blocks
+a number takes depends only on how many numbers precede it. A float takes as many random bits as its
+mantissa has, as a number in [1, 2), minus 1. Normal numbers come in pairs (Box and Muller, 1958:
+sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double precision, so
+float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -22,27 +23,29 @@ from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 _MIN_BLOCKS_PER_THREAD = 8 * CHUNK
-"""The minimum number of blocks per thread for which waking a thread pays."""
+"""The minimum number of Philox blocks for which waking another thread pays."""
 
 _SMALLEST = 1e-7
-"""The lower bound of u where its logarithm is taken."""
+"""The lower bound of u, whose logarithm is taken."""
 
 _RESERVED = 256 // 4
-"""The number of blocks reserved per number where the number that it needs is not known in advance.
-"""
+"""The blocks reserved per number, if it is not known in advance how many a number takes."""
 
 Convert = Callable[[Any, Any], None]
-"""convert(words, out): converts the words of whole blocks to numbers; it may overwrite the words.
+"""(words, out): converts the words of whole blocks, as uint64 pairs, to numbers; it may overwrite
+the words.
 """
 
 
 class Law(NamedTuple):
-    """A distribution that fills arrays: `law(place, out)` for C-ordered `out`.
+    """A distribution that fills arrays: `law(place, out)` fills `out`, C-ordered, from a position
+    `place`.
 
-    groups: `groups(place, offsets, out)` fills `out`, which consists of whole groups (the numbers
-      that one block gives), from the blocks at these counter offsets. reserved: the number of
-      blocks reserved per number; 0: each group has one block.
-    native: the C function that gives the same float32 numbers (`native_random`); "": there is none.
+    A group is the numbers that one block gives. groups: `groups(place, offsets, out)` fills `out`,
+    which consists of whole groups, from the blocks at these counter offsets. reserved: the number
+    of blocks reserved per number; 0: each group has one block.
+    native: the C function that gives the same float32 numbers (`native_random`); "" if there is
+    none.
     """
 
     fill: Callable[[Philox, Any], None]
@@ -54,7 +57,9 @@ class Law(NamedTuple):
         self.fill(place, out)
 
     def rows(self, place: Philox, stride: int, out: Any) -> None:
-        """Fill each row of `out` as if alone; the rows start `stride` counters after each other."""
+        """Fill each row of `out` as if it were the only one; row i starts i * `stride` counters
+        after `place`.
+        """
         count, size = out.shape
         groups, group = groups_of(out[0])
         within = np.arange(groups, dtype=np.uint64) * np.uint64(self.reserved * group or 1)
@@ -83,7 +88,11 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Call part(place, flat) for all of `out`, or in several threads for parts of it."""
+    """Call part(place, flat), which fills arrays, for all of `out`; for large ones in several
+    threads.
+
+    reserved: see `Law`.
+    """
     flat, (groups, group) = out.reshape(-1), groups_of(out)
     if groups < 2 * _MIN_BLOCKS_PER_THREAD:
         part(place, flat)
@@ -124,14 +133,17 @@ def _unit_bfloat16(words: Any, out: Any) -> None:
 
 
 def _unit32(words: Any, out: Any) -> None:
-    """Convert two numbers at a time, as a whole uint64; changes `words`."""
+    """Store floats in [0, 1) in `out`, two per uint64 of `words`, which are changed."""
     np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
     np.bitwise_or(words, np.uint64(0x3F8000003F800000), out=words)
     np.subtract(words.view(np.float32), np.float32(1), out=out)
 
 
 def _unit64(words: Any, out: Any) -> None:
-    """Convert pairs of words, of which the first has the upper bits; changes `words`."""
+    """Store doubles in [0, 1) in `out`, one per uint64 of `words`, which are changed.
+
+    The lower word of a uint64 has the upper bits of the number.
+    """
     np.bitwise_or(words << np.uint64(32), words >> np.uint64(32), out=words)
     np.bitwise_and(words, np.uint64(2**52 - 1), out=words)
     np.bitwise_or(words, np.uint64(1023 << 52), out=words)
@@ -147,24 +159,26 @@ def _unit(words: Any, out: Any) -> None:
 
 
 uniform = _law(_unit, "gg_uniform")
-"""Floats in [0, 1)."""
+"""The law of floats in [0, 1)."""
 
 
 def doubles(words: Any) -> Any:
-    """Return numbers in [0, 1), one for each uint64."""
+    """Return a double in [0, 1) for each uint64; the words are changed."""
     numbers = np.empty(words.shape)
     _unit64(words, numbers)
     return numbers
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high): one word, or two, modulo `high - low`."""
+    """Return the law of integers in [low, high): a word, or two for 64 bits, modulo `high -
+    low`.
+    """
 
     def convert(span: int, words: Any, out: Any) -> None:
         kind = np.uint32 if out.dtype.itemsize == 4 else np.uint64
         values, unsigned = words.view(kind), out.view(kind)
         if span & (span - 1):
-            np.floor_divide(values, kind(span), out=unsigned)  # faster than a remainder
+            np.floor_divide(values, kind(span), out=unsigned)  # faster than np.remainder
             np.multiply(unsigned, kind(span), out=unsigned)
             np.subtract(values, unsigned, out=unsigned)
         else:
@@ -178,7 +192,7 @@ def integers(low: int, high: int) -> Law:
 
 
 def normal_pairs(words: Any, out: Any) -> None:
-    """Write pairs of normal numbers to `out`, of float32 or float64; changes `words`."""
+    """Store pairs of normal numbers in `out`, float32 or float64; `words` are changed."""
     if out.dtype.itemsize == 4:
         units = np.empty(2 * words.size, np.float32)
         _unit32(words, units)
@@ -197,7 +211,7 @@ def normal_pairs(words: Any, out: Any) -> None:
 def _normal16(words: Any, out: Any) -> None:
     wide = np.empty(out.size, np.float32)
     normal_pairs(words, wide)
-    np.copyto(out, wide, casting="unsafe")  # also for bfloat16
+    np.copyto(out, wide, casting="unsafe")  # a cast that also works for bfloat16
 
 
 def _normal(words: Any, out: Any) -> None:
@@ -205,14 +219,17 @@ def _normal(words: Any, out: Any) -> None:
 
 
 normal = _law(_normal, "gg_normal")
-"""Normal numbers with mean 0 and standard deviation 1."""
+"""The law of normal numbers with mean 0 and standard deviation 1."""
 
 
-# -- truncated normal: each group has its own blocks and takes the first numbers within 2
+# -- truncated normal: each group has reserved blocks, and takes their first numbers within 2
 
 
 def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
-    """Return the numbers of groups at these counter offsets, given their first blocks."""
+    """Return the numbers of the groups at these counter offsets.
+
+    words: the first block of each group. group: the numbers per group.
+    """
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
     short = np.flatnonzero((np.abs(drawn) >= 2).any(axis=1))
@@ -237,7 +254,11 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Drop numbers beyond 2 from the rows of `drawn`, and refill these from later blocks."""
+    """Replace the numbers beyond 2 in the rows of `drawn` by numbers from later blocks.
+
+    Each row has the first numbers within 2 of its blocks, in order. starts: the rows' counter
+    offsets.
+    """
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)
     rows = np.arange(len(drawn))
@@ -257,4 +278,4 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
 truncated_normal = Law(
     partial(_fill, _fill_truncated, _RESERVED), _truncated_groups, _RESERVED, "gg_truncated"
 )
-"""Normal numbers, without those beyond 2."""
+"""The law of normal numbers within 2 standard deviations."""

@@ -1,4 +1,4 @@
-"""Gamma and Poisson numbers: the ops and functions on top of `rejection_sampling`.
+"""Gamma and Poisson numbers: ops and functions that use `rejection_sampling`.
 
 Equal seeds give TensorFlow's numbers, except for the last bits of float64.
 """
@@ -29,7 +29,7 @@ _REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the requested shape followed by the shape of the parameters."""
+    """Return the shape in input 0, followed by the shape of the parameters, input 1."""
     first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
     if first is None or second is None:
         return [TensorShape.of(None)]
@@ -37,7 +37,11 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
-    """Return the kernel that draws equally many numbers for each parameter in turn."""
+    """Return the kernel that draws the same number of numbers for each parameter.
+
+    law: draws a number for each element of an array of parameters, from a position of the
+    generator.
+    """
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
         stream, kinds = stream_of(context), parameters.size
@@ -55,9 +59,9 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 
 
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient with respect to alpha, summed over the numbers of each alpha.
+    """Return the gradient of alpha: the sum over the numbers drawn for each alpha.
 
-    It holds the probability of the numbers fixed (M. Figurnov and others, "Implicit
+    It keeps the probability below each number fixed (M. Figurnov and others, "Implicit
     reparameterization gradients", 2018)."""
     sizes, alpha = op.inputs
     slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
@@ -102,10 +106,12 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return gamma random numbers: `shape` of them for each pair of `alpha` and `beta`, broadcast.
+    """Return gamma random numbers: `shape` of them for each pair of `alpha` and `beta`.
 
+    alpha and beta broadcast against each other; the result has the shape `shape` + their shape.
     alpha: the shape parameter, above 0 (others give NaN). beta: the rate, 1 by default.
-    Differentiable in alpha and beta; the gradient of float16 numbers by alpha is a TypeError.
+
+    There are gradients of alpha and beta; that of a float16 alpha raises TypeError.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)
@@ -125,7 +131,8 @@ def random_poisson(
 ) -> Tensor:
     """Return Poisson random numbers: `shape` of them for each of the rates `lam`.
 
-    dtype: floating, int32 or int64. A rate that is negative or not finite gives NaN.
+    The result has the shape `shape` + that of `lam`. dtype: floating, int32 or int64. A rate that
+    is negative or not finite gives NaN.
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

@@ -1,7 +1,7 @@
 """Random choices: classes by log probability, permutations of rows, and crops of a tensor.
 
-Equal seeds give the choices of TensorFlow's kernels on a single thread (for large draws,
-TensorFlow's own choices depend on the number of threads).
+Equal seeds give the choices of TensorFlow's kernels on a single thread; with several, TensorFlow's
+choices for large draws depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _SUMMARY = 1000
 # -- classes
 
 _FEW = 64
-"""Below this number of draws per row, rows are counted together instead of searched one by one."""
+"""The draws per row from which each row is searched by itself; with fewer, rows are processed
+together.
+"""
 
 _AT_ONCE = 1 << 18
 
@@ -68,7 +70,8 @@ def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
-    """Draw classes: find where a number in [0, 1) falls in the cumulative probabilities of its row.
+    """Draw classes for each row, each from one double in [0, 1) and the row's cumulative
+    probabilities.
 
     Infinite and NaN logits have probability 0; if all are, the result is the number of classes.
     """
@@ -97,7 +100,7 @@ def _check_classes(logits: Any, out: Any) -> None:
 
 
 def _blocks(rows: int, count: int) -> int:
-    """Return the number of blocks that a draw of `count` numbers for each row reserves."""
+    """Return the number of Philox blocks that a draw of `count` classes for each row reserves."""
     return 2 * rows * -(-count // 4) * 4 * RESERVED
 
 
@@ -128,9 +131,9 @@ def _launch_stateless(signature: Signature) -> list[Launch]:
 def _launch_classes(
     function: str, signature: Signature, arguments: tuple[Any, ...], seed: str
 ) -> list[Launch]:
-    """Return the launches for the cumulative probabilities and for the draw.
+    """Return two launches: for the cumulative probabilities, and for the draw by `function`.
 
-    arguments: those of the draw that are not sizes.
+    arguments: those of the draw, without sizes. seed: the C type of an element of the seed.
     """
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
     sums = Scratch("sums", rows * classes, dtypes.float64)
@@ -174,7 +177,10 @@ _stateless_op = drawing_op(
 def _classes(
     function: OpFunction, scope: tuple[str | None, str], logits: Any, options: tuple[Any, Any, Any]
 ) -> Tensor:
-    """Apply a multinomial op in a name scope. options: number of draws, their dtype, the seed."""
+    """Add a multinomial op in a name scope.
+
+    options: (number of draws, their dtype or None for int64, the seed).
+    """
     count, dtype, seed = options
     with op_scope(*scope, logits):
         tensor = convert_to_tensor(logits, name="logits")
@@ -190,12 +196,13 @@ def multinomial(
     name: str | None = None,
     output_dtype: Any = None,
 ) -> Tensor:
-    """Return [batch, num_samples] classes, drawn by `logits`.
+    """Return classes [batch, num_samples], drawn with the probabilities of `logits`.
 
-    logits: [batch, classes], log probabilities.
-    The logits need not be normalized; classes whose logit is not finite are never drawn.
-    output_dtype: int64 (default) or int32. Raises ValueError for logits that are not a matrix; a
-    run raises InvalidArgumentError if there are no classes.
+    logits: [batch, classes], log probabilities, which need not be normalized; classes whose logit
+    is not finite are never drawn. output_dtype: int64 (default) or int32.
+
+    Raises ValueError for logits that are not a matrix; a run raises InvalidArgumentError if there
+    are no classes.
     """
     options = num_samples, output_dtype, seed
     return _classes(_multinomial_op, (name, "multinomial"), logits, options)
@@ -208,7 +215,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draw classes like `multinomial`; this is the newer name."""
+    """Call `multinomial`, of which `categorical` is the newer name."""
     options = num_samples, dtype, seed
     return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
@@ -220,7 +227,9 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Draw classes like `multinomial`, determined by `seed`, two integers."""
+    """Draw classes like `multinomial`; the result depends only on `seed`, two integers, and the
+    logits.
+    """
     options = num_samples, output_dtype, seed
     return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)
 
@@ -228,7 +237,7 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Draw classes like `stateless_multinomial`; this is the newer name."""
+    """Call `stateless_multinomial`, of which this is the newer name."""
     options = num_samples, dtype, seed
     return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
@@ -237,7 +246,7 @@ def stateless_categorical(
 
 
 def _order(place: Philox, count: int) -> Any:
-    """Return the numbers below `count` in random order (Fisher and Yates, from the front)."""
+    """Return the numbers below `count` in random order (Fisher-Yates shuffle, from the front)."""
     left = np.arange(count, 1, -1, dtype=np.uint32)
     order = list(range(count))
     for index, offset in enumerate((place.words(count - 1) % left).tolist()):
@@ -274,7 +283,7 @@ _random_shuffle = op(
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Return `value` with its rows, along the first dimension, in random order."""
+    """Return `value` with its rows (slices along the first axis) in random order."""
     return _random_shuffle(value, **seeds_of(seed), name=name)
 
 
@@ -282,7 +291,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Return a part of `value` of the sizes `size`, at a random position.
+    """Return a part of `value` with the sizes `size`, at a random position.
 
     A run raises InvalidArgumentError if `value` is smaller than `size`.
     """
@@ -293,7 +302,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         shown = ["Need value.shape >= size, got ", sizes, size]
         fits = reduce_all(sizes >= size)
         with sizes.graph.name_scope("Assert"):
-            convert_to_tensor(shown[0])  # as tf.Assert does: seeds count the ops so far
+            convert_to_tensor(shown[0])  # as in tf.Assert: op seeds count the ops so far
             check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
         sizes = with_dependencies([check], sizes)
         limit = sizes - size + 1

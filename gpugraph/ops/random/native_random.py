@@ -1,7 +1,7 @@
-"""Large float32 draws by C code (host_random.h), as soon as it is compiled.
+"""Large float32 draws by native code (host_random.h), once it is compiled.
 
 The numbers equal NumPy's bit for bit, so NumPy may fill the first part of a tensor until the code
-is ready, and C the rest. Code that gives other numbers is not used.
+is compiled, and native code the rest. Code that gives other numbers is not used.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ from gpugraph.ops.random.philox import CHUNK, Philox
 FILE = "host_random.h"
 
 FEW = 16_384
-"""The count of numbers below which NumPy is as fast as binding and calling a C function."""
+"""The number of draws below which NumPy is as fast as binding and calling a C function."""
 
 _PART = 1 << 22
-"""The count of numbers that NumPy draws between checks whether the code is ready."""
+"""The number of draws that NumPy makes between two checks whether the code is compiled."""
 
 _NUMPY_SECONDS = 2e-8
 """NumPy's approximate time per number, in seconds."""
 
 _MIN_PATIENCE_S, _MAX_PATIENCE_S = 0.1, 2.0
-"""The bounds of the wait for the compiler, which needs at least the lower one."""
+"""The bounds, in seconds, of the wait for the compiler, which takes at least the lower one."""
 
 _SAMPLE = 4 * CHUNK + 3
 
 _SOUND: dict[tuple[int, str], bool] = {}
-"""Whether a function of a compiled file, by its `id`, gives NumPy's numbers."""
+"""(`id` of a compiled file, function) -> whether the function gives NumPy's numbers."""
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """Return the law for an array, with native code if the array is a large one of float32."""
+    """Return the law for filling `out`: with native code if `out` is large and float32, else
+    unchanged.
+    """
     if not law.native or out.size < FEW or out.dtype != np.float32:
         return law
     return law._replace(fill=partial(_fill, context.compiled(FILE), law))
@@ -62,7 +64,7 @@ def _fill(
 
 
 def _patience(count: int) -> float:
-    """Return the seconds to wait for the code: half of NumPy's time for large draws, else 0."""
+    """Return the seconds to wait for the compiler: half of NumPy's time for large draws, else 0."""
     seconds = count * _NUMPY_SECONDS / 2
     return min(seconds, _MAX_PATIENCE_S) if seconds >= _MIN_PATIENCE_S else 0.0
 
@@ -74,7 +76,9 @@ def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
 
 
 def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
-    """Return whether the compiled function gives the law's numbers; tested once, on a sample."""
+    """Return whether the compiled function gives the law's numbers on a sample; the result is
+    cached.
+    """
     key = id(file), law.native
     if key not in _SOUND:
         place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the counter carries

@@ -1,4 +1,4 @@
-"""Initializers of convolution kernels that preserve the norm of their inputs.
+"""Initializers of convolution kernels for which a convolution preserves the norm of its input.
 
 Xiao et al. 2018, Dynamical Isometry and a Mean Field Theory of CNNs (arXiv:1806.05393).
 """
@@ -25,11 +25,13 @@ from gpugraph.ops.random.random_ops import random_normal
 from gpugraph.ops.random.variable_initializers import Initializer
 
 Blocks = dict[tuple[int, ...], Tensor]
-"""The matrices of a kernel, by their position in the window."""
+"""A kernel: a matrix [channels, filters] for each position in the window."""
 
 
 class _OrthogonalKernel(Initializer):
-    """A kernel [..., channels, filters] of `gain` times a norm-preserving convolution."""
+    """Base of initializers of a kernel [..., channels, filters]: `gain` times a norm-preserving
+    one.
+    """
 
     floating_only = True
 
@@ -60,8 +62,8 @@ class _OrthogonalKernel(Initializer):
 class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
     """`gain` times an orthonormal matrix at the centre of the window, zeros elsewhere.
 
-    For kernels with one to three spatial dimensions. Raises ValueError for another rank, and if
-    there are more channels than filters.
+    For kernels with one to three spatial dimensions. Calls raise ValueError for another rank, and
+    if there are more channels than filters.
     """
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -82,10 +84,10 @@ class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
 
 
 class _ConvolutionOrthogonal(_OrthogonalKernel):
-    """`gain` times a product of kernels of two pixels, each made of projections.
+    """`gain` times an orthonormal matrix convolved with kernels of two pixels per side.
 
-    Raises ValueError for another rank, for windows of unequal sides, and if there are more channels
-    than filters.
+    Each of these kernels consists of products of random projections. Calls raise ValueError for
+    another rank, for windows of unequal sides, and if there are more channels than filters.
     """
 
     dimensions = 1
@@ -110,14 +112,17 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return kernel
 
     def _seeds(self) -> Any:
-        """Yield the seeds of successive draws: None, or integers from the initializer's seed."""
+        """Yield the seeds of successive draws.
+
+        They are None if the initializer has no seed, else consecutive integers that start with it.
+        """
         seed = self.seed
         while True:
             yield seed
             seed = None if not seed else seed + 1
 
     def _two_pixels(self, size: int, dtype: DType, seeds: Any) -> Blocks:
-        """Return a kernel whose window has two pixels a side: products of projections."""
+        """Return a random norm-preserving kernel whose window has two pixels per side."""
         projections = [self._projection(size, dtype, seeds) for _ in range(self.dimensions)]
         eye = constant(np.eye(size), dtype)
         blocks = {}
@@ -130,7 +135,9 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
         return blocks
 
     def _projection(self, size: int, dtype: DType, seeds: Any) -> Tensor:
-        """Return a symmetric projection onto a random half of the axes of a random basis."""
+        """Return a symmetric projection onto a random half of the vectors of a random orthonormal
+        basis.
+        """
         basis = self._orthogonal_matrix(size, dtype, next(seeds))
         mask = cast(random_normal([size], seed=next(seeds)) > 0, dtype)
         columns = basis * mask
@@ -138,7 +145,7 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
 
 
 def _convolved(left: Blocks, right: Blocks) -> Blocks:
-    """Return the kernel that equals one convolution followed by another."""
+    """Return the kernel that equals a convolution with `left`, followed by one with `right`."""
     blocks: Blocks = {}
     for (place, matrix), (offset, other) in product(left.items(), right.items()):
         target = tuple(one + another for one, another in zip(place, offset))

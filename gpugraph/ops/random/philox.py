@@ -1,18 +1,19 @@
-"""Philox4x32-10, the counter-based generator: 128 random bits of a key and a 128-bit counter.
+"""Philox4x32-10, the counter-based generator: 128 random bits for a key and a 128-bit counter.
 
 J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
-Any part of a stream can be computed alone, so threads and devices do not affect the numbers.
+Any part of a stream can be computed alone, so the numbers do not depend on threads and devices.
 
-A block is the four 32-bit words of one counter value, here two uint64 with the earlier word in the
-lower half:  words.view(np.uint32)  is the stream in order. Blocks are computed `CHUNK` at a
-time, so that they stay in the cache, on two arrays of pairs of words:
+A block is the four 32-bit words of one counter value, stored as two uint64 with the earlier word in
+the lower half:  words.view(np.uint32)  is the stream in order. Blocks are computed `CHUNK` at a
+time, so that they stay in the cache, on two arrays of pairs of words, in ten rounds:
 
     A = [c2; c0]    B = [c1; c3]           a round: A *= [M1; M0]
     c0' = high(M1 c2) ^ c1 ^ k0                     T = (A >> 32) ^ B ^ [k0; k1]    [c0'; c2']
     c2' = high(M0 c0) ^ c3 ^ k1                     A, B = T with rows swapped, A   [c1'; c3']
     c1' = low(M1 c2), c3' = low(M0 c0)
 
-Upper halves are cleared only where a product would read them.
+Here c0 to c3 are the words of the counter, k0 and k1 those of the round's key. The upper 32 bits of
+array elements are cleared only where a product would read them.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CHUNK = 8192
-"""The number of blocks computed at once: half a MiB of arrays."""
+"""The number of blocks computed together: half a MiB of arrays."""
 
 _FEW = 8
-"""Up to this number of blocks, Python's integers are faster than arrays."""
+"""The number of blocks up to which Python's integers are faster than arrays."""
 
 _HALF = 2**32
 _WORD = _HALF - 1
@@ -47,7 +48,9 @@ def _round_keys(key: int) -> list[tuple[int, int]]:
 
 
 class _Constants(NamedTuple):
-    """The constants of the rounds as arrays, created at first use: NumPy is slow to create them."""
+    """The constants of the rounds as arrays, created at first use, since NumPy is slow to create
+    them.
+    """
 
     multipliers: Any
     low: Any
@@ -66,7 +69,7 @@ def _key_columns(key: int) -> list[Any]:
 
 
 class _Workspace:
-    """Arrays for chunks of `size` blocks."""
+    """Scratch arrays for `size` blocks."""
 
     def __init__(self, size: int) -> None:
         self.steps = np.arange(size, dtype=np.uint64)
@@ -75,7 +78,7 @@ class _Workspace:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of a key: the counter of its next block."""
+    """A position in the stream of a key: `counter` is that of the next block."""
 
     key: int
     counter: int
@@ -94,9 +97,10 @@ class Philox(NamedTuple):
         return c0, c1, c2, c3
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
-        """Yield `count` blocks, `stride` counters apart, in chunks: (blocks before, words).
+        """Yield (number of blocks before, words) for `count` blocks, in chunks.
 
-        The words are uint64, two per block, and stay valid until the next chunk.
+        stride: the distance between counters of consecutive blocks. The words are uint64, two per
+        block, and valid until the next chunk.
         """
         if count <= _FEW:
             if count:
@@ -112,7 +116,7 @@ class Philox(NamedTuple):
             done += part
 
     def words(self, count: int) -> Any:
-        """Return `count` words, as uint32."""
+        """Return the next `count` words, as uint32."""
         pairs = np.empty(-(-count // 4) * 2, np.uint64)
         for done, words in self.chunks(-(-count // 4)):
             pairs[2 * done : 2 * done + len(words)] = words
@@ -138,9 +142,11 @@ class Philox(NamedTuple):
         return np.array(words, np.uint32).view(np.uint64)
 
     def _run(self, count: int, stride: int, space: _Workspace) -> Any:
-        """Return `count` blocks whose counters differ only in the lowest word.
+        """Return `count` blocks, `stride` counters apart, whose counters differ only in the lowest
+        word.
 
-        Therefore most words of the first two rounds are scalars.
+        So most words of the first two rounds are the same for all blocks, and computed as Python
+        ints.
         """
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))
@@ -153,7 +159,7 @@ class Philox(NamedTuple):
         np.multiply(b[1], first, out=b[1])
         np.right_shift(b[1], constants.half, out=b[0])
         np.bitwise_xor(b[0], np.uint64(c3 ^ k1), out=b[0])
-        np.multiply(b[0], second, out=b[0])  # b: both products that derive from c0
+        np.multiply(b[0], second, out=b[0])  # b: the two products that depend on c0
 
         upper = c2 * _MULTIPLIERS[1]
         product = (upper >> 32 ^ c1 ^ k0) * _MULTIPLIERS[0]
@@ -168,7 +174,9 @@ class Philox(NamedTuple):
 
 
 def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
-    """Return A = [c2; c0] and B = [c1; c3] after the rounds of `keys`; overwrites all arrays."""
+    """Return A = [c2; c0] and B = [c1; c3] after the rounds with `keys`; all arrays are
+    overwritten.
+    """
     constants = _constants()
     for key in keys:
         np.multiply(a, constants.multipliers, out=a)
@@ -181,7 +189,7 @@ def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
 
 
 def _pack(state: tuple[Any, Any], out: Any) -> None:
-    """Write c0 | c1 << 32 and c2 | c3 << 32 alternately."""
+    """Store c0 | c1 << 32 and c2 | c3 << 32 of each block in `out`."""
     a, b = state
     np.left_shift(b, _constants().half, out=b)
     np.bitwise_or(a[::-1], b, out=out.reshape(-1, 2).T)

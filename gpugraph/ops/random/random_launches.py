@@ -1,7 +1,8 @@
-"""Random numbers on GPUs: launches of random_distributions.cu, which give the host's numbers.
+"""Random numbers on GPUs: launches of random_distributions.cu, which give the same numbers as the
+host.
 
-The position of a stream is in GPU memory, where the kernels advance it, so that a captured run
-can repeat the same launches.
+The position in a stream of random numbers is in GPU memory, where the kernels advance it; so the
+launches of a captured CUDA graph can be repeated.
 """
 
 from __future__ import annotations
@@ -18,25 +19,27 @@ _BITS = {float16: 10, bfloat16: 7}
 """The number of mantissa bits of the 16-bit types."""
 
 Bounds = tuple[int, int]
-"""The smallest integer, and the exclusive upper bound."""
+"""The smallest integer, and the upper bound (exclusive)."""
 
 
 def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that fill the output with the next numbers of the op's stream."""
+    """Return launches that fill the output with the next numbers of the op's stream; law: a CUDA
+    function.
+    """
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)
     return [_launch("gg_random", law, signature, (Arg(0), *further, *_span(bounds)), "int32_t")]
 
 
 def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that fill the output from the seed, the one input that is not on the host."""
+    """Return launches that fill the output from the seed, the only input that is in GPU memory."""
     total = prod(signature.output_shapes[0])
     arguments = (Arg(0), Arg(1), total, *_span(bounds))
     return [_launch("gg_stateless", law, signature, arguments, seed_type(signature, 1))]
 
 
 def seed_type(signature: Signature, index: int) -> str:
-    """Return the C type of a seed's integers."""
+    """Return the C type of the elements of a seed, input `index`."""
     return f"{signature.input_types[index].base_dtype.name}_t"
 
 
@@ -51,7 +54,9 @@ def _launch(
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:
-    """Return the smallest integer, and the size of the range as 64 bits."""
+    """Return the smallest integer, and the number of integers in the range, as a signed 64-bit
+    number.
+    """
     low, high = bounds
     span = high - low
     return low, span if span < 2**63 else span - 2**64

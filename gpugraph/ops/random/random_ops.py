@@ -1,9 +1,9 @@
-"""Random numbers: uniform, normal and integer ones, from TensorFlow's streams.
+"""Random numbers: uniform and normal floats, and integers, from TensorFlow's streams.
 
 Equal seeds give the numbers of TensorFlow's CPU kernels: to the bit for uniform numbers and
-integers, within a few units in the last place for normal ones, whose logarithm, sine and cosine
-differ. The result does not depend on devices, plans or threads. See `seeds_and_streams` for seeds
-and `bits_to_distributions` for distributions.
+integers, within a few units in the last place for normal numbers, whose logarithm, sine and cosine
+are computed differently. The result does not depend on devices, plans or threads. Seeds are in
+`seeds_and_streams`, distributions in `bits_to_distributions`.
 """
 
 from __future__ import annotations
@@ -58,16 +58,18 @@ def drawing_op(
     direct: bool = False,
     **declaration: Any,
 ) -> OpFunction:
-    """Declare an op that draws numbers; on GPUs it launches functions of `file`.
+    """Declare an op that draws random numbers; on GPUs it launches functions of `file`.
 
-    The first input, by default the only one on the host, is the shape."""
+    By default input 0, the shape, is the only input in host memory."""
     call = Call(make=bind, direct=direct)
     declaration = {"host": [0], "grad": NO_GRADIENT, **declaration}
     return op(op_type, cpu=call, gpu=Source(file, launches, call), **declaration)
 
 
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    """Declare an op that fills a tensor of a given shape by `law`. gpu_law: its name on GPUs."""
+    """Declare an op that fills a tensor of a given shape by `law`; gpu_law: the law's CUDA
+    function.
+    """
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
         return partial(stream_of(context).fill, with_native(context, law, out), out)
@@ -96,7 +98,10 @@ _truncated_normal = _random_op(
 
 
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
-    """Return the bounds of integers, two host inputs; the lower one is input number `first`."""
+    """Return (minimum, maximum) of integers: inputs `first` and `first` + 1, in host memory.
+
+    Raises InvalidArgumentError unless they are scalars, and minimum < maximum.
+    """
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
         if bound.shape != ():
@@ -107,7 +112,7 @@ def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
 
 
 def integer_law(context: KernelContext, first: int) -> Law:
-    """Return the law of integers between two host inputs; the lower one is input number `first`."""
+    """Return the law of integers between inputs `first` and `first` + 1, in host memory."""
     return integers(*integer_bounds(context, first))
 
 
@@ -143,12 +148,15 @@ _random_uniform_int = drawing_op(
 
 
 def sizes_of(shape: Any) -> Tensor:
-    """Return `shape` as a vector of integers."""
+    """Return a shape as a tensor, a vector of integers."""
     return convert_to_tensor(int_argument(shape), name="shape")
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Return both bounds and the dtype of uniform numbers; raise ValueError if they mismatch."""
+    """Return (minval, maxval or its default, dtype) of uniform numbers.
+
+    Raises ValueError for an unsupported dtype, and for integers without a maxval.
+    """
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(f"Invalid dtype {wanted!r}")
@@ -160,7 +168,7 @@ def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
 
 
 def between(low: Tensor, high: Tensor, unit: Tensor, name: str) -> Tensor:
-    """Scale numbers in [0, 1) to [low, high)."""
+    """Return low + unit * (high - low), which maps numbers in [0, 1) to [low, high)."""
     width = raw_ops.Sub(high, low, name="sub")
     return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
 
@@ -173,10 +181,10 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return uniform random numbers in [minval, maxval), of `shape`.
+    """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
-    `maxval` is 1 by default for floating point numbers, and required for int32 and int64
-    (ValueError). A run raises InvalidArgumentError for integers if minval >= maxval.
+    maxval: 1 by default for floating point numbers, required for int32 and int64 (ValueError).
+    A run raises InvalidArgumentError for integers if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
@@ -197,10 +205,11 @@ def scale(
     name: str | None,
     further: Callable[[], dict[str, Any]],
 ) -> Tensor:
-    """Return random numbers scaled by stddev and shifted by mean; inputs: shape, mean and stddev.
+    """Return random numbers of `function`, times stddev, plus mean.
 
-    further: returns the op's other arguments, called once the inputs are in the graph, because a
-      seed may depend on the number of ops there.
+    inputs: shape, mean and stddev. default: the name if `name` is None.
+    further: returns further arguments of `function`. It is called after the inputs were added to
+    the graph, because a seed may depend on the number of ops in the graph.
     """
     wanted = as_dtype(dtype)
     with op_scope(name, default, *inputs) as scope:
@@ -219,7 +228,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normally distributed random numbers of `shape`."""
+    """Return normal random numbers of shape `shape`."""
     inputs = shape, mean, stddev
     return scale(_random_normal, "random_normal", inputs, dtype, name, lambda: seeds_of(seed))
 
@@ -232,6 +241,6 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of `shape`, none further than 2 stddev from the mean."""
+    """Return normal random numbers of shape `shape`, redrawn if beyond 2 stddev from the mean."""
     inputs = shape, mean, stddev
     return scale(_truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed))

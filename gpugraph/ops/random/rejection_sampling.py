@@ -1,12 +1,12 @@
-"""Gamma and Poisson numbers by rejection sampling; each number has its own blocks.
+"""Gamma and Poisson numbers by rejection sampling; each number has separate blocks of random bits.
 
 Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
 Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
 rejection method for generating Poisson random variables" (PTRS), 1993, for others.
 
-Number i uses as many blocks as it needs, starting at 256 i, in TensorFlow's order: two doubles per
-block, of which the second is used first. All numbers proceed together, one attempt at a time,
-until all are accepted.
+Number i uses as many Philox blocks as it needs, starting at block 256 i, in TensorFlow's order: two
+doubles per block, of which the second is used first. All numbers are drawn together, one attempt at
+a time, until each is accepted.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from gpugraph.ops.random.philox import Philox
 
 _BLOCKS_PER_NUMBER = 256
 _AT_ONCE = 1 << 16
-"""How many numbers are drawn together."""
+"""The number of random numbers that are drawn together."""
 
 _KNUTH = 10
-"""Rates below this use Knuth's products."""
+"""The rate below which Knuth's products are used."""
 
 
 def _normals(words: Any) -> Any:
@@ -35,7 +35,7 @@ def _normals(words: Any) -> Any:
 
 
 class _Lanes:
-    """The streams of several numbers, each at its own block."""
+    """The streams of random bits of several numbers (lanes): `next` is the next block of each."""
 
     def __init__(self, place: Philox, first: int, count: int) -> None:
         self.place = place
@@ -45,7 +45,10 @@ class _Lanes:
 
 
 class _Source:
-    """A source of doubles for lanes; it holds each lane's pair until both halves are used."""
+    """Doubles for lanes, two per block; `pairs` holds the two of each lane until both are used.
+
+    convert: turns blocks into pairs of doubles.
+    """
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
         self.lanes, self.convert = lanes, convert
@@ -53,7 +56,7 @@ class _Source:
         self.left = np.zeros(len(lanes.next), np.int8)
 
     def take(self, which: Any) -> Any:
-        """Return the next number of each lane in `which`."""
+        """Return the next double of each lane whose index is in `which`."""
         empty = which[self.left[which] == 0]
         if empty.size:
             self.pairs[empty] = self.convert(self.lanes.place.at(self.lanes.next[empty]))
@@ -67,7 +70,9 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """Call draw(parameters, lanes) on batches of the parameters, and join the results."""
+    """Return a number for each parameter, by calls of draw(parameters, lanes) on batches of
+    them.
+    """
     numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):
         part = parameters[start : start + _AT_ONCE]
@@ -77,15 +82,15 @@ def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
 
 
 def gamma(place: Philox, alphas: Any) -> Any:
-    """Return gamma numbers with these shapes (a vector of float64, above 0) and rate 1."""
+    """Return gamma numbers with these shape parameters, a vector of float64, and rate 1."""
     return _by_parts(_gamma, place, alphas)
 
 
 def _gamma(alphas: Any, lanes: _Lanes) -> Any:
     """Return d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
 
-    An alpha below 1 uses the number of alpha + 1, times u^(1 / alpha); alpha 1 uses an exponential
-    number. The result is NaN unless alpha is above 0.
+    For alpha < 1, it is the number for alpha + 1, times u^(1 / alpha), with u uniform; for alpha =
+    1 an exponential number. The result is NaN unless alpha is above 0.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
     numbers = np.full(alphas.size, np.nan)
@@ -115,7 +120,7 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
 
 
 def poisson(place: Philox, rates: Any) -> Any:
-    """Return Poisson numbers of these rates (a vector of float64), as float64.
+    """Return Poisson numbers with these rates, a vector of float64, as float64.
 
     The result is NaN for a rate that is negative, infinite or NaN.
     """
@@ -131,7 +136,11 @@ def _poisson(rates: Any, lanes: _Lanes) -> Any:
 
 
 def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Count the uniform numbers that can be multiplied before the product is at most exp(-rate)."""
+    """Store Poisson numbers: how many uniform numbers can be multiplied until the product is <=
+    exp(-rate).
+
+    left: the indices of the numbers to draw.
+    """
     limits, products = np.exp(-rates[left]), np.ones(left.size)
     count = 0
     while left.size:
@@ -143,7 +152,11 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Draw numbers under a hat function, and accept those that lie under Poisson's distribution."""
+    """Store Poisson numbers by PTRS: draw under a hat function, accept those under the
+    distribution.
+
+    left: the indices of the numbers to draw.
+    """
     while left.size:
         rate = rates[left]
         b = 0.931 + 2.53 * np.sqrt(rate)

@@ -1,8 +1,9 @@
-"""The streams of random numbers: seeds, and the position of each op of a session in its stream.
+"""Seeds, and streams of random numbers: the position of each op of a session in its stream.
 
-An op's seeds are the key and the upper half of the counter of its stream (`philox`). Each draw
-reserves more blocks than it can need, by its size alone, so that later numbers equal TensorFlow's
-too. Stateless ops derive a position from a seed of two numbers, by a draw with a separate key.
+The seeds of an op are the key, and the upper half of the counter, of its stream (`philox`). Each
+draw reserves more blocks than it can need; how many depends only on its size, as in TensorFlow, so
+later draws give TensorFlow's numbers too. Stateless ops get a position from a seed of two numbers,
+by a draw with a fixed key.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 DEFAULT_GRAPH_SEED = 87654321
-"""The graph's seed if only an op has one."""
+"""The graph-level seed if an op has a seed, but the graph has none."""
 
 RESERVED = 256
-"""The number of blocks reserved per number."""
+"""The number of blocks that a draw reserves for each number."""
 
 INDEX = (dtypes.int32, dtypes.int64)
 SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
 
 _LARGEST_SEED = 2**31 - 1
 _LONG = 2**64
-_STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's
+_STATELESS_KEY = 0x02461E293EC8F720  # as in TensorFlow
 
 
 # -- seeds
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """Return the two seeds of a random op with the argument `op_seed`, or (None, None).
+    """Return (graph-level seed, op-level seed) for a random op with the argument `op_seed`.
 
-    They are the graph's seed and the op's. If only the graph has a seed, the op's is the number of
-    ops created so far; if only the op has one, the graph's is DEFAULT_GRAPH_SEED.
+    Without any seed, both are None. If only the graph has a seed, that of the op is the number of
+    ops created so far; if only the op has one, that of the graph is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
     if graph.seed is None:
@@ -57,7 +58,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def _truncated(name: str, seed: Any) -> int:
-    """Return a seed of any size modulo the largest seed that ops accept."""
+    """Return a seed modulo the largest seed that ops accept; name: the argument's, for errors."""
     try:
         return whole_number(name, seed % _LARGEST_SEED)
     except TypeError:
@@ -65,12 +66,14 @@ def _truncated(name: str, seed: Any) -> int:
 
 
 def set_random_seed(seed: int) -> None:
-    """Set the default graph's seed, which makes random ops created from now on reproducible."""
+    """Set the default graph's seed: random ops that are created from now on are then
+    reproducible.
+    """
     get_default_graph().seed = seed
 
 
 def seeds_of(seed: int | None) -> dict[str, Any]:
-    """Return the attrs `seed` and `seed2` of an op with the argument `seed`."""
+    """Return the attrs `seed` and `seed2` for an op whose function received the argument `seed`."""
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -79,13 +82,14 @@ def seeds_of(seed: int | None) -> dict[str, Any]:
 
 
 class Stream:
-    """The position of a session's op in its stream; without seeds it starts at a random position.
+    """The position of an op in its stream, for one session; without seeds it starts at a random
+    position.
 
-    Small tensors are drawn ahead, for several runs at once (twice as many each time), because
-    a few blocks take as long as some hundreds.
+    Small tensors are drawn ahead, for several runs together (for twice as many each time), because
+    drawing a few blocks takes as long as drawing some hundred.
 
     Once a GPU draws numbers, the position is only in that GPU's memory, in the layout of
-    philox.cuh: a run on the host reads it from there, and writes it back.
+    philox.cuh; a run on the host then reads it from there, and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -95,11 +99,16 @@ class Stream:
         self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
-        self._kind: Any = None  # law, size and dtype of the rows ahead; None if there are none
+        self._kind: Any = None  # (law, size, dtype) of the rows drawn ahead; None if none
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Move the position to a device's memory for good, and return it (see `kernel.Movable`)."""
+        """Move the position to a device's memory, where it stays, and return it (see
+        `kernel.Movable`).
+
+        device: the device's name. put: copies words to its memory. Raises NotImplementedError if
+        the position is on another device.
+        """
         with self._lock:
             if self._moved is None:
                 self._moved, self._kind = (device, put(self._words(self._place))), None
@@ -109,12 +118,12 @@ class Stream:
             return stored
 
     def _words(self, place: Philox) -> Any:
-        """Return a position in the layout of the kernels."""
+        """Return a position as four uint64, in the layout that CUDA kernels read."""
         halves = place.counter % _LONG, place.counter // _LONG
         return np.array([*halves, place.key, 0], np.uint64)
 
     def reserve(self, blocks: int) -> Philox:
-        """Reserve `blocks` blocks for the caller alone, and return their position."""
+        """Advance the position by `blocks` blocks, and return the position before."""
         with self._lock:
             place, self._kind = self._place, None
             if self._moved is None:
@@ -127,7 +136,7 @@ class Stream:
         return place
 
     def fill(self, law: Law, out: Any) -> None:
-        """Fill `out` by `law`, with the next numbers of this stream."""
+        """Fill `out` by `law` with the next numbers of this stream, and advance it."""
         row = self._row_ahead(law, out) if 0 < groups_of(out)[0] <= CHUNK // 4 else None
         if row is None:
             law(self.reserve(out.size * RESERVED), out)
@@ -135,7 +144,7 @@ class Stream:
             np.copyto(out.reshape(-1), row)
 
     def _row_ahead(self, law: Law, out: Any) -> Any:
-        """Return the next numbers, from those drawn ahead; None if a GPU draws them."""
+        """Return the next numbers, drawn ahead if necessary; None if a GPU has the position."""
         kind = law, out.size, out.dtype
         with self._lock:
             if self._moved is not None:
@@ -150,7 +159,7 @@ class Stream:
 
     def _draw_ahead(self, law: Law, out: Any, runs: int) -> None:
         runs = min(runs, CHUNK // groups_of(out)[0])
-        self._kind = None  # until they are drawn
+        self._kind = None  # until the rows are drawn
         self._ahead, self._used = np.empty((runs, out.size), out.dtype), 0
         if runs == 1:
             law(self._place, self._ahead[0])
@@ -165,13 +174,13 @@ def stream_of(context: KernelContext) -> Stream:
 
 
 def stored_stream(signature: Signature) -> State:
-    """Return the stream of this op in a device's memory, as an argument of launches."""
+    """Return the op's stream as an argument of launches: its position, in the device's memory."""
     seeds = signature.attrs["seed"], signature.attrs["seed2"]
     return State(lambda: Stream(*seeds))
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """Return the position at which the numbers of a seed of two integers begin."""
+    """Return the position from which a stateless op with this seed, two integers, draws."""
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(_STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -1,7 +1,7 @@
-"""Random numbers that are determined by a seed of two integers, without a stream or state.
+"""Stateless random ops: the numbers depend only on a seed of two integers.
 
-Equal seeds give equal numbers in every run, TensorFlow's: to the bit for uniform numbers and
-integers, within a few units in the last place for normal ones.
+Equal seeds give equal numbers in every run, which are TensorFlow's: to the bit for uniform numbers
+and integers, within a few units in the last place for normal numbers.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
 
 
 def seed_shape_fault(shape: TensorShape) -> str:
-    """Return what is wrong with the shape of a seed; an empty string if nothing is."""
+    """Return an error message if a seed of this shape is invalid, else an empty string."""
     return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
 
 
 def check_seed_shape(shape: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if a shape is not that of a seed."""
+    """Raise InvalidArgumentError if a seed of this shape is invalid."""
     fault = seed_shape_fault(TensorShape.of(tuple(shape)))
     if fault:
         raise invalid_argument(fault)
@@ -124,11 +124,11 @@ def stateless_random_uniform(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return uniform random numbers in [minval, maxval), of `shape`, determined by `seed`.
+    """Return uniform random numbers in [minval, maxval), of shape `shape`, determined by `seed`.
 
-    seed: two integers, or a tensor of them. `maxval` is 1 by default for floating point numbers,
-    and required for int32 and int64 (ValueError). A run raises InvalidArgumentError for integers
-    if minval >= maxval.
+    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers,
+    required for int32 and int64 (ValueError). A run raises InvalidArgumentError for integers if
+    minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:
@@ -148,7 +148,7 @@ def stateless_random_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of `shape`, determined by `seed` (two integers)."""
+    """Return normal random numbers of shape `shape`, determined by `seed`, two integers."""
     inputs = shape, mean, stddev
     default = "stateless_random_normal"
     return scale(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
@@ -162,9 +162,9 @@ def stateless_truncated_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of `shape`, none further than 2 stddev from the mean.
+    """Return normal random numbers of shape `shape`, redrawn if beyond 2 stddev from the mean.
 
-    They are determined by `seed` (two integers)."""
+    They are determined by `seed`, two integers."""
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"
     return scale(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})

@@ -1,7 +1,7 @@
-"""Initializers: callables that take a shape and return a variable's initial value.
+"""Initializers: callables that return the initial value of a variable for a shape.
 
 `init(shape, dtype=None, partition_info=None)` returns a tensor; its dtype overrides that of the
-constructor.
+constructor. For a part of a partitioned variable, partition_info describes the whole.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class Initializer:
-    """The base class of initializers."""
+    """The base class of initializers: a call returns a tensor of a shape and dtype."""
 
     floating_only = False
-    """Whether dtypes other than floating ones raise ValueError."""
+    """Whether calls and constructor raise ValueError for dtypes that are not floating."""
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype: DType = self._check_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the dtype by its name."""
+        """Return the constructor's arguments, with the dtype as a name."""
         names = inspect.signature(type(self)).parameters
         config = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return {**config, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Return the initializer with the arguments from `get_config`."""
+        """Return an initializer with the arguments that `get_config` returned."""
         return cls(**config)
 
     def _check_dtype(self, dtype: Any) -> DType:
@@ -54,7 +54,10 @@ class Initializer:
         return base_dtype
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Return a tensor of `shape`; a part of a variable gets the scale of the whole."""
+        """Return a tensor of `shape`.
+
+        For a part of a variable, scales that depend on the shape are those of the whole variable.
+        """
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
 
@@ -63,21 +66,25 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """Zeros."""
+    """Initializer that returns zeros."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return zeros(shape, dtype)
 
 
 class Ones(Initializer):
-    """Ones."""
+    """Initializer that returns ones."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return ones(shape, dtype)
 
 
 class Constant(Initializer):
-    """`value`: a scalar that fills the shape, or as many elements as the shape has."""
+    """Initializer that returns a constant: one `value` for all elements, or several in order.
+
+    verify_shape: whether the value must have exactly the shape. If there are too few values, the
+    last one fills the rest.
+    """
 
     def __init__(
         self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
@@ -96,7 +103,10 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform in [minval, maxval); maxval is 1 by default for floating types."""
+    """Initializer that draws uniformly from [minval, maxval).
+
+    For floats, maxval is 1 by default.
+    """
 
     def __init__(
         self,
@@ -127,25 +137,25 @@ class _Normal(Initializer):
 
 
 class RandomNormal(_Normal):
-    """Normal with `mean` and `stddev`."""
+    """Initializer that draws normal numbers with `mean` and `stddev`."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class TruncatedNormal(_Normal):
-    """Normal, redrawn where it is more than two standard deviations from the mean."""
+    """Initializer that draws normal numbers within two standard deviations from the mean."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class VarianceScaling(Initializer):
-    """Variance `scale / n`; n is the fan-in, the fan-out, or their mean, depending on `mode`.
+    """Initializer that draws numbers of variance `scale / n`, where `mode` selects n.
 
-    mode: "fan_in", "fan_out" or "fan_avg". distribution: "truncated_normal" (or "normal"),
-    "untruncated_normal", "uniform". Raises ValueError for others and for a scale that is not
-    positive.
+    mode: n is the fan-in ("fan_in"), the fan-out ("fan_out") or their mean ("fan_avg").
+    distribution: "truncated_normal" (or "normal"), "untruncated_normal", "uniform". Raises
+    ValueError for others and for a scale that is not positive.
     """
 
     floating_only = True
@@ -182,9 +192,10 @@ class VarianceScaling(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Uniform within `factor` sqrt(3 / n), where n is the product of all sizes except the last.
+    """Initializer that draws uniform numbers within +-`factor` sqrt(3 / n).
 
-    A linear layer with such weights preserves its input's scale. Source: Sussillo and Abbott, 2014.
+    n is the product of all sizes except the last. A linear layer with such weights preserves its
+    input's scale. Source: Sussillo and Abbott, 2014.
     """
 
     floating_only = True
@@ -202,11 +213,12 @@ class UniformUnitScaling(Initializer):
 
 
 class Orthogonal(Initializer):
-    """`gain` times a matrix whose rows, or columns if they are fewer, are orthonormal.
+    """Initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
-    The matrix is Q of the QR decomposition of a normal matrix, with a positive diagonal of R; its
-    number of columns is the last size. Raises ValueError for a shape of fewer than two dimensions.
-    Source: Saxe et al., 2014.
+    The rows are orthonormal, or the columns if they are fewer. The matrix is Q of the QR
+    decomposition of a matrix of normal numbers, with signs that make R's diagonal positive,
+    reshaped; its columns are the last axis. Calls raise ValueError for a shape of fewer than two
+    dimensions. Source: Saxe et al., 2014.
     """
 
     floating_only = True
@@ -232,7 +244,10 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """`gain` on the diagonal of a matrix, 0 elsewhere; raises ValueError for other shapes."""
+    """Initializer that returns a matrix with `gain` on the diagonal and 0 elsewhere.
+
+    Calls raise ValueError for shapes that are not those of matrices.
+    """
 
     floating_only = True
 
@@ -252,14 +267,20 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
-    """Uniform within sqrt(6 / (fan-in + fan-out)). Source: Glorot and Bengio, 2010."""
+    """Initializer that draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)).
+
+    Source: Glorot and Bengio, 2010.
+    """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class GlorotNormal(VarianceScaling):
-    """Truncated normal of variance 2 / (fan-in + fan-out). Source: Glorot and Bengio, 2010."""
+    """Initializer that draws truncated normal numbers of variance 2 / (fan-in + fan-out).
+
+    Source: Glorot and Bengio, 2010.
+    """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
@@ -271,7 +292,7 @@ def he_normal(seed: int | None = None) -> VarianceScaling:
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return a uniform initializer within sqrt(6 / fan-in). Source: He et al., 2015."""
+    """Return an initializer that is uniform within +-sqrt(6 / fan-in). Source: He et al., 2015."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
@@ -281,12 +302,17 @@ def lecun_normal(seed: int | None = None) -> VarianceScaling:
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return a uniform initializer within sqrt(3 / fan-in). Source: LeCun et al., 1998."""
+    """Return an initializer that is uniform within +-sqrt(3 / fan-in).
+
+    Source: LeCun et al., 1998.
+    """
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """Return the numbers of inputs and outputs of a unit with a weight of this shape."""
+    """Return (fan-in, fan-out) of a weight of this shape: the numbers of a unit's inputs and
+    outputs.
+    """
     sizes = _known(shape)
     if not sizes:
         return 1.0, 1.0
@@ -297,7 +323,7 @@ def _fans(shape: TensorShape) -> tuple[float, float]:
 
 
 def _known(shape: TensorShape) -> list[int]:
-    """Return the sizes; raise ValueError unless all are known."""
+    """Return the sizes of `shape`; raise ValueError unless all are known."""
     sizes = [size for size in shape.as_list() if size is not None]
     if len(sizes) != shape.rank:
         raise ValueError(f"The values follow from a fully defined shape, but it is {shape}")

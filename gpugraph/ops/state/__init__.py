@@ -1,1 +1,1 @@
-"""The ops on variables: VariableV2, assignments, scatter updates, by reference or by handle."""
+"""Ops on variables: VariableV2, assignments and scatter updates, by references or by handles."""

@@ -1,6 +1,6 @@
 """Assignment to a slice of a variable: `variable[1:3].assign(value)`.
 
-The slice is an ordinary tensor with a method that assigns to that part of the variable.
+The slice is an ordinary tensor with a method `assign`, which changes that part of the variable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Bind the assignment after its checks; values for an empty slice are not checked."""
+    """Check that the value can be broadcast to the slice, and return the call that assigns it.
+
+    If the slice is empty, values of any shape are accepted.
+    """
     value = others[-2]
     begin, end, strides = (ints(context.value(index)) for index in (1, 2, 3))
     target = ref[numpy_index(context.attrs, ref.shape, begin, end, strides)]
@@ -49,7 +52,9 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return whether an array of `shape` can be broadcast to `wanted`."""
+    """Return whether an array of `shape` can be broadcast to `wanted`, which has at least its
+    rank.
+    """
     last = wanted[len(wanted) - len(shape) :]
     return all(size in (1, other) for size, other in zip(shape, last, strict=True))
 
@@ -68,11 +73,12 @@ op(
 
 
 def sliced_variable(variable: Any, key: Any) -> Any:
-    """Return `variable[key]`, a tensor; unless `key` is a mask, it has an `assign` for that part.
+    """Return `variable[key]`, a tensor; unless `key` is a mask, it has a method `assign`.
 
-    `assign(value, name=None)` broadcasts `value`, which may have further leading axes of size 1,
-    and returns the same as `tf.assign`. Raises TypeError if its dtype is not the variable's; a run
-    raises InvalidArgumentError for a value that does not fit.
+    `assign(value, name=None)` changes that part of the variable: it broadcasts `value`, which may
+    have additional leading axes of size 1, and returns what `tf.assign` returns. It raises
+    TypeError if the dtype is not the variable's; a run raises InvalidArgumentError for a value that
+    can't be broadcast.
     """
     part: Tensor = OPERATORS["__getitem__"](variable.value(), key)
     if part.op.type != "StridedSlice":

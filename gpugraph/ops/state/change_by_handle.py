@@ -1,7 +1,7 @@
-"""Changes of variables of either kind: by a reference or by a handle.
+"""Changes of variables of both kinds: reference variables and resource variables.
 
-Ops that change reference variables have a reference as input and output; ops that change resource
-variables have other names, a handle as input, and no output.
+An op that changes a reference variable has a reference as input and output. The corresponding op
+for resource variables has another name, a handle as input, and no output.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The handle-based op that corresponds to a reference-based one, and its attr for the dtype."""
+    """The op for resource variables that corresponds to one for references, and its attr for the
+    dtype.
+    """
 
     op_type: str
     dtype_attr: str
 
 
 BY_HANDLE: dict[str, ByHandle] = {}
-"""Handle-based ops by the type of the op for references."""
+"""Op type for reference variables -> the corresponding op for resource variables."""
 
 CHANGES_REFERENCE: dict[str, Any] = {
     "outputs": "output_ref: Ref(T)",
@@ -32,13 +34,14 @@ CHANGES_REFERENCE: dict[str, Any] = {
     "grad": NO_GRADIENT,
     "stateful": True,
 }
-"""The common part of the declarations of ops that change the variable `ref`, their first input."""
+"""Arguments of `op` for ops that change a reference variable, their first input `ref`."""
 
 
 def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
-    """Create the op `op_type` for a reference, or the corresponding op for a handle.
+    """Add the op `op_type` for a reference, or the corresponding op for a handle.
 
-    attrs: of the op for references; attrs that the op for handles lacks are left out.
+    variable: a reference or a handle. attrs: those of the op for references; attrs that the op for
+    handles does not have are dropped.
     """
     if variable._dtype is not resource:
         return DECLARATIONS[op_type].function(variable, *inputs, **attrs)
@@ -52,12 +55,16 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype for the op's last input, which TensorFlow converts before the others."""
+    """Return the dtype to which the last input converts, or None; TensorFlow converts that input
+    first.
+    """
     return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """Change a variable by the op; return the reference, or the changed resource variable."""
+    """Change a variable by the op `op_type`; return the reference, or the resource variable after
+    it.
+    """
     if not hasattr(ref, "_after_change"):
         return DECLARATIONS[op_type].function(ref, *inputs, **attrs)
     return ref._after_change(change(op_type, ref.handle, *inputs, **attrs))

@@ -1,4 +1,4 @@
-"""CountUpTo: a counter variable; each run returns the next number, up to a limit."""
+"""CountUpTo: each run returns the value of a counter variable and adds 1 to it, up to a limit."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ _count_by_handle = lowered_op(
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """Return the value of the scalar variable `ref`, int32 or int64, and then add 1 to it.
+    """Return the value of the scalar variable `ref`, int32 or int64, and add 1 to the variable.
 
-    A run raises OutOfRangeError if the value is `limit`, which it never exceeds.
+    A run raises OutOfRangeError, and changes nothing, if the value is `limit`.
     """
     if hasattr(ref, "_after_change"):
         return _count_by_handle(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)

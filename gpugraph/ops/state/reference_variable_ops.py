@@ -1,7 +1,7 @@
-"""Reference variables as ops: VariableV2 and the ops that change it, as in TF 1.
+"""Reference variables as ops: VariableV2 and the ops that change it, as in TensorFlow 1.
 
-A reference output is the variable's memory itself. A kernel that writes a reference input checks
-all conditions before it writes: a variable is never left half-written.
+A reference output has the variable's memory. A kernel that writes a reference input checks all
+conditions first, so a variable is never half-written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _UNFIT_VALUES = (
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
     "variable created with shape=tf.TensorShape(None) accepts any shape",
 )
-"""A run's message for a value of another shape: for a reference variable, for a resource variable.
+"""A run's message for a value of another shape: for reference variables, and for resource
+variables.
 """
 
 _UNFIT_CHANGES = (
@@ -51,7 +52,11 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
-    """Return the common shape of the variable and its change; raise Misfit if they differ."""
+    """Return the shape of the variable merged with that of the value; raise a Misfit if they
+    differ.
+
+    words: the run's messages, as in `_UNFIT_VALUES`.
+    """
     ref, value = context.shapes
     try:
         return [ref.merge_with(value)]
@@ -62,7 +67,7 @@ def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorSha
 
 
 def _assign(_: KernelContext, ref: Any, value: Any, __: Any) -> Callable[[], Any]:
-    if ref is value:  # computed in the variable's memory
+    if ref is value:  # the value was computed in the variable's memory
         return do_nothing
     return partial(np.copyto, ref, value)
 
@@ -86,7 +91,9 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
 
 
 def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
-    """Declare an op, as `op` does, that reads whether a variable has a value."""
+    """Declare an op whose result depends on whether a variable is initialized; arguments as for
+    `op`.
+    """
     kernels = numpy_kernels(Call(make=bind))
     return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
 
@@ -169,11 +176,11 @@ initialized_value = _declare_test(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """Return `tensor` with each read of a variable replaced by the result of `find` for it.
+    """Return `tensor` with reads of variables replaced by the results of `find`.
 
-    Operations between the variables and `tensor` are copied; `_` and `suffix` are appended to their
-    names. Nothing is copied if there are no reads, if `find` returns None, or if there is a loop on
-    the way, because a copied loop would not be one.
+    find: returns the replacement for a VariableV2, or None to leave the read as it is. Operations
+    between replaced reads and `tensor` are copied, with `_` and `suffix` appended to their names.
+    If there is a loop among them, `tensor` is returned, since a copied loop would not work.
     """
     new: dict[Tensor, Tensor] = {}
     producers = _producers(tensor)
@@ -198,7 +205,10 @@ def with_initialized_reads(
 
 
 def _producers(tensor: Tensor) -> list[Operation] | None:
-    """Return all operations that compute `tensor`, producers first; None if they form a cycle."""
+    """Return all operations that `tensor` depends on, producers first.
+
+    The result is None if they form a cycle.
+    """
     order: dict[Operation, None] = {}
     path: set[Operation] = set()
     stack = [(tensor.op, False)]
@@ -223,11 +233,11 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Write `value` into the variable `ref`.
+    """Write `value` into the variable `ref`; return the reference, or the resource variable after
+    it.
 
-    Returns the reference, or the changed resource variable. `ref` may also be a slice of a
-    variable, `variable[1:3]`. Raises ValueError for a shape that is not the variable's, unless
-    `validate_shape` is False.
+    `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError for a shape that is
+    not the variable's, unless `validate_shape` is False.
     """
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
         return ref.assign(value, name=name)
@@ -244,12 +254,15 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Add `value` to the variable `ref`; return the same as `assign`."""
+    """Add `value` to the variable `ref`.
+
+    Return the reference, or the resource variable after it.
+    """
     return change_variable("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Subtract `value` from the variable `ref`; return the same as `assign`."""
+    """Subtract `value` from the variable `ref`; the result is as that of `assign`."""
     return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

@@ -1,7 +1,7 @@
-"""Resource variables as ops: VarHandleOp outputs a handle, by which other ops read and change.
+"""Resource variables as ops: VarHandleOp outputs a handle, which other ops use to read and change.
 
-A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler lowers
-them to the ops for reference variables (`LOWERED`).
+A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler replaces
+("lowers") them by the ops for reference variables (`LOWERED`).
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op to which the compiler lowers an op, and the attrs that have another name there.
+    """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
 
-    Its `T` or `dtype` is the variable's.
+    renamed: the attr's name in the new op -> its name in the replaced op.
+
+    The new op's `T` or `dtype` is the variable's dtype.
     """
 
     op_type: str
@@ -52,13 +54,13 @@ class Lowering(NamedTuple):
 
 
 LOWERED: dict[str, Lowering] = {}
-"""Lowerings by op type."""
+"""The lowering of each op type."""
 
 
 def lowered_op(
     name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on a handle, as `op` does, and its lowering."""
+    """Declare an op on a handle, with arguments as for `op`, and its lowering."""
     LOWERED[name] = lowering
     return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 
@@ -169,7 +171,9 @@ lowered_op(
 
 
 class _ReferenceContext(InferContext):
-    """The context of an op for references: variables' shapes in place of those of handles."""
+    """The inference context for an op on references: handles' shapes are replaced by the
+    variables'.
+    """
 
     __slots__ = ()
 
@@ -182,7 +186,7 @@ class _ReferenceContext(InferContext):
 
 
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return shape inference without outputs, with the errors of the op for references."""
+    """Return inference without outputs that raises the errors of `like`, the op for references."""
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -206,7 +210,11 @@ def _declare(
     attrs: Sequence[str],
     own_attrs: Mapping[str, Attr] = MappingProxyType({}),
 ) -> None:
-    """Declare the op `name`, which changes by a handle as `like_type` does by a reference."""
+    """Declare the op `name`, which changes a resource variable as `like_type` changes a reference
+    variable.
+
+    attrs: those of `like_type` that `name` has too. own_attrs: further attrs of `name`.
+    """
     like = DECLARATIONS[like_type].op_def
     inputs = []
     for arg in like.inputs:
@@ -231,7 +239,7 @@ def _declare(
 
 
 _OF_REF = ("ResourceScatterNd", "ResourceStridedSlice")
-"""The prefixes of op types whose handle is called `ref` nevertheless."""
+"""The prefixes of op types whose handle is named `ref`, not `resource`."""
 
 _LOCKING = {"use_locking": Attr("bool", True)}
 

@@ -1,7 +1,7 @@
-"""Scatter updates: changes of some rows of a variable in place.
+"""Scatter updates: changes of some rows of a variable, in place.
 
-All indices are checked before anything is written, so that a variable is never changed in part.
-Updates of the same row are applied one after the other, in order.
+All indices are checked before anything is written, so an error never leaves a variable partly
+changed. Updates of the same row are applied in order.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 Combine = Callable[[Any, Any, Any], None]
-"""combine(target, rows, values), where target and values are matrices."""
+"""(target, rows, values): combines target[rows[i]] with values[i], in place; both are matrices."""
 
 
 def _replace(target: Any, rows: Any, values: Any) -> None:
-    target[rows] = values  # for equal rows the last one stays
+    target[rows] = values  # for equal rows the last value wins
 
 
 def _by(ufunc: Any) -> Combine:
@@ -71,14 +71,14 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
 # -- on a GPU
 
 RowLaunches = Callable[[Arg, Arg, Changes, DType], list[Launch]]
-"""f(target, updates, changes, dtype): the launches that change rows; the rows are sorted."""
+"""(target, updates, sorted changes, dtype): returns the launches that change the rows."""
 
 
 def _quotients(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     expression, refuses = "(a) / (b)", "false"
     if dtype.is_integer:
         refuses = "(a) == 0"
-        if not dtype.is_unsigned:  # the lowest number divided by -1
+        if not dtype.is_unsigned:  # avoids the overflow of the lowest number / -1
             expression = "(b) == -1 ? 0 - (a) : (a) / (b)"
     message = "Integer division by zero"
     return apply_in_order(target, updates, changes, dtype, expression, refuses, message)
@@ -188,7 +188,7 @@ _RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "M
 
 
 def _native(change: str, coordinates: bool) -> RowSource | None:
-    """Return the C source of a change, or None; NumPy divides integers."""
+    """Return the native kernel of a change; None for division, which NumPy computes."""
     if change == "Update":
         return row_sources.put(coordinates)
     return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None
@@ -232,7 +232,7 @@ for _name, _kind, _combine, _types, _formula in (
 
 
 def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..., Tensor]:
-    """Return the public function `name` of the op of that name (`scatter_add`: ScatterAdd)."""
+    """Return the public function `name` for the op with that name (`scatter_add`: ScatterAdd)."""
     op_type = name.title().replace("_", "")
 
     def scatter(
@@ -303,11 +303,11 @@ scatter_nd_sub = _scatter_function(
 def batch_scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Tensor:
-    """Set ref[b, indices[b, i]] = updates[b, i] for each b in the batch dimensions and each i.
+    """Set ref[b, indices[b, i]] = updates[b, i] for each batch entry b and each i.
 
-    All dimensions of `indices` except the last are batch dimensions, which `ref` starts with.
-    updates: of shape indices.shape + ref.shape[indices.rank:]. Raises ValueError for indices of
-    unknown rank or a scalar.
+    All axes of `indices` except the last are batch axes, with which `ref` begins, too.
+    updates: of shape indices.shape + ref.shape[indices.rank:]. Raises ValueError for indices that
+    are a scalar or of unknown rank.
     """
     with op_scope(name, "batch_scatter_update", ref, indices, updates):
         last = convert_to_tensor(indices, name="indices")

@@ -1,7 +1,7 @@
-"""Tensors that stay on their device between runs: tf.get_session_handle and its counterparts.
+"""Tensors that stay on their device between runs: `tf.get_session_handle` and its counterparts.
 
 A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`); the session
-keeps its tensor until the handle is deleted or dropped.
+keeps the tensor until that object is deleted or no longer referred to.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _infer_handle(context: InferContext) -> Any:
 
 
 def _session_op(op_type: str, kernel: Call, doc: str, **declaration: Any) -> None:
-    """Declare an op on tensors of the session, with one kernel for all devices."""
+    """Declare an op on tensors that the session keeps, with one kernel for all device types."""
     effects: dict[str, Any] = {"stateful": True, "grad": NO_GRADIENT}
     op(op_type, cpu=kernel, gpu=kernel, doc=doc, **effects, **declaration)
 
@@ -98,10 +98,10 @@ _session_op(
 
 
 def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
-    """Return a string scalar whose fetch yields a `TensorHandle` and keeps `data` in the session.
+    """Return a string scalar; a run that fetches it returns a `TensorHandle` and keeps `data`.
 
-    The tensor stays on its device until the handle is deleted, or the program no longer refers to
-    it. Raises TypeError if `data` is no tensor.
+    The tensor stays on its device, in the session, until the `TensorHandle` is deleted or no longer
+    referred to. Raises TypeError if `data` is no tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -111,10 +111,10 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return a placeholder for handles such as `handle`, and the tensor that a handle names.
+    """Return (a placeholder for a handle, the tensor that the fed handle stands for).
 
-    The tensor has dtype `dtype` and is on the device that the handle names. A run raises
-    InvalidArgumentError for a handle that was deleted or belongs to another session.
+    handle: an example; the tensor is on the device that it names, and has dtype `dtype`. A run
+    raises InvalidArgumentError for a handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -123,9 +123,10 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 
 
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
-    """Return a placeholder for handles such as `handle`, and the operation that deletes its tensor.
+    """Return (a placeholder for a handle, an operation that deletes the tensor of the fed handle).
 
-    A run raises InvalidArgumentError for a handle that was deleted or belongs to another session.
+    handle: an example, which names the operation's device. A run raises InvalidArgumentError for a
+    handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -134,6 +135,6 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
 
 
 def _device(handle: Any) -> str:
-    """Return the device named in a handle, `name;number;device`."""
+    """Return the device in a handle, whose text is `name;number;device`."""
     text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text.split(";")[-1]

@@ -1,7 +1,7 @@
-"""Named sets of code points: of ASCII, of Perl, of Unicode; letters in both cases.
+"""Named sets of code points: of ASCII, of Perl, of Unicode; and sets of both cases of letters.
 
-Unicode's properties come from Python's `unicodedata`, so the Unicode version is Python's. That
-module has no scripts.
+Unicode's categories come from Python's `unicodedata`, so the Unicode version is Python's. That
+module has no scripts, which come from elsewhere (`scripts`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpugraph.ops.strings.unicode_scripts import scripts
 
 
 def _ranges(text: str) -> Ranges:
-    """Return the ranges of code points that the text names pair by pair."""
+    """Return the ranges of code points whose first and last characters alternate in `text`."""
     return merged([(ord(first), ord(last)) for first, last in zip(text[::2], text[1::2])])
 
 
@@ -39,12 +39,12 @@ ASCII_CLASSES = {
 PERL_CLASSES = {"d": _ranges("09"), "s": _ranges("\t\n\f\r  "), "w": _ranges("09AZaz__")}
 
 
-_DOTLESS_I = 0x131  # its upper case is I, but Unicode folds it to itself
+_DOTLESS_I = 0x131  # its upper case is I, but Unicode's case folding leaves it unchanged
 
 
 @cache
 def _categories() -> dict[str, Ranges]:
-    """Return the code points of each general category, and of each first letter of categories."""
+    """Return the code points of each general category ("Lu") and of each group of them ("L")."""
     categories: dict[str, list[tuple[int, int]]] = defaultdict(list)
     points = range(LAST + 1)
     for name, run in groupby(points, lambda point: unicodedata.category(chr(point))):
@@ -57,13 +57,17 @@ def _categories() -> dict[str, Ranges]:
 
 
 def unicode_class(name: str) -> Ranges | None:
-    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any", else None."""
+    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any"; None if
+    unknown.
+    """
     return ((0, LAST),) if name == "Any" else _categories().get(name) or scripts().get(name)
 
 
 @cache
 def _cases() -> dict[int, frozenset[int]]:
-    """Map each letter with more than one case to all its forms; the kelvin sign counts as a k."""
+    """Map each letter that has other cases to the set of all its cases; the kelvin sign is one of
+    k.
+    """
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):
         letter = chr(point)

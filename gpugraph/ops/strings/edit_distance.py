@@ -37,7 +37,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    """Group the values by all of their indices except the last, in order."""
+    """Return the sequences, by all of their elements' indices except the last."""
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
         sequences.setdefault(tuple(index[:-1]), []).append(value)
@@ -45,7 +45,7 @@ def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
 
 
 def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Compute Levenshtein's distance, a row of the table at a time."""
+    """Return the Levenshtein distance of two sequences, computed row by row of its table."""
     row = list(range(len(other) + 1))
     for count, element in enumerate(one, 1):
         last, row[0] = row[0], count
@@ -114,12 +114,15 @@ _edit_distance = op(
 def edit_distance(
     hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """Count the insertions, deletions and replacements from hypotheses to truths, as float32.
+    """Count the insertions, deletions and replacements that turn hypotheses into truths, as
+    float32.
 
     hypothesis, truth: SparseTensors of one rank and dtype, in row-major order, whose last dimension
-    holds the sequences; the result has the other dimensions. normalize: divide by the length of the
-    truth; the result is infinite if that is 0. Raises TypeError for dense inputs; a run raises
-    InvalidArgumentError for different ranks and for indices out of bounds.
+    holds the sequences; the result has the other dimensions. normalize: whether to divide by the
+    length of the truth; the result is infinite if that is 0.
+
+    Raises TypeError for dense inputs; a run raises InvalidArgumentError for different ranks and for
+    indices out of bounds.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

@@ -1,7 +1,7 @@
 """64-bit hashes of bytes: MurmurHash64A, FarmHash's fingerprint, and SipHash-2-4.
 
-TensorFlow assigns strings to buckets by these. The fingerprint never changes; trained embeddings
-depend on it.
+TensorFlow assigns strings to buckets by these hashes. The results are fixed for all time, since
+trained embeddings depend on them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _half_word(data: bytes, offset: int) -> int:
 
 
 def _right(value: int, by: int) -> int:
-    """Rotate to the right by `by` bits, in 64 bits."""
+    """Rotate a 64-bit integer to the right by `by` bits."""
     value &= _ALL
     return (value >> by | value << (64 - by)) & _ALL
 
@@ -36,7 +36,7 @@ def _mix(value: int) -> int:
 
 
 def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
-    """Return the MurmurHash64A of the bytes."""
+    """Return the MurmurHash64A of the bytes, as an int in [0, 2**64)."""
     factor = 0xC6A4A7935BD1E995
     whole = len(data) // 8 * 8
     state = seed ^ len(data) * factor & _ALL
@@ -52,7 +52,7 @@ def murmur(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
 
 
 def _pair(one: int, other: int, factor: int) -> int:
-    """Combine two words into one."""
+    """Combine two 64-bit words into one."""
     first = _mix((one ^ other) * factor)
     second = _mix((other & _ALL ^ first) * factor)
     return second * factor & _ALL
@@ -75,7 +75,9 @@ def _up_to_16(data: bytes) -> int:
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """Compute the common part for 17 to 64 bytes: two sums, a word, the factor, the size."""
+    """Return the part that is common to inputs of 17 to 64 bytes: two sums, a word, the factor, the
+    size.
+    """
     _, _, k2 = _KEYS
     size, factor = len(data), k2 + len(data) * 2
     a, b = _word(data, 0) * first, _word(data, 8)
@@ -99,7 +101,7 @@ def _up_to_64(data: bytes) -> int:
 
 
 class _State(NamedTuple):
-    """The state between two blocks of 64 bytes."""
+    """The state of the hash between two blocks of 64 bytes."""
 
     x: int
     y: int
@@ -109,7 +111,7 @@ class _State(NamedTuple):
 
 
 def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
-    """Combine four words of the data and the words a and b into two words."""
+    """Combine four words of the data, from `offset` on, and the words a and b into two words."""
     w, x, y, z = struct.unpack_from("<4Q", data, offset)
     a += w
     b = _right(b + a + z, 21)
@@ -118,9 +120,9 @@ def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
 
 
 def _block(state: _State, data: bytes, offset: int, factor: int, times: int) -> _State:
-    """Return the state after the block at `offset`.
+    """Return the state after the block of 64 bytes at `offset`.
 
-    `times` is 9 for the last block, which may overlap the one before.
+    times: 9 for the last block, which may overlap the block before it, else 1.
     """
     x, y, z, v, w = state
     x = _right(x + y + v[0] + _word(data, offset + 8), 37) * factor
@@ -151,7 +153,7 @@ def _longer(data: bytes) -> int:
 
 
 def farm_fingerprint(data: bytes) -> int:
-    """Return FarmHash's Fingerprint64 of the bytes."""
+    """Return FarmHash's Fingerprint64 of the bytes, as an int in [0, 2**64)."""
     if len(data) <= 16:
         return _up_to_16(data)
     if len(data) <= 32:
@@ -176,7 +178,9 @@ def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 def sip_hash(data: bytes, key: tuple[int, int]) -> int:
-    """Return the SipHash-2-4 of the bytes under a key of two words."""
+    """Return the SipHash-2-4 of the bytes under a key of two 64-bit words, as an int in [0,
+    2**64).
+    """
     k0, k1 = (word & _ALL for word in key)
     state = (
         k0 ^ 0x736F6D6570736575,

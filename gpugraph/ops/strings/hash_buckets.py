@@ -1,4 +1,4 @@
-"""Hashes: buckets for strings, and fingerprints of rows."""
+"""Ops that hash: strings to numbers of buckets, and rows of a tensor to fingerprints."""
 
 from __future__ import annotations
 
@@ -68,16 +68,17 @@ for _suffix, _input, _function, _attrs, _what in _BUCKETS:
 def string_to_hash_bucket(
     string_tensor: Any = None, num_buckets: Any = None, name: str | None = None, input: Any = None
 ) -> Tensor:
-    """Assign each string to a bucket in [0, num_buckets), int64, by a predictable hash.
+    """Return a bucket in [0, num_buckets), int64, for each string, by MurmurHash64A.
 
-    `input` is another name of `string_tensor`. Raises ValueError for less than one bucket.
+    The hash is the same in each process. `input` is another name of `string_tensor`. Raises
+    ValueError for less than one bucket.
     """
     strings = string_tensor if input is None else input
     return raw_ops.StringToHashBucket(strings, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """Assign each string to a bucket in [0, num_buckets), int64, by FarmHash's fingerprint.
+    """Return a bucket in [0, num_buckets), int64, for each string, by FarmHash's fingerprint.
 
     Raises ValueError for less than one bucket.
     """
@@ -87,10 +88,11 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Any, name: str | None = None
 ) -> Tensor:
-    """Assign each string to a bucket in [0, num_buckets), int64, by a hash under `key`, two ints.
+    """Return a bucket in [0, num_buckets), int64, for each string, by SipHash-2-4 under `key`, two
+    ints.
 
-    Strings of one bucket cannot be found without the key. Raises ValueError for less than one
-    bucket; a run raises InvalidArgumentError for another number of ints.
+    Without the key nobody can construct many strings that share a bucket. Raises ValueError for
+    less than one bucket; a run raises InvalidArgumentError unless the key has two ints.
     """
     return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
@@ -126,7 +128,7 @@ def _bind_fingerprint(context: KernelContext, data: Any, out: Any) -> Callable[[
 
 
 def _eight_bytes(data: bytes) -> bytes:
-    """Return the fingerprint, lowest byte first."""
+    """Return the 8 bytes of the data's FarmHash fingerprint, lowest byte first."""
     return farm_fingerprint(data).to_bytes(8, "little")
 
 
@@ -145,10 +147,10 @@ _fingerprint = op(
 
 
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
-    """Hash each row of `data`; the result is uint8 of shape (rows, 8), lowest byte first.
+    """Return a fingerprint of each row of `data`: uint8 [rows, 8], lowest byte first.
 
-    The hash is that of the row's bytes; for several strings in a row, that of their hashes.
-    Raises ValueError for a scalar; a run raises InvalidArgumentError for a method other than
-    "farmhash64".
+    It is the FarmHash fingerprint of the row's bytes; for several strings in a row, that of their
+    fingerprints. Raises ValueError for a scalar; a run raises InvalidArgumentError for a method
+    other than "farmhash64".
     """
     return _fingerprint(data, method, name=name)

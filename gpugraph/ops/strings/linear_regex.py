@@ -1,10 +1,12 @@
-"""Regular expressions in linear time: an automaton whose states are computed on demand.
+r"""Regular expressions in linear time: an automaton whose states are computed on demand.
 
-A state holds the instructions of its threads in order of preference, as in RE2's and Pike's
-machines, so that the first thread to end gives the match that backtracking would find. For each
-thread, a state also records its parent thread in the previous state and the slots saved in
-between; followed back from the end of a match, they give the spans of its groups. A state depends
-on the byte that follows, so that assertions see both sides.
+The pattern is a program (`regex_fragments`). A thread is a position in the program that can be
+reached at this byte of the text. A state is a list of threads in order of preference, as in RE2's
+and Pike's machines, so the first thread to reach the end gives the match that backtracking would
+find. For each thread, a state also records its parent thread in the previous state and the slots
+(positions of groups) saved in between; these are followed backwards from the end of a match to get
+the spans of its groups. A transition consumes one byte and depends on the next one, so that
+assertions such as \b see both sides.
 """
 
 from __future__ import annotations
@@ -17,20 +19,20 @@ from typing import Any
 from gpugraph.ops.strings.regex_fragments import Assertion, Fragment, Instruction, Op
 from gpugraph.plan import check_run
 
-MAX_ENTRIES = 100_000  # threads and transitions that are kept, about 30 MB
-_BLOCK = 1 << 16  # bytes between two checks of the time limit
-_END = -1  # the class of the position before the first byte and after the last one
+MAX_ENTRIES = 100_000  # threads of cached states, and transitions: about 30 MB
+_BLOCK = 1 << 16  # bytes of text between two checks of the run's time limit
+_END = -1  # the class of the positions before the first and after the last byte
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 _ANY = frozenset(range(256))
-_EDGE, _NEWLINE, _LETTER = 1, 2, 4  # the properties of a byte that assertions see
+_EDGE, _NEWLINE, _LETTER = 1, 2, 4  # bits: the properties of a byte that assertions depend on
 
 Origin = tuple[int, tuple[int, ...]]
-"""Of a thread: its parent's number in the previous state, and the slots saved since."""
+"""For a thread: its parent's index in the previous state, and the slots that were saved since."""
 
 
 @cache
 def _assertions(before: int, after: int) -> frozenset[Assertion]:
-    """Return the assertions that hold between two bytes of these kinds."""
+    """Return the assertions that hold between two bytes with these properties."""
     is_edge = bool((before ^ after) & _LETTER)
     holds = {
         Assertion.TEXT_START: before & _EDGE,
@@ -44,7 +46,11 @@ def _assertions(before: int, after: int) -> frozenset[Assertion]:
 
 
 class _State(dict[int, "_State"]):
-    """A state, which maps the class of the next byte to the next state; computed on first use."""
+    """A state: maps the class of the next byte to the next state, which is computed on first use.
+
+    threads: positions in the program. before: the properties of the byte before. match: the origin
+    of a thread that has matched, if any. ends: whether the search must look at this state.
+    """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")
 
@@ -60,14 +66,15 @@ class _State(dict[int, "_State"]):
 
 
 class Automaton:
-    """A compiled pattern. search: find a match anywhere, else one that spans the whole text.
+    """A compiled pattern, and a cache of its states.
 
-    entries: the number of threads of the states that are kept, and of the transitions between them.
+    search: whether a match may be anywhere in the text; otherwise it must span the whole text.
+    entries: the number of threads in the cached states, plus the transitions between states.
     """
 
     def __init__(self, pattern: Fragment, groups: int, search: bool) -> None:
         matched: list[Instruction] = [(Op.SAVE, 0), *pattern.code, (Op.SAVE, 1)]
-        if search:  # any bytes before the match, as few as possible
+        if search:  # first, as few bytes as possible that precede the match
             skip: list[Instruction] = [(Op.SPLIT, (3, 1)), (Op.BYTES, _ANY), (Op.SPLIT, (-2,))]
             self._program = [*skip, *matched, (Op.MATCH, None)]
         else:
@@ -84,7 +91,8 @@ class Automaton:
         self.entries = 0
 
     def _byte_classes(self) -> tuple[bytes, list[int]]:
-        """Partition the bytes into classes that no instruction distinguishes.
+        """Partition the bytes into classes of bytes that all instructions of the program treat
+        alike.
 
         Returns the class of each byte, and one byte of each class.
         """
@@ -100,9 +108,10 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """Return the spans of the first match from `start` on and of its groups, or None.
+        """Return the spans of the first match at or after `start`, and of its groups; None without
+        a match.
 
-        The span of a group that took no part is (-1, -1).
+        The span of a group that did not take part in the match is (-1, -1).
         """
         state = self._state(((0,), self._kind(text[start - 1] if start else _END), (), None))
         passed: list[_State] = []
@@ -121,7 +130,9 @@ class Automaton:
         return list(zip(spans[::2], spans[1::2]))
 
     def _blocks(self, text: bytes, start: int) -> Iterator[Iterable[int]]:
-        """Yield the classes of the text's bytes, in small blocks at first, and then of its end."""
+        """Yield the classes of the text's bytes, in blocks of growing size, then the class of the
+        text's end.
+        """
         size = 64
         while start < len(text):
             check_run("in a regular expression")
@@ -131,7 +142,10 @@ class Automaton:
         yield (_END,)
 
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
-        """Return the slots of the match that ends before the byte number `end` after the start."""
+        """Return the slots of a match, from the states that the search has passed.
+
+        end: the index in `passed` of the state with the match.
+        """
         slots = [-1] * self._slots
         match = passed[end].match
         assert match is not None
@@ -140,7 +154,7 @@ class Automaton:
             if number < end:
                 thread, saved = passed[number].origins[thread]
             for slot in saved:
-                if slots[slot] < 0:  # the last value saved wins
+                if slots[slot] < 0:  # backwards: the last value saved is seen first
                     slots[slot] = start + number
             if slots[0] >= 0:
                 break
@@ -149,7 +163,7 @@ class Automaton:
     # -- states
 
     def _kind(self, byte: int) -> int:
-        """Return the properties of a byte that this pattern's assertions see, as a sum."""
+        """Return the properties of a byte that this pattern's assertions depend on, as bits."""
         return _EDGE * (byte == _END) + sum(
             k for k, values in self._kinds.items() if byte in values
         )
@@ -170,7 +184,7 @@ class Automaton:
             state.clear()
 
     def follow(self, state: _State, byte_class: int) -> _State:
-        """Return the state after a state and a byte of this class."""
+        """Return the state that follows `state` for a next byte of this class."""
         check_run("in a regular expression")
         byte = self._bytes[byte_class] if byte_class != _END else _END
         threads: list[int] = []
@@ -184,7 +198,8 @@ class Automaton:
     ) -> Origin | None:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
-        Stops at the first thread that has matched, and returns its origin.
+        origins: receives their origins. Stops at the first thread that has matched, and returns the
+        origin of that one; None if none has.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

@@ -1,6 +1,6 @@
-"""Hashes of many strings by C (host_string_hash.h), as soon as it is compiled.
+"""Hashes of many strings by native code (host_string_hash.h), once it is compiled.
 
-They equal those of `hash_algorithms`, bit for bit. Code with other results is rejected.
+They equal those of `hash_algorithms`; compiled code with other results is rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Hash = Callable[[bytes], int]
 _FILE = "host_string_hash.h"
 
 _FEW = 64
-"""For fewer strings than this, binding a C function does not pay."""
+"""With fewer strings, a call of a C function takes longer than Python."""
 
 _SAMPLE_KEY = (0x0123456789ABCDEF, -2)
 _SAMPLE = [bytes(range(size)) for size in range(256)]
@@ -31,13 +31,17 @@ _ALGORITHMS: dict[str, Hash] = {
     "gg_farm_hash": farm_fingerprint,
     "gg_sip_hash": lambda text: sip_hash(text, _SAMPLE_KEY),
 }
-"""The functions of the file, and their results under the sample's key."""
+"""The functions of the C file, and the equivalent Python functions, for the sample's key."""
 
 _SOUND: dict[tuple[int, str], bool] = {}
 
 
 class ManyHashes:
-    """Assigns strings to buckets: by the C function `name`, else one by one by `one`."""
+    """A callable that assigns strings to `buckets`.
+
+    It uses the C function `name` if that is compiled, else the Python function `one` on each
+    string.
+    """
 
     def __init__(
         self, context: KernelContext, name: str, one: Hash, buckets: int, key: Sequence[int] = ()
@@ -48,7 +52,7 @@ class ManyHashes:
         self._compiled: Callable[[float], CompiledFile | None] | None = None
 
     def __call__(self, strings: Any, out: Any) -> None:
-        """Write the bucket of each string to `out`, int64, of the shape of the strings."""
+        """Store the bucket of each string in `out`, int64, of the shape of the strings."""
         if strings.size >= _FEW and sys.byteorder == "little":
             if self._compiled is None:
                 self._compiled = self._context.compiled(_FILE, "bytes")
@@ -74,7 +78,7 @@ def _hashes(
 
 
 def _is_sound(file: CompiledFile, name: str) -> bool:
-    """Return whether the compiled function agrees with Python; tested once, on a sample."""
+    """Return whether the compiled function agrees with Python on a sample; the result is cached."""
     key = id(file), name
     if key not in _SOUND:
         numbers = _hashes(file, name, _SAMPLE, 0, _SAMPLE_KEY).view(np.uint64)

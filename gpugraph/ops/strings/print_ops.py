@@ -1,7 +1,7 @@
 """Print and PrintV2: ops that write the contents of tensors when a run reaches them.
 
-Print passes its input on; PrintV2 is an operation to run or to depend on. Both write to Python's
-current `sys.stderr` (or `sys.stdout`).
+Print has an output, its input; PrintV2 is an operation to run or to depend on. Print writes to the
+`sys.stderr` that is current then, PrintV2 to that or to another stream or file.
 """
 
 from __future__ import annotations
@@ -88,10 +88,12 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return `input_`, and write `message` and `data` to standard error whenever a run computes it.
+    """Return `input_`; each time a run computes it, `message` and `data` are written to standard
+    error.
 
-    data: a list of tensors, of each of which the first `summarize` elements are shown (3; -1: all).
-    first_n: the number of times that it is written in a session (-1: each time).
+    data: a list of tensors; the first `summarize` elements of each are written (default 3; -1:
+    all).
+    first_n: the number of times that this is done in a session (-1, the default: each time).
 
     Raises TypeError if `data` is no list.
     """
@@ -168,11 +170,12 @@ def print(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """Create an operation that writes `inputs` whenever it runs: tensors, text, nested structures.
+    """Return an operation that writes `inputs` when it runs: tensors, text, or nested structures.
 
     output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
-      "file://" with a path, to which the text is appended.
-    summarize: the number of elements shown at both ends of each axis of a tensor; -1: all.
+    "file://" with a path; the text is appended to that file.
+    summarize: the number of elements that are written at both ends of each axis of a tensor; -1:
+    all.
 
     Raises ValueError for another output stream.
     """
@@ -207,7 +210,7 @@ def _stream_name(output_stream: Any) -> str:
 
 
 class _Literal:
-    """A leaf of a structure, written as this text."""
+    """A leaf of a nested structure that appears as `text` when the structure is formatted."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -217,7 +220,10 @@ class _Literal:
 
 
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """Build one StringFormat of all inputs: tensors at placeholders, the rest in its template."""
+    """Return the inputs as one scalar string tensor, by a single StringFormat op.
+
+    The op's template has a placeholder for each tensor; the rest of the inputs is its text.
+    """
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
     tensors = [convert_to_tensor(tensor) for leaf in leaves for tensor in _tensors_of(leaf)]
@@ -232,14 +238,16 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """Return the tensors to write for a leaf; none if the leaf is text already."""
+    """Return the tensors that a leaf of a structure consists of; none if it is no tensor."""
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]
     return [leaf] if _is_tensor(leaf) else []
 
 
 def _literal(leaf: Any, place: str) -> Any:
-    """Return a leaf's text in the template: placeholders for its tensors, or the leaf itself."""
+    """Return the stand-in for a leaf in the template: placeholders for its tensors, or the leaf
+    itself.
+    """
     if isinstance(leaf, SparseTensor):
         return _Literal(f"'SparseTensor(indices={place}, values={place}, shape={place})'")
     return _Literal(place) if _is_tensor(leaf) else leaf
@@ -250,7 +258,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _placeholder(texts: Sequence[str]) -> str:
-    """Return `{}`, followed by random digits until no text contains the result."""
+    """Return "{}", followed by random digits if needed so that no text contains the result."""
     place = "{}"
     while any(place in text for text in texts):
         place += random.choice(letters.digits)

@@ -1,4 +1,6 @@
-"""Regular expressions over strings: RegexReplace and RegexFullMatch, and their static forms."""
+"""Ops of regular expressions: RegexReplace and RegexFullMatch, and those with a pattern attr
+(Static).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from gpugraph.plan import check_run
 
 _REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
 _OF_A_GROUP = re.compile(rb"\\[1-9]")
-_AS_STR = ("utf-8", "surrogateescape")  # bytes that are no text stay as they are
+_AS_STR = ("utf-8", "surrogateescape")  # keeps bytes that are not valid UTF-8
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xef][\x80-\xbf])[\x80-\xbf]"
     rb"|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|.",
@@ -30,10 +32,11 @@ _CHARACTER = re.compile(
 
 
 def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
-    """Parse a rewrite into text and numbers of groups; return None if nothing is to be replaced.
+    """Split a rewrite into literal text and numbers of groups; None if nothing is to be replaced.
 
-    As in RE2, nothing is replaced if a group does not exist. At a backslash that means nothing, the
-    rest of the rewrite is dropped; if only the first match is replaced, nothing is.
+    As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
+    that is not followed by a digit or a backslash ends the rewrite; if only the first match is
+    replaced, nothing is replaced then.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -72,7 +75,10 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """Return the new text in pieces: text between matches, and the rewrite for each match."""
+    """Return the new text in pieces: the text between matches, and the rewrite for each match.
+
+    parts: the rewrite's literal text and numbers of groups.
+    """
     pieces, start = [], 0
     for spans in _matches(compiled, text):
         first, end = spans[0]
@@ -86,7 +92,9 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """Yield the matches that do not overlap, without empty ones right after another, as in RE2."""
+    """Yield the spans of the matches, which do not overlap; an empty match right after another is
+    skipped.
+    """
     start, last = 0, -1
     while start <= len(text):
         spans = compiled.search(text, start)
@@ -100,7 +108,9 @@ def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
 
 
 def _width(text: bytes, start: int) -> int:
-    """Return the number of bytes of the character that begins here, or 1 if none does."""
+    """Return the number of bytes of the UTF-8 character at `start`, or 1 if there is no valid
+    one.
+    """
     match = _CHARACTER.match(text, start)
     assert match is not None
     return match.end() - start
@@ -113,7 +123,10 @@ def _scalar(array: Any, what: str) -> bytes:
 
 
 def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
-    """Return the kernel of the string function that the attrs and the scalar inputs define."""
+    """Return the kernel that applies a function to each string.
+
+    function_of: returns the function, given the attrs and the values of the op's scalar inputs.
+    """
 
     def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
         *scalars, out = arrays
@@ -205,7 +218,7 @@ string_op(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Return whether each string matches `pattern` from its start to its end, as a bool tensor.
+    """Return whether each string as a whole matches `pattern`, as a bool tensor.
 
     A run raises InvalidArgumentError for an invalid pattern.
     """

@@ -1,8 +1,9 @@
 """The engines of regular expressions, which take linear time, as TensorFlow's RE2 does.
 
-The package `google-re2` (the extra `regex`) runs them if it is installed. Without it, patterns
-that Python's `re` can match in few steps are translated for `re`; all others, and bytes that are
-no text, run on an automaton (`linear_regex`), about ten times slower.
+The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, if it is sure
+that Python's `re` needs few steps for a pattern and a text, the pattern is translated for `re`. For
+all others, and for bytes that are not valid UTF-8, an automaton runs (`linear_regex`), which is
+about ten times slower.
 """
 
 from __future__ import annotations
@@ -20,30 +21,32 @@ from gpugraph.ops.strings.linear_regex import Automaton
 from gpugraph.ops.strings.regex_syntax import Parsed, SyntaxRefusal, parsed
 
 Spans = Sequence[tuple[int, int]]
-"""The spans of a match and of its groups; (-1, -1) for a group that took no part."""
+"""The spans of a match and of its groups; (-1, -1) for a group that did not take part."""
 
 FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
 MAX_CAPTURES = 4 << 20
-"""The maximum of instructions times groups of a pattern for RE2, which may keep the places of all
-groups for each instruction: 64 MiB. TensorFlow requests at most ten groups, the package always all.
+"""The maximum number of instructions times groups of a pattern that RE2 is used for.
+
+RE2 may store the positions of all groups for each instruction: 64 MiB at this limit. TensorFlow
+requests at most ten groups, the package always requests all.
 """
 
 
 class Pattern(Protocol):
-    """A compiled pattern."""
+    """A compiled pattern of any engine. groups: the number of its groups."""
 
     groups: int
 
     def prepared(self, data: bytes) -> Any:
-        """Return the text in the form for `search`, str or bytes; spans refer to that form."""
+        """Return the text as `search` needs it, str or bytes; spans count its elements."""
 
     def search(self, text: Any, start: int) -> Spans | None:
-        """Return the spans of the first match in the text from `start` on."""
+        """Return the spans of the first match at or after `start`, or None."""
 
     def is_full_match(self, data: bytes) -> bool:
-        """Return whether the pattern matches all of the text."""
+        """Return whether the pattern matches the whole text."""
 
 
 class _Re2Pattern:
@@ -52,28 +55,30 @@ class _Re2Pattern:
         self.groups: int = compiled.groups
 
     def prepared(self, data: bytes) -> bytes:
-        """Return the text as it is."""
+        """Return the text unchanged."""
         return data
 
     def search(self, text: bytes, start: int) -> Spans | None:
-        """Return the spans of the first match."""
+        """Return the spans of the first match at or after `start`, or None."""
         match = self._compiled.search(text, start)
         return match and [match.span(group) for group in range(self.groups + 1)]
 
     def is_full_match(self, data: bytes) -> bool:
-        """Return whether the pattern matches all of the text."""
+        """Return whether the pattern matches the whole text."""
         return self._compiled.fullmatch(data) is not None
 
 
 class _FallbackPattern:
-    """Runs `re` on text that it matches in few steps, and the automaton on bytes otherwise."""
+    """A pattern without RE2: `re` searches text for which it needs few steps, else the automaton
+    does.
+    """
 
     def __init__(self, pattern: Parsed) -> None:
         part = self._fragment = pattern.fragment
         self.groups = pattern.groups
-        loops = part.loops + 1 - part.ends_in_loop  # one more for the start of the match
+        loops = part.loops + 1 - part.ends_in_loop  # plus 1 for the position where the match starts
         steps = max(part.size, 1) * part.choices
-        self._longest = (  # the maximum length of text that `re` searches
+        self._longest = (  # the length from which `re` might need too many steps
             inf
             if loops == 1 and steps <= FEW_STEPS_PER_BYTE
             else (FEW_STEPS / steps) ** (1 / loops)
@@ -83,7 +88,7 @@ class _FallbackPattern:
     def _re(self) -> re.Pattern[str] | None:
         try:
             return re.compile(self._fragment.source, re.ASCII)
-        except RecursionError:  # its parser recurses for each group
+        except RecursionError:  # re's parser recurses for each group
             return None
 
     @cached_property
@@ -95,7 +100,7 @@ class _FallbackPattern:
         return Automaton(self._fragment, self.groups, search=False)
 
     def prepared(self, data: bytes) -> str | bytes:
-        """Return the text as str if `re` is to search it, else as bytes."""
+        """Return the text as str if `re` is to search it, or as bytes for the automaton."""
         if len(data) >= self._longest or self._re is None:
             return data
         try:
@@ -104,7 +109,7 @@ class _FallbackPattern:
             return data
 
     def search(self, text: str | bytes, start: int) -> Spans | None:
-        """Return the spans of the first match."""
+        """Return the spans of the first match at or after `start`, or None."""
         if isinstance(text, bytes):
             return self._search.search(text, start)
         assert self._re is not None
@@ -112,7 +117,7 @@ class _FallbackPattern:
         return match and match.regs
 
     def is_full_match(self, data: bytes) -> bool:
-        """Return whether the pattern matches all of the text."""
+        """Return whether the pattern matches the whole text."""
         text = self.prepared(data)
         if isinstance(text, bytes):
             return self._whole.search(text, 0) is not None
@@ -126,13 +131,13 @@ def _re2() -> Any:
     if find_spec("re2") is None:
         return None
     module = import_module("re2")
-    if not hasattr(module, "Options"):  # another package of that name
+    if not hasattr(module, "Options"):  # another package with that name
         return None
     return module
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """Compile the pattern for RE2; return None if its groups could fill the memory."""
+    """Compile the pattern with RE2; return None if its groups could take too much memory."""
     options = module.Options()
     options.log_errors = False
     options.never_capture = not captures
@@ -148,9 +153,10 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 
 @lru_cache(maxsize=256)
 def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
-    """Compile the pattern for the available engine; raise InvalidArgumentError if it is invalid.
+    """Return the pattern compiled for the best engine that is available.
 
-    captures: whether the spans of groups are needed; otherwise the engine may omit them.
+    captures: whether the spans of groups are needed; otherwise the engine may omit them. Raises
+    InvalidArgumentError if the pattern is invalid.
     """
     module = _re2()
     if module is not None:

@@ -1,7 +1,8 @@
-"""Parts of a regular expression: as a program over bytes, and as source for Python's `re`.
+"""Fragments: parts of a regular expression, as a program over bytes and as source for Python's
+`re`.
 
-The program is a list of instructions with relative jumps, so that parts are concatenated, and
-copied, as lists (Thompson's construction). The bytes are those of UTF-8.
+The program is a list of instructions with relative jumps, so fragments can be concatenated and
+copied as lists (Thompson's construction). The bytes are those of UTF-8.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ LAST = 0x10FFFF
 MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
-"""Code points: the first and the last of each range; the ranges are sorted and disjoint."""
+"""A set of code points: (first, last) of each range; the ranges are sorted and disjoint."""
 
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
-"""The kinds of instructions. BYTES reads one byte of a frozenset; SPLIT continues at each of the
-given distances, in order of preference; SAVE stores the position in a slot; ASSERT continues if the
-Assertion holds; MATCH ends."""
+"""The kinds of instructions. BYTES consumes one byte if it is in a frozenset; SPLIT continues at
+each of the given distances, in order of preference; SAVE stores the position in a slot; ASSERT
+continues if the Assertion holds; MATCH ends the match."""
 
 
 class Assertion(Enum):
-    """A condition on the position between two bytes, with its source for `re`."""
+    """A condition on the position between two bytes; the value is its source for `re`."""
 
     TEXT_START = r"\A"
     TEXT_END = r"\Z"
@@ -40,33 +41,33 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """A program has more than MAX_INSTRUCTIONS."""
+    """Raised for a program of more than MAX_INSTRUCTIONS."""
 
 
 class Fragment(NamedTuple):
-    """A part of a pattern, and the number of ways in which `re` could try to match it.
+    """A part of a pattern, with a bound on the number of ways in which `re` could try to match it.
 
     For a text of n bytes, that number is at most `choices` * n ** `loops`.
     """
 
     code: list[Instruction]
     source: str
-    size: int = 1  # code points and assertions, with repetitions
-    choices: float = 1.0  # inf beyond the range of float
+    size: int = 1  # number of code points and assertions, times their repetitions
+    choices: float = 1.0  # inf if it exceeds a float
     loops: int = 0
-    ends_in_loop: bool = False  # so that it can't fail once it gets there
+    ends_in_loop: bool = False  # whether its last part is a loop, after which nothing can fail
     may_be_empty: bool = False
-    copies: int = 1  # the maximum product of nested counts
-    ranges: Ranges | None = None  # of one code point
+    copies: int = 1  # the maximum product of nested repetition counts
+    ranges: Ranges | None = None  # if it matches a single code point: the set of these
 
     @property
     def is_fixed(self) -> bool:
-        """Whether there is only one way to match it, and not without a byte."""
+        """Whether there is only one way to match it, and that consumes a byte."""
         return self.choices == 1 and not self.loops and not self.may_be_empty
 
 
 def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    """Merge ranges that may overlap into Ranges."""
+    """Return the set of code points of these ranges, which may overlap."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -77,13 +78,17 @@ def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Return all other code points."""
+    """Return the set of all code points that are not in `ranges`."""
     edges = [0, *(edge for first, last in ranges for edge in (first, last + 1)), LAST + 1]
     return tuple((a, b - 1) for a, b in zip(edges[::2], edges[1::2]) if a < b)
 
 
 def _byte_sequences(first: int, last: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the UTF-8 of a range, as sequences of ranges of bytes."""
+    """Return the UTF-8 of the code points from `first` to `last`.
+
+    The result is a list of sequences of (lowest, highest) byte; together they match all of the
+    range.
+    """
     for edge in (0x7F, 0x7FF, 0xFFFF):
         if first <= edge < last:
             return [*_byte_sequences(first, edge), *_byte_sequences(edge + 1, last)]
@@ -108,7 +113,7 @@ def _utf8(point: int) -> bytes:
 
 
 _MORE = (0x80, 0xBF)
-# As in RE2 when everything that is not ASCII matches: some sequences are no text.
+# As in RE2 for sets that contain all of non-ASCII: some of these bytes are not valid UTF-8.
 _NO_ASCII = [((0xC2, 0xDF), _MORE), ((0xE0, 0xEF), _MORE, _MORE), ((0xF0, 0xF4), *[_MORE] * 3)]
 
 
@@ -124,7 +129,7 @@ def _set_source(ranges: Ranges) -> str:
 
 
 def one_of(ranges: Ranges) -> Fragment:
-    """Match one code point."""
+    """Return the fragment that matches one code point of the set."""
     leads: dict[tuple[tuple[int, int], ...], set[int]] = {}
     for first, last in ranges:
         sequences = _byte_sequences(first, last if first > 0x7F else min(last, 0x7F))
@@ -147,18 +152,18 @@ def _bytes(values: Any) -> Instruction:
 
 
 def any_byte() -> Fragment:
-    """Match one byte, of text or not."""
+    r"""Return the fragment that matches any single byte (\C)."""
     return Fragment([_bytes(range(256))], "", choices=inf)
 
 
 def assertion(kind: Assertion) -> Fragment:
-    r"""Match an assertion. A \B may hold inside a character, which `re` never sees."""
+    r"""Return the fragment for an assertion. `re` never checks \B inside a character, this does."""
     choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 
 
 def sequence(parts: Sequence[Fragment]) -> Fragment:
-    """Match the parts one after the other."""
+    """Return the fragment that matches the parts one after the other."""
     if len(parts) == 1:
         return parts[0]
     return Fragment(
@@ -179,7 +184,7 @@ def _branches(codes: Sequence[list[Instruction]]) -> list[Instruction]:
     starts = [1]
     for code in codes:
         starts.append(starts[-1] + len(code) + 1)
-    end = starts[-1] - 1  # the last one needs no jump
+    end = starts[-1] - 1  # the last branch needs no jump to the end
     result: list[Instruction] = [(Op.SPLIT, tuple(starts[:-1]))]
     for code in codes[:-1]:
         result += code
@@ -188,7 +193,7 @@ def _branches(codes: Sequence[list[Instruction]]) -> list[Instruction]:
 
 
 def either(parts: Sequence[Fragment]) -> Fragment:
-    """Match the first part with which the whole pattern matches."""
+    """Return the fragment for alternatives: earlier parts are preferred."""
     if len(parts) == 1:
         return parts[0]
     ranges = [pair for part in parts for pair in part.ranges or ()]
@@ -207,14 +212,21 @@ def either(parts: Sequence[Fragment]) -> Fragment:
 
 
 def group(part: Fragment, index: int) -> Fragment:
-    """Match a part and save its span; the part's code is consumed."""
-    part.code.insert(0, (Op.SAVE, 2 * index))  # in place: groups may be nested thousands deep
+    """Return the fragment that matches `part` and saves its span as group number `index`.
+
+    It modifies the list `part.code`.
+    """
+    part.code.insert(0, (Op.SAVE, 2 * index))  # in place, since groups may be nested thousands deep
     part.code.append((Op.SAVE, 2 * index + 1))
     return part._replace(code=_checked(part.code), source=f"({part.source})", ranges=None)
 
 
 def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment:
-    """Match the part `low` to `high` times; None means any number of times."""
+    """Return the fragment that matches `part` `low` to `high` times; if `high` is None, without a
+    limit.
+
+    greedy: whether more repetitions are preferred.
+    """
     rest = 0 if high is None else high - low
     if len(part.code) * max(high or low, 1) > MAX_INSTRUCTIONS:
         raise TooLargeError
@@ -241,7 +253,7 @@ def _loop(part: Fragment, low: int, greedy: bool) -> list[Instruction]:
     code, size = part.code, len(part.code)
     if low:
         return [*code * low, _split(greedy, -size, 1)]
-    if part.may_be_empty:  # (x+)?: the empty match keeps its place in the order
+    if part.may_be_empty:  # (x+)?: the order of preference includes the empty match
         return [_split(greedy, 1, size + 2), *code, _split(greedy, -size, 1)]
     return [_split(greedy, 1, size + 2), *code, (Op.SPLIT, (-size - 1,))]
 

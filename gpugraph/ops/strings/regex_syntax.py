@@ -1,4 +1,4 @@
-"""RE2's syntax: a parser from the text of a pattern to a Fragment, with RE2's errors.
+"""RE2's syntax: a parser that turns a pattern into a Fragment, with RE2's errors.
 
 Source: https://github.com/google/re2/wiki/Syntax.
 """
@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 class SyntaxRefusal(ValueError):
-    """RE2 refuses the pattern; the message is RE2's."""
+    """Raised for a pattern that RE2 rejects, with RE2's message."""
 
 
 class Parsed(NamedTuple):
@@ -66,7 +66,11 @@ class Parsed(NamedTuple):
 
 @dataclass
 class _Open:
-    """An open group: its number, the flags before it, and its parts so far."""
+    """A group whose closing parenthesis has not been read.
+
+    index: its number; 0 for one without captures. flags: those before it, to be restored. branches:
+    its complete alternatives. parts: those of the current alternative.
+    """
 
     index: int
     flags: frozenset[str]
@@ -74,7 +78,7 @@ class _Open:
     parts: list[Fragment] = field(default_factory=list)
 
     def closed(self) -> Fragment:
-        """Close the group and return its Fragment."""
+        """Return the Fragment of the group."""
         part = either([*self.branches, sequence(self.parts)])
         return group(part, self.index) if self.index else part
 
@@ -86,7 +90,7 @@ class _Parser:
         self.flags: frozenset[str] = frozenset()
         self.groups = 0
         self.open = [_Open(0, self.flags)]
-        self.repeated = ""  # the operator just read
+        self.repeated = ""  # the repetition operator that was just read, if any
 
     def parse(self) -> Parsed:
         """Parse the whole pattern."""
@@ -110,7 +114,9 @@ class _Parser:
     # -- repetition
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """Parse the repetition at this position, if there is one, and return its bounds."""
+        """Read the repetition operator at the current position; return its bounds, or None if there
+        is none.
+        """
         bounds = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.offset])
         if bounds is not None:
             self.offset += 1
@@ -232,7 +238,9 @@ class _Parser:
             parts.append(one_of(self._folded(((point, point),))))
 
     def _named(self) -> Ranges | None:
-        r"""Parse a class at this position: \d, \pL, \p{Greek}; return None if there is none."""
+        r"""Read the class at the current position, such as \d, \pL or \p{Greek}; return None if
+        there is none.
+        """
         match = _NAMED.match(self.pattern, self.offset)
         if match is None:
             if self.pattern[self.offset : self.offset + 2] in (r"\p", r"\P"):
@@ -251,7 +259,7 @@ class _Parser:
         return complement(self._folded(ranges)) if negative else self._folded(ranges)
 
     def _point(self) -> int:
-        """Parse the escape at this position and return its code point."""
+        """Read the escape at the current position and return its code point."""
         start = self.offset
         letter = self.pattern[start + 1 : start + 2]
         if not letter:
@@ -318,7 +326,7 @@ class _Parser:
 
 
 def parsed(pattern: str) -> Parsed:
-    """Parse the pattern; raise SyntaxRefusal, in RE2's words, if RE2 refuses it."""
+    """Parse a pattern; raise SyntaxRefusal, with RE2's message, if RE2 rejects it."""
     try:
         return _Parser(pattern).parse()
     except TooLargeError:

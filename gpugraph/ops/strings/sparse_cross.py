@@ -1,4 +1,6 @@
-"""SparseCross: all combinations of features of one row, as text or as TensorFlow's hash numbers."""
+"""SparseCross: all combinations of the features of a row, as text or as TensorFlow's hashes of
+them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _LISTS = ("sparse_types", "dense_types")
 
 
 def _joined(one: int, other: int) -> int:
-    """Return the fingerprint of two fingerprints, combined as in TensorFlow."""
+    """Return the 64-bit fingerprint of two fingerprints, as TensorFlow combines them."""
     mixed = other * _FACTOR % _LONG
     result = one ^ _FACTOR ^ (mixed ^ mixed >> 47) * _FACTOR % _LONG
     result = result * _FACTOR % _LONG
@@ -150,10 +152,11 @@ def _cross(inputs: Any, hashed: bool, buckets: int, key: int | None, name: str |
 
 
 def cross(inputs: Any, name: str | None = None) -> SparseTensor:
-    """Combine the features of each row: all combinations of one per input, strings joined by `_X_`.
+    """Return, for each row, all combinations of one feature of each input, as strings joined by
+    `_X_`.
 
-    inputs: SparseTensors and tensors, [batch, features], of strings or integers; the sparse
-    ones come first. Raises TypeError for others.
+    inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a combination,
+    features of SparseTensors come before those of tensors. Raises TypeError for other inputs.
     """
     return _cross(inputs, False, 0, None, name)
 
@@ -161,8 +164,9 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
 def cross_hashed(
     inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Like `cross`, but hash each combination to an int64, in [0, num_buckets) if that is not 0.
+    """Return the combinations of `cross`, each hashed to an int64.
 
-    The numbers are TensorFlow's for equal keys.
+    num_buckets: the hashes are in [0, num_buckets); 0 means no limit but that of int64. hash_key:
+    equal keys give TensorFlow's hashes.
     """
     return _cross(inputs, True, num_buckets, hash_key, name)

@@ -1,4 +1,4 @@
-"""StringFormat: tensors written at the placeholders of a template."""
+"""StringFormat: a template in which each placeholder is replaced by the text of a tensor."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ host_op(
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list.
+    """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list of
+    tensors.
 
-    Of each axis the first and last `summarize` elements are shown (-1: all). Returns a scalar
-    string. Raises ValueError if there are more or fewer placeholders than inputs.
+    summarize: the number of elements that are written at both ends of each axis (-1: all). Returns
+    a scalar string tensor. Raises ValueError unless there are as many placeholders as inputs.
     """
     tensors = convert_n_to_tensor(inputs if isinstance(inputs, (list, tuple)) else [inputs])
     template, placeholder = text_of("template", template), text_of("placeholder", placeholder)

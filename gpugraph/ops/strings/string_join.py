@@ -1,4 +1,4 @@
-"""Strings joined: those at one index of several tensors, along axes, or by segments."""
+"""Ops that join strings: those at one index of several tensors, along axes, or by segments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _infer_join(context: InferContext) -> Sequence[TensorShape]:
-    """Merge the shapes: scalars go with any shape, all other inputs must share one."""
+    """Return the shape of the result: all inputs must have one shape, except scalars."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
     result = SCALAR
@@ -65,7 +65,8 @@ _string_join = host_op(
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Join the strings at each index of the tensors `inputs`, with `separator` between them.
 
-    The tensors have one shape, or are scalars. Raises ValueError for different shapes.
+    The tensors must have one shape; a scalar is joined at every index. Raises ValueError for
+    different shapes.
     """
     return _string_join(inputs, separator=separator, name=name)
 
@@ -74,7 +75,10 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _axes(value: Any, rank: int) -> list[int]:
-    """Return the axes in the order of their joining; raise ValueError if one is out of range."""
+    """Return the axes, none negative, in the order of `value`.
+
+    Raises a Misfit (ValueError) if one is out of range; in a run, that is OutOfRangeError.
+    """
     for axis in ints(value):
         if not -rank <= axis < rank:
             words = f"Invalid reduction dimension {axis} for input with {rank} dimension"
@@ -141,13 +145,15 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Join the strings along `axis`, one or several (all by default), with `separator`.
+    """Join the strings along `axis`, one axis or several (all by default), with `separator`.
 
-    Strings are joined along the first of the axes, the results along the next, and so on; by
-    default from the last axis to the first, which is row by row. The axes are dropped, or stay
-    with size 1 if `keepdims`. Raises ValueError for an axis out of range; a run raises
-    InvalidArgumentError for one that is known only then, and for an axis that is named twice.
-    `reduction_indices` and `keep_dims` are older names of `axis` and `keepdims`.
+    Strings are joined along the first of the axes, the results along the next, and so on. The
+    default order is from the last axis to the first, which is row by row. The axes are dropped, or
+    stay with size 1 if `keepdims`. `reduction_indices` and `keep_dims` are older names of `axis`
+    and `keepdims`.
+
+    Raises ValueError for an axis out of range; if the axes are known only in a run, that raises
+    OutOfRangeError. A run raises InvalidArgumentError for an axis that is named twice.
     """
     if axis is not None and reduction_indices is not None:
         raise ValueError("Cannot specify both 'axis' and 'reduction_indices'")
@@ -165,7 +171,9 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """Return the axes from the last to the first, which joins row after row."""
+    """Return all axes from the last to the first: joined in this order, the strings are row by
+    row.
+    """
     sizes = source.shape.sizes
     if sizes is not None:
         return constant(np.arange(len(sizes) - 1, -1, -1, dtype=np.int32))
@@ -218,7 +226,9 @@ def _bind_segments(
 
 
 def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> Any:
-    """Join the strings of each segment; leading empty strings get no separator."""
+    """Return the strings of each segment joined, [number, ...]; leading empty strings get no
+    separator.
+    """
     rest = source.shape[segments.ndim :]
     width = int(np.prod(rest, dtype=np.int64))
     rows = source.reshape(segments.size, width)
@@ -253,8 +263,9 @@ def unsorted_segment_join(
 ) -> Tensor:
     """Join, for each segment i, the strings whose `segment_ids` are i, with `separator`.
 
-    `segment_ids` has the shape of the first axes of `inputs`. Shape of the result: [num_segments]
-    and the other axes. A run raises InvalidArgumentError for an id outside [0, num_segments).
+    segment_ids: has the shape of the first axes of `inputs`. The result's shape is [num_segments]
+    and the remaining axes of `inputs`. A run raises InvalidArgumentError for an id outside [0,
+    num_segments).
     """
     return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name

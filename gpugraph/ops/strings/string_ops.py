@@ -1,7 +1,7 @@
 """Ops on each string of a tensor: lengths, parts, case, base64.
 
-A string is bytes. Where a unit or an encoding is UTF-8, bytes that are not valid UTF-8 count as one
-character each, or are replaced.
+A string is bytes. With the unit "UTF8_CHAR", each byte that is no continuation byte of UTF-8 begins
+a character; with the encoding "utf-8", invalid bytes are replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def host_op(
     stateful: bool = False,
     **attrs: Any,
 ) -> OpFunction:
-    """Declare an op on strings, which is computed on the host and has no gradient."""
+    """Declare an op on strings, which runs on the host and has no gradient.
+
+    Defaults: one input and one output, both strings of the same shape.
+    """
     return op(
         op_type,
         inputs=inputs,
@@ -65,7 +68,7 @@ def string_op(
     infer: InferFunction = _SAME_SHAPE,
     **attrs: Any,
 ) -> OpFunction:
-    """Declare an elementwise op; `function_of` returns the function of one element."""
+    """Declare an elementwise op on strings; `function_of` returns the function of one element."""
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         function = function_of(context)
@@ -79,7 +82,9 @@ def string_op(
 
 
 def _starts(text: bytes) -> list[int]:
-    """Return the offset of each UTF-8 character, that is of every byte but continuation bytes."""
+    """Return the offsets of the UTF-8 characters: those of all bytes that are no continuation
+    bytes.
+    """
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
@@ -100,7 +105,9 @@ _string_length = string_op(
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """Count the bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, as int32."""
+    """Return the number of bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, as
+    int32.
+    """
     return _string_length(input, unit=unit, name=name)
 
 
@@ -118,7 +125,9 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return a converter of ASCII letters only, or of all letters with the encoding "utf-8"."""
+    """Return a maker of functions that convert ASCII letters or, with the encoding "utf-8", all
+    letters.
+    """
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
         encoding = context.attrs["encoding"]
@@ -146,12 +155,16 @@ for _type, _ascii, _whole, _what in (
 
 
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Convert to lower case the ASCII letters, or all letters with the encoding "utf-8"."""
+    """Convert the ASCII letters of each string to lower case, or all letters with the encoding
+    "utf-8".
+    """
     return raw_ops.StringLower(input, encoding=encoding, name=name)
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Convert to upper case the ASCII letters, or all letters with the encoding "utf-8"."""
+    """Convert the ASCII letters of each string to upper case, or all letters with the encoding
+    "utf-8".
+    """
     return raw_ops.StringUpper(input, encoding=encoding, name=name)
 
 
@@ -182,7 +195,11 @@ def _bind_substr(
 
 
 def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
-    """Return the start of a part, from 0; raise InvalidArgumentError if it is out of range."""
+    """Return the start of a part, counted from 0; negative ones count from the end.
+
+    length: the number of bytes or characters. Raises InvalidArgumentError if the start is out of
+    range.
+    """
     if not (-length if may_be_negative else 0) <= start <= length:
         where = index[0] if len(index) == 1 else index or 0
         raise invalid_argument(f"pos {start} out of range for string {text!r} at index {where}")
@@ -203,9 +220,9 @@ _substr = host_op(
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
 
-    A negative `pos` counts from the end. A negative `len` takes all remaining bytes, but no
-    characters (and then `pos` must not be negative). `pos` and `len`, of one shape and of int32
-    or int64, broadcast against the strings. A run raises InvalidArgumentError where `pos` is
+    A negative `pos` counts from the end. A negative `len` takes all remaining bytes; with
+    characters, it takes none, and `pos` must not be negative. `pos` and `len`, of one shape and of
+    int32 or int64, broadcast against the strings. A run raises InvalidArgumentError where `pos` is
     outside its string.
     """
     return _substr(input, pos, len, unit=unit, name=name)
@@ -253,5 +270,7 @@ decode_base64: InputFunction = public_function(
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Encode each string in web-safe base64 (- and _), with = at its end if `pad`."""
+    """Encode each string in web-safe base64 (- and _ for + and /), padded with = at its end if
+    `pad`.
+    """
     return _encode_base64(input, pad=pad, name=name)

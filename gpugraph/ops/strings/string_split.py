@@ -1,6 +1,5 @@
-"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor.
-
-Row i holds the parts of string i.
+"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor whose row i is from string
+i.
 """
 
 from __future__ import annotations
@@ -63,7 +62,9 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Return a function that cuts at each byte in `delimiters`; without any, between all bytes."""
+    """Return a function that cuts a string at each byte in `delimiters`; without any, between all
+    bytes.
+    """
     skips = attrs["skip_empty"]
 
     def cut(text: bytes) -> Sequence[bytes]:
@@ -79,7 +80,7 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
 
 
 def _at_each(attrs: Any, separator: bytes) -> Cut:
-    """Return a function that cuts at each `separator`.
+    """Return a function that cuts a string at each `separator`, at most `maxsplit` times.
 
     Without a separator it cuts at white space, as Python's `split` does.
     """
@@ -132,12 +133,13 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
-    """Split each string of a vector into a row of a SparseTensor (n, maximum number of parts).
+    """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
     sep (older name: delimiter): a string, each byte of which is a delimiter; by default " ". If it
-    is empty, strings are cut between all bytes. skip_empty: leave out parts without bytes. An
-    empty string has no parts. Raises ValueError for another rank; NotImplementedError for ragged
-    results.
+    is empty, strings are cut between all bytes. skip_empty: whether to drop empty parts. An empty
+    string has no parts in either case.
+
+    Raises ValueError for another rank, NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep
@@ -155,13 +157,14 @@ def split(
     source: Any = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """Split each string of a vector as Python's `split` does.
+    """Split each string of a vector, as Python's `split` does, into a row of a SparseTensor.
 
-    The parts are rows of a SparseTensor (n, maximum number of parts).
+    The result is [n, maximum number of parts].
+    input (older name: source): a vector. sep: a string; by default, and if it is empty, strings are
+    cut at white space. maxsplit: the maximum number of cuts, from the left; -1: no limit.
 
-    input (older name: source): a vector. sep: a string; by default, and if it is empty, any white
-    space. maxsplit: the maximum number of cuts, from the left. Raises ValueError for another rank
-    and without input and source; NotImplementedError for ragged results.
+    Raises ValueError for another rank and unless exactly one of input and source is given;
+    NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):

@@ -1,4 +1,4 @@
-"""Numbers as text, and text as numbers: AsString and StringToNumber."""
+"""AsString and StringToNumber: numbers as text, and text as numbers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FILLS = ("", "+", "-", "0", " ", "#")
 
 
 def _writer(context: KernelContext) -> Callable[[Any], bytes]:
-    """Return a function that writes one element as C's printf does, by the format in the attrs."""
+    """Return a function that writes one element as C's printf does with the format in the attrs."""
     dtype, attrs = context.input_types[0], context.attrs
     fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
     _check_format(dtype, attrs)
     if dtype.is_bool:
         return lambda value: b"true" if value else b"false"
     if dtype.is_unsigned and fill in ("+", " "):
-        fill = ""  # unsigned numbers have no sign to show
+        fill = ""  # an unsigned number has no sign
     form = "%" + fill + (str(width) if width > -1 else "")
     if dtype is dtypes.string:
         return lambda value: _pad(value, fill, width)
@@ -39,7 +39,7 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     if precision > -1:
         form += f".{precision}"
     form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    plain = form.replace("%0", "%", 1) if fill == "0" else form  # inf is not zero-padded
+    plain = form.replace("%0", "%", 1) if fill == "0" else form  # no zeros before inf, nan
     if dtype.is_complex:
         return lambda value: (
             f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
@@ -95,14 +95,14 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Write each element as text: decimal numbers, complex ones as (1,2), bools as true, false.
+    """Write each element as text: decimal numbers, complex ones as (1,2), bools as true and false.
 
-    precision: digits after the point, of floats and complex numbers; 6 by default.
-    scientific, shortest: in the form 1.5e+00, or in the shorter of both.
-    width: the minimum length; `fill` determines the padding: "" or " " spaces before, "-" spaces
-      after, "0" zeros; "+" and " " put a sign before positive numbers.
+    precision: the digits after the point, of floats and complex numbers; 6 by default.
+    scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
+    width: the minimum length. fill: the padding: "" or " " spaces in front, "-" spaces at the end,
+    "0" zeros; "+" and " " also put that character in front of numbers that are not negative.
 
-    A run raises InvalidArgumentError for forms that contradict each other or don't fit the dtype.
+    A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
     """
     return _as_string(
         input,
@@ -125,7 +125,7 @@ _FLOAT = re.compile(
 _HEX = re.compile(r"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
 _DIGITS, _DECIMALS = b"0123456789", b"0123456789+-.eE"
 _MAX_DIGITS = 32
-"""The maximum length of an integer's text, without leading zeros."""
+"""The maximum length of an integer's text, not counting leading zeros."""
 _SPACE = " \t\n\v\f\r"
 
 
@@ -143,13 +143,18 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """Parse a number, with or without spaces around it; return None if the text is not one."""
+    """Return the number that a text holds, with or without white space around it; None if it is
+    none.
+    """
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
-    """Parse the texts into an array; return None unless all are plain decimal numbers."""
+    """Return the numbers of the texts as an array, or None if one of them needs `read_number`.
+
+    That is any text other than a plain decimal number in the dtype's range.
+    """
     signs = _DIGITS if wanted.is_integer else _DECIMALS
     if b"".join(texts).translate(None, signs) or not all(texts):
         return None
@@ -210,9 +215,11 @@ def string_to_number(
 ) -> Tensor:
     """Parse strings as `out_type`: float32, float64, int32, int64, uint32 or uint64.
 
-    White space at both ends is ignored. A run raises InvalidArgumentError for a string that is not
-    a number, or not an integer in the type's range; floats out of range become infinite. Raises
-    TypeError for another `out_type`. `input` is another name of `string_tensor`.
+    White space at both ends is ignored; floats out of range become infinite. `input` is another
+    name of `string_tensor`.
+
+    Raises TypeError for another `out_type`. A run raises InvalidArgumentError for a string that is
+    not a number, or not an integer in the type's range.
     """
     if input is not None:
         if string_tensor is not None:

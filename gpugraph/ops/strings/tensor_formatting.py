@@ -1,4 +1,6 @@
-"""Tensors as text, as StringFormat writes them: rows in brackets, both ends of long axes."""
+"""Tensors as text, as StringFormat writes them: rows in brackets, long axes shortened in the
+middle.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,19 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 
 
 def formatted(array: Any, summarize: int) -> str:
-    """Format `array`, or the first and last `summarize` elements of each axis (below 0: all).
+    """Return the text of `array`.
 
-    An axis is written in brackets, its elements separated by spaces; rows are separated by one new
-    line fewer than there are axes within them. Strings are quoted; bools are 0 and 1. Bytes that
-    are not valid UTF-8 become lone surrogates, as with "surrogateescape".
+    summarize: the number of elements that are written at both ends of each axis; below 0: all.
+
+    An axis is written in brackets, its elements separated by spaces. Subarrays with k axes are
+    separated by k new lines. Strings are quoted; bools are 0 and 1. Bytes that are not valid UTF-8
+    become lone surrogates, as with "surrogateescape".
     """
     values = np.asarray(array)
     size = int(values.size)
     limit = size if summarize < 0 else min(summarize, size)
     if values.dtype.kind == "b" and not limit:
-        return ""  # TensorFlow writes no brackets around bools either
+        return ""  # as in TensorFlow, which writes no brackets for bools
     if values.ndim == 0:
         return _one(values[()]) if limit else "..."
     return _axis(values, limit, 1, values.ndim)

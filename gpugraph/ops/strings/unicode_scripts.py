@@ -9,7 +9,7 @@ from functools import cache
 
 from gpugraph.ops.strings.regex_fragments import Ranges
 
-# A name, then code points and ranges of them; a line that begins with a space is a continuation.
+# A name, then code points and ranges in hexadecimal; lines that begin with a space continue it.
 _SCRIPTS = """\
 Adlam 1e900-1e94b 1e950-1e959 1e95e-1e95f
 Ahom 11700-1171a 1171d-1172b 11730-11746
@@ -229,7 +229,7 @@ Zanabazar_Square 11a00-11a47
 
 @cache
 def scripts() -> dict[str, Ranges]:
-    """Return the code points of each script."""
+    """Return the code points of each script, by the script's name."""
     result = {}
     for line in _SCRIPTS.replace("\n ", " ").splitlines():
         name, *ranges = line.split()

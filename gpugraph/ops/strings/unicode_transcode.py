@@ -1,4 +1,4 @@
-"""UnicodeTranscode: strings from one encoding to another."""
+"""UnicodeTranscode: converts strings from one encoding to another."""
 
 from __future__ import annotations
 
@@ -17,20 +17,26 @@ _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"
 _LAST_CONTROL = "\x1f"
 _LARGEST = 0x10FFFF
 _UNKNOWN = "\ufffd"
-_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which no encoding has
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of UTF-16 pairs, which are no characters
 
 
 def _replacement(attrs: Any) -> str:
-    """Return the text in place of invalid bytes."""
+    """Return the text that replaces invalid bytes: attr replacement_char, or U+FFFD if it is a
+    surrogate.
+    """
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
 
 def _decoding(attrs: Any) -> Callable[[bytes], str]:
-    """Return a decoder; invalid bytes become `replacement_char`, or nothing, or an error."""
+    """Return a function that decodes bytes to str.
+
+    By the attr `errors`, invalid bytes become `replacement_char`, are dropped, or raise
+    InvalidArgumentError.
+    """
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
         codecs.lookup(encoding)
-        b"a".decode(encoding, "ignore")  # not all codecs are of texts
+        b"a".decode(encoding, "ignore")  # fails for codecs that do not give text
     except (LookupError, UnicodeError):
         raise _refusal(f"Could not create converter for input encoding: {encoding}") from None
     replacement = attrs["replacement_char"]
@@ -91,10 +97,12 @@ def unicode_transcode(
     """Convert strings from `input_encoding`, any that Python supports, to `output_encoding`.
 
     output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-    errors: invalid bytes are "replace"d by `replacement_char` (by U+FFFD if that is half a
-    character), "ignore"d, or refused ("strict").
-    replace_control_characters: replace the characters 0 to 31 too. A run raises
-    InvalidArgumentError for unknown encodings and refused strings.
+    errors: for invalid bytes: "replace" puts `replacement_char` in their place (U+FFFD if that is a
+    surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
+    replace_control_characters: whether to treat the characters 0 to 31 as invalid, too; "strict"
+    replaces them.
+
+    A run raises InvalidArgumentError for an unknown `input_encoding`.
     """
     return _unicode_transcode(
         input,

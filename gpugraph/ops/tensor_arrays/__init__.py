@@ -1,1 +1,1 @@
-"""TensorArrays and stacks, which hold the values that a loop keeps."""
+"""TensorArrays, tensor lists, and the stacks on which loops store values for their gradients."""

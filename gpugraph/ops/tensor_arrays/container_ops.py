@@ -1,4 +1,6 @@
-"""Declarations of ops on containers (TensorArrays and stacks), and their kernels' common code."""
+"""Declarations of ops on containers (TensorArrays and stacks), and code that their kernels
+share.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,18 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
-"""The action of a kernel in each run."""
+"""A bound kernel: called once in each run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """A step that pushes, pops, writes (`put`), reads (`take`) an element, or finds gradients.
+    """A step that accesses a container, described so that native loops can perform it themselves.
 
-    `run` performs the step. The other fields describe it, so that native loops can perform it
-    themselves: it goes to or from `value`, of `kind`, at `index` of an array. copy: a second
-    destination of a written value: for a stack the op's output, for an array the flow, which
-    becomes 0. If gradients are found, `value` is their handle, and `kind` is None.
+    run: performs the step in Python. form: "push" and "pop" for stacks; "put" (write) and "take"
+    (read) for arrays; "find" for the gradient array of an array. The element goes from or to
+    `value`, of `kind` (shape and dtype), at `index` of an array. copy: a second destination of a
+    push or put: for a stack the op's output, for an array the flow, which becomes 0. For "find",
+    `value` is the gradient array's handle, and `kind` is None.
     """
 
     run: Run
@@ -41,7 +44,9 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declare an op; its input 0, by default the only one on the host, is the handle."""
+    """Declare an op whose input 0 is a container's handle, by default the only input on the
+    host.
+    """
     call = Call(make=bind, late=True)
     declaration = {"host": (0,), "grad": NO_GRADIENT, **declaration}
     op(op_type, cpu=call, gpu=call, stateful=True, **declaration)
@@ -66,10 +71,11 @@ def writing_op(
     is_element: bool = False,
     **declaration: Any,
 ) -> None:
-    """Declare an op that writes to a TensorArray: `write(array, *inputs, kind)`.
+    """Declare an op that writes to a TensorArray by `write(array, *inputs, kind)`.
 
-    inputs: two, between the handle and the flow. value: the number of the input that is written;
-    `kind` has its shape and dtype. The other input is on the host.
+    inputs: two, between the handle and the flow. value: the index of the input that is written;
+    `kind` has its shape and dtype. The other input is on the host. is_element: whether a single
+    element is written, so that native loops can do it.
     """
 
     def bind(
@@ -95,11 +101,15 @@ def writing_op(
 
 
 HANDLE_SHAPE = TensorShape.of((2,))
-"""The shape of handles in TensorFlow, where they used to be two strings; here both are one."""
+"""The static shape of handles, as in TensorFlow, where they were two strings; here they are
+scalars.
+"""
 
 
 def infer_scalar(index: int, what: str) -> InferFunction:
-    """Return inference for a scalar output; input `index`, called `what`, is a scalar too."""
+    """Return inference for a scalar output that requires input `index`, called `what`, to be a
+    scalar.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         of_rank(context.shapes[index], 0, what)
@@ -109,12 +119,14 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """Return the kind of elements of this shape and dtype."""
+    """Return the kind of an element: its shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run` followed by the output of the flow, unless both flows share memory."""
+    """Return `run`, followed by setting the output flow to 0 unless it has the memory of the input
+    flow.
+    """
     if flow_out is flow_in:
         return run
 

@@ -1,12 +1,12 @@
-"""ElementArray: a TensorArray during a run, one element at a time.
+"""ElementArray: the elements of a TensorArray during a run.
 
-TensorFlow's rules: an element is written once; it is read once if reading clears it; an element
-that was never written reads as zeros if the element shape is known. A gradient array adds up
-repeated writes to an element. The memory is freed when the last element is cleared, and
-`release` frees it when the run is over at the latest.
+TensorFlow's rules: an element is written once; if reads clear elements, it is also read only once;
+an element that was never written reads as zeros if the element shape is known. In a gradient array,
+repeated writes to an element are added up. The memory is freed when the last element is cleared,
+and by `release` at the end of the run at the latest.
 
-`write` and `read` handle the common case in their first lines, because they run once per step of a
-loop. Errors are InvalidArgumentError with TensorFlow's facts.
+`write` and `read` handle the common case in their first lines, because a loop calls them in each
+step. Errors are InvalidArgumentError with TensorFlow's messages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ _NO_ZEROS = (dtypes.string, dtypes.resource)
 
 
 class Rules(NamedTuple):
-    """The limits of an array: elements' shapes, growth, clearing reads, one shape for all."""
+    """The properties with which an array is created.
+
+    element_shape: elements must be compatible with it. dynamic: whether writes beyond the end make
+    the array larger. clears: whether a read clears the element. alike: whether all elements must
+    have the shape of the first that is written.
+    """
 
     element_shape: TensorShape
     dynamic: bool = False
@@ -41,20 +46,23 @@ class Rules(NamedTuple):
 
 
 class ElementArray(ElementStore):
-    """The elements of one TensorArray; its handle holds this object."""
+    """The elements of one TensorArray; the op's handle refers to this object.
+
+    after: the state of an element once it was read.
+    """
 
     def __init__(self, name: str, dtype: DType, size: int, allocate: Allocate, rules: Rules):
         super().__init__(dtype, size, allocate)
         self.name = name
         self.rules = rules
         self.dynamic = rules.dynamic
-        self.allowed = rules.element_shape  # the elements' shapes must be compatible with it
+        self.allowed = rules.element_shape  # every element's shape must be compatible
         self.after = self.record[AFTER] = CLEARED if rules.clears else HELD | READ
         self.closed = False
         self._gradients: dict[str, GradientArray] = {}
 
     def write(self, index: int, value: Any, kind: Kind) -> None:
-        """Set element `index` to a copy of `value`."""
+        """Store a copy of `value` as element `index`; kind: its shape and dtype."""
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and not states[index]:
             self.rows[index, ...] = value
@@ -63,12 +71,16 @@ class ElementArray(ElementStore):
             self._write(index, value, kind)
 
     def read(self, index: int, out: Any, kind: Kind) -> None:
-        """Copy element `index` into `out`; zeros if it has a known shape but no value."""
+        """Copy element `index` into `out`; if it has no value, but a known shape, fill `out` with
+        zeros.
+
+        kind: the shape and dtype of `out`.
+        """
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and states[index] & HELD:
             out[...] = self.rows[index]
             states[index] = self.after
-            if index in (0, len(states) - 1):  # where loops end
+            if index in (0, len(states) - 1):  # loops end at the first or the last index
                 self.free_if_cleared()
         else:
             self._read(index, out, kind)
@@ -124,7 +136,9 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape that a read of element `index` yields; raise if it can't be read."""
+        """Return the shape of the value that `read` gives for element `index`; raise if it can't be
+        read.
+        """
         self.check_open()
         if not 0 <= index < len(self.states):
             raise self.refusal(
@@ -160,9 +174,11 @@ class ElementArray(ElementStore):
         return len(self.states)
 
     def gradient(self, source: str, prepend: tuple[int, ...] = ()) -> GradientArray:
-        """Return the array of gradients for the backward pass `source`; this array stops growing.
+        """Return the gradient array of this array for the backward pass `source`, created on first
+        use.
 
-        `prepend`: sizes that precede those of this array's elements in the shape of its elements.
+        Then this array can no longer grow. prepend: sizes in front of the shape of this array's
+        elements that make up the shape of its gradients.
         """
         self.check_open()
         if source not in self._gradients:
@@ -171,26 +187,29 @@ class ElementArray(ElementStore):
         return self._gradients[source]
 
     def release(self) -> None:
-        """Free the memory, including that of gradients; every later use is an error."""
+        """Free the memory, also that of the gradient arrays; later uses raise errors."""
         self.close()
         for gradient in self._gradients.values():
             gradient.release()
 
     def close(self) -> None:
-        """Free the memory; every later use is an error."""
+        """Free the memory; later uses raise errors."""
         self.closed = True
         self.record[CLOSED] = 1
         self.free()
 
     def free_if_cleared(self) -> None:
-        """Free the memory if all elements were read and cleared."""
+        """Free the memory if all elements have been read and cleared."""
         if self.after == CLEARED and self.states.count(CLEARED) == len(self.states):
             self.free()
 
     # -- checks
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless an element may have this shape; if all are alike, all then have it."""
+        """Raise unless element `index` may have this shape.
+
+        With the rule `alike`, the first shape is then required of all elements.
+        """
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
                 f"Could not write to TensorArray index {index} because the value shape is "
@@ -202,8 +221,8 @@ class ElementArray(ElementStore):
             self.allowed = TensorShape.of(shape)
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raise unless all of these elements may have this shape."""
-        self.accept(part.start, shape)  # a shape allowed for one is allowed for all
+        """Raise unless all elements in the slice `part` may have this shape."""
+        self.accept(part.start, shape)  # the check does not depend on the index
 
     def check_open(self) -> None:
         """Raise if the array is closed."""
@@ -211,11 +230,13 @@ class ElementArray(ElementStore):
             raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
-        """Raise if the array is closed, or its elements are not of `dtype`."""
+        """Raise if the array is closed, or if a read for `dtype` does not match the array's
+        dtype.
+        """
         self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
-        """Raise if the array is closed, or values of `dtype` can't be its elements."""
+        """Raise if the array is closed, or if values of `dtype` can't be written to it."""
         self._check_dtype(dtype, "is trying to write")
 
     def _check_dtype(self, dtype: DType, action: str) -> None:
@@ -226,15 +247,16 @@ class ElementArray(ElementStore):
             )
 
     def refusal(self, message: str) -> InvalidArgumentError:
-        """Return an error with this message about this array."""
+        """Return an InvalidArgumentError with this message, which names the array."""
         return invalid_argument(f"TensorArray {self.name}: {message}")
 
 
 class GradientArray(ElementArray):
     """Gradients of the elements of `forward`; repeated writes to one element are added up.
 
-    An element that was written in `forward`, but whose gradient was not, reads as zeros. A
-    gradient array of gradients may be read several times: each write there reads its own.
+    An element that was written in `forward`, but whose gradient was not, reads as zeros. If
+    `forward` is a gradient array itself, reads do not clear elements of this array: `forward` may
+    have several writes for an element, and the gradient of each reads the element here.
     """
 
     def __init__(self, forward: ElementArray, source: str, prepend: tuple[int, ...]) -> None:
@@ -251,7 +273,9 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless an element may have this shape, that of earlier writes to it."""
+        """Raise unless element `index` may have this shape: that of earlier writes, or of its
+        forward element.
+        """
         super().accept(index, shape)
         wanted = self.written_shape(index)
         if wanted is None:
@@ -263,7 +287,7 @@ class GradientArray(ElementArray):
             )
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raise unless each of these elements may have this shape."""
+        """Raise unless each element in the slice `part` may have this shape."""
         for index in range(part.start, part.stop):
             self.accept(index, shape)
 

@@ -1,11 +1,13 @@
-"""ElementStack: the values that a loop keeps for its gradient, last in, first out.
+"""ElementStack: the values that a loop stores for its gradient, last in, first out.
 
-Elements of one shape lie in chunks. A chunk has room for a quarter of the elements below it, within
-limits. If the stack's depth in the last run is known, a chunk has room for at least all of
-these elements if they take little memory; for half of them if that is not large; otherwise for the
-largest power of 2 that is at most a quarter of them. No such chunk extends beyond that depth.
-A chunk is freed when its last element is popped: the memory of a gradient grows with the steps of
-its loop and shrinks in the backward steps.
+Elements of one shape are stored in chunks, blocks for several elements. By default, a new chunk has
+room for a quarter of the elements below it, within limits. If the number of elements that the stack
+held in the previous run is known, a chunk is larger: it has room for all expected elements if these
+take little memory; for half of them if that is not large; otherwise for the largest power of 2 that
+is at most a quarter of them. No such chunk exceeds the expected number.
+
+A chunk is freed when its last element is popped, so the memory grows with the forward steps of
+the loop and shrinks with the backward steps.
 """
 
 from __future__ import annotations
@@ -28,28 +30,28 @@ from gpugraph.ops.tensor_arrays.element_store import (
 )
 
 USED, ROOM = 2, 3
-"""The numbers of a stack's record beside `ROWS` and `KIND`: how many elements of the top chunk are
-on the stack, and how many fit into it."""
+"""Indices into a stack's record, after `ROWS` and `KIND`: how many elements of the top chunk are on
+the stack, and how many fit into it. Native loops read and write the record."""
 
 SMALL_CHUNK = 1 << 12
-"""Below this number of bytes the next chunk is twice as long: a chunk costs as much time as some
-pushes.
+"""The number of bytes below which the next chunk is twice as long: allocating a chunk takes as much
+time as several pushes.
 """
 
 SMALL_STACK = 1 << 18
-"""Up to this number of bytes a stack of known depth is one chunk."""
+"""The maximum bytes of a stack of expected size that is allocated as one chunk."""
 
 HALF_STACK = 1 << 20
-"""Up to this number of bytes half of a stack of known depth is one chunk."""
+"""The maximum bytes of half of a stack of expected size that is allocated as one chunk."""
 
 LARGEST_CHUNK = 16 << 20
-"""The number of bytes up to which chunks grow; a larger element has a separate chunk."""
+"""The maximum bytes of a chunk; a larger element has a separate chunk."""
 
 
 class _Chunk:
-    """A block for up to `room` elements of one kind.
+    """A block for up to `room` elements of one kind (shape and dtype).
 
-    `used`: the number of its elements on the stack when another chunk was put on top.
+    used: the number of its elements on the stack at the time when another chunk was put on top.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -63,10 +65,11 @@ class _Chunk:
 
 
 class ElementStack:
-    """A stack of elements of one dtype and any shapes. A `max_size` below 0 is no limit.
+    """A stack of elements of one dtype and any shapes; a `max_size` below 0 is no limit.
 
     expected: the number of elements that it will probably hold, 0 if unknown. depth: its size at
-    the first pop. record: that of the top chunk (`NO_KIND` if each push needs more checks).
+    the first pop, which the next run expects. record: a description of the top chunk for native
+    loops; its kind is `NO_KIND` if each push needs checks in Python.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class ElementStack:
         self._allocate = allocate
         self._chunks: list[_Chunk] = []
         self._top: _Chunk | None = None
-        self._below = 0  # elements in the chunks under the top
+        self._below = 0  # number of elements in the chunks below the top
 
     def __repr__(self) -> str:
         return f"<ElementStack {self.name} of {self.size()}>"
@@ -94,7 +97,8 @@ class ElementStack:
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
         """Push a copy of `value`; raise InvalidArgumentError if the stack is full or closed.
 
-        The memory comes from `allocate`, that of the device that pushes."""
+        kind: the shape and dtype of `value`. allocate: allocates memory of the device that pushes.
+        """
         top, record = self._top, self.record
         used = record[USED]
         if top is None or used == top.room or top.kind != kind or self.max_size >= 0:
@@ -104,7 +108,11 @@ class ElementStack:
         record[USED] = used + 1
 
     def pop(self, out: Any, kind: Kind) -> None:
-        """Move the top element into `out`; raise InvalidArgumentError if there is none."""
+        """Move the top element into `out`; raise InvalidArgumentError if there is none or its kind
+        differs.
+
+        kind: the shape and dtype of `out`.
+        """
         top = self._top
         if top is None or top.kind != kind:
             top = self._check_top(kind)
@@ -124,7 +132,9 @@ class ElementStack:
         return self._top.kind[0]
 
     def _with_room(self, kind: Kind, allocate: Allocate) -> _Chunk:
-        """Return the chunk for one more element of this kind."""
+        """Return the top chunk if it has room for one more element of this kind, else a new top
+        chunk.
+        """
         shape, dtype = kind
         self._check_open()
         self._check_dtype(dtype, "push")
@@ -144,7 +154,9 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """Return the number of elements, of `size` bytes each, for the chunk after `top`."""
+        """Return how many elements, of `size` bytes each, the chunk after `top` should have room
+        for.
+        """
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
@@ -154,17 +166,19 @@ class ElementStack:
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _share(self, size: int) -> int:
-        """Return the number of the expected elements, of `size` bytes, for one chunk."""
+        """Return how many of the expected elements, of `size` bytes each, one chunk should have
+        room for.
+        """
         half = (self.expected + 1) // 2
         if self.expected * size <= SMALL_STACK:
             return self.expected
         if half * size <= HALF_STACK:
             return half
-        # A power of 2: chunks that are freed leave holes into which others fit.
+        # A power of 2: a freed chunk leaves a hole into which other chunks fit.
         return 1 << max(self.expected // 4, 1).bit_length() - 1
 
     def _set_top(self, chunk: _Chunk | None) -> None:
-        """Make a chunk the top."""
+        """Make `chunk` the top, and describe it in the record."""
         self._top, record = chunk, self.record
         record[USED] = chunk.used if chunk is not None else 0
         record[ROOM] = chunk.room if chunk is not None else 0
@@ -173,7 +187,7 @@ class ElementStack:
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
-        """Return the top chunk after a check that it is of this kind."""
+        """Return the top chunk; raise unless its elements are of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
@@ -185,7 +199,7 @@ class ElementStack:
         return self._top
 
     def _drop(self, chunk: _Chunk) -> None:
-        """Free the top chunk, which is empty."""
+        """Remove and free the top chunk, which is empty."""
         self._chunks.pop()
         self._set_top(self._chunks[-1] if self._chunks else None)
         self._below -= self.record[USED]
@@ -193,7 +207,7 @@ class ElementStack:
         chunk.block.release()
 
     def close(self) -> None:
-        """Free the memory; every later push or pop is an error."""
+        """Free the memory; later pushes and pops raise errors."""
         self.closed = True
         self._below = 0
         self._set_top(None)

@@ -1,13 +1,13 @@
-"""The memory of a TensorArray's elements during a run.
+"""ElementStore: the memory of a TensorArray's elements during a run.
 
-    together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack one copy
-    apart     a block for each element, from the first element on whose shape differs
+    together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack is one copy
+    apart     a block for each element, once an element's shape differs from the others
 
-An array of fixed size allocates the block at the first write; one that grows doubles it.
+An array of fixed size allocates the block at the first write; an array that grows doubles it.
 Arrays may be of any library that supports `rows[i] = value` and `out[...] = rows[i]`.
 
-Elements that lie together are also described by a record of numbers, for native code that reads and
-writes elements itself (`host_iterations.c`).
+Elements that are stored together are also described by integers, the record, for native code that
+reads and writes elements itself (`host_iterations.c`).
 """
 
 from __future__ import annotations
@@ -23,34 +23,36 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 
 Allocate = Callable[[tuple[int, ...], DType], Any]
-"""Allocates memory for an array: returns a block, with its `array` and `release()`."""
+"""(shape, dtype) -> a block of memory, which has its array as `array`, and a method `release()`."""
 
 Kind = tuple[tuple[int, ...], DType]
-"""Shape and dtype of an element."""
+"""The shape and dtype of an element."""
 
 HELD, READ, CLEARED = 1, 2, 4
-"""Bits of an element's state: it has a value, was read, was read and cleared. 0: nothing yet."""
+"""Bits of an element's state: it has a value; was read; was read and cleared. 0: none of these."""
 
 ROWS, KIND, SIZE, STATES, AFTER, CLOSED = range(6)
-"""The numbers of a record: the address of the rows; the number of their kind; how many elements
-have both a row and a state; the address of the states; the state of an element after a read;
-whether the array is closed."""
+"""Indices into a record: the address of the rows; the number of their kind; how many elements have
+both a row and a state; the address of the states; the state of an element after a read; whether
+the array is closed."""
 
 NO_KIND = -1
-"""The kind number of rows that do not exist, or that native code cannot use."""
+"""The kind number in a record if there are no rows, or if native code cannot use them."""
 
 _numbers = count()
 _kind_numbers: dict[Kind, int] = {}
 
 
 def kind_number(kind: Kind) -> int:
-    """Return the number of a kind, which is the same in the whole process."""
+    """Return the number of a kind of elements, which is the same in the whole process."""
     number = _kind_numbers.get(kind)
     return _kind_numbers.setdefault(kind, next(_numbers)) if number is None else number
 
 
 def address_of_rows(rows: Any) -> int:
-    """Return the address of rows in host memory, or 0 if they are elsewhere or hold objects."""
+    """Return the address of rows in host memory; 0 if they are in other memory, or are Python
+    objects.
+    """
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0
 
@@ -58,8 +60,9 @@ def address_of_rows(rows: Any) -> int:
 class ElementStore:
     """Elements by index, and the state of each.
 
-    rows: the elements that lie together, as far as there is memory for them.
-    kind: their shape and dtype, while there are rows; elements of another kind take a slower path.
+    rows: the array of the elements that are stored together; None if there is none. kind: the shape
+    and dtype of an element of `rows`, None if there are no rows. Subclasses handle elements of this
+    kind first, and others in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -71,15 +74,15 @@ class ElementStore:
         self._note_states()
         self._allocate = allocate
         self._block: Any = None
-        self._row_shape: tuple[int, ...] | None = None  # also once the rows are gone
-        self._apart: dict[int, Any] | None = None  # blocks by index
-        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements apart, also freed ones
+        self._row_shape: tuple[int, ...] | None = None  # remains after the rows are freed
+        self._apart: dict[int, Any] | None = None  # block by index, if elements are apart
+        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements that are apart, even if freed
 
     def put(self, index: int, value: Any, shape: tuple[int, ...]) -> None:
-        """Store a copy of `value` as an element that has no value yet."""
+        """Store a copy of `value`, of this shape, as element `index`, which has no value yet."""
         self.reach(index + 1)
         if self.try_make_rows(shape):
-            self.rows[index, ...] = value  # without the dots, strings would be nested
+            self.rows[index, ...] = value  # without the dots, arrays of strings would be nested
         else:
             assert self._apart is not None
             block = self._apart[index] = self._allocate(shape, self.dtype)
@@ -88,11 +91,11 @@ class ElementStore:
         self.states[index] = HELD
 
     def get(self, index: int) -> Any:
-        """Return the array of an element that has a value, to be read or changed in place."""
+        """Return the array of an element that has a value; writes to it change the element."""
         return self.rows[index, ...] if self._apart is None else self._apart[index].array
 
     def drop(self, index: int) -> None:
-        """Free the memory of an element that lies apart; others are freed together."""
+        """Free the memory of an element if elements are apart; otherwise all are freed at once."""
         if self._apart is not None:
             self._apart.pop(index).release()
 
@@ -104,13 +107,17 @@ class ElementStore:
             self._note_states()
 
     def _note_states(self) -> None:
-        """Update the address of the states, and the number of elements with state and row."""
+        """Update the record: the address of the states, and how many elements have a state and a
+        row.
+        """
         self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
         if self.states:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
 
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
-        """Use a block for elements of a kind (None: for none), and return the previous block."""
+        """Use `block` as the rows, with elements of `kind`; None for none. Return the previous
+        block.
+        """
         before, self._block, self.kind = self._block, block, kind
         rows = self.rows = None if block is None else block.array
         address = self.record[ROWS] = address_of_rows(rows)
@@ -119,9 +126,10 @@ class ElementStore:
         return before
 
     def try_make_rows(self, shape: tuple[int, ...]) -> bool:
-        """Try to keep an element of this shape in the rows; return False if elements lie apart.
+        """Return whether an element of this shape can be stored in the rows, after making room for
+        it.
 
-        Makes room for all elements, or moves them apart if their shape is another.
+        If its shape differs from that of the others, all elements are moved apart instead.
         """
         if self._apart is None and self._row_shape not in (None, shape):
             self.part()
@@ -144,7 +152,7 @@ class ElementStore:
             old.release()
 
     def part(self) -> None:
-        """Move each element to a separate block."""
+        """Move each element to a separate block, unless they are apart already."""
         if self._apart is not None:
             return
         self._apart = {}
@@ -164,7 +172,9 @@ class ElementStore:
                 block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
-        """Return the shape that was written as element `index`, even if it is gone; else None."""
+        """Return the shape that element `index` was written with, even if it has been cleared, or
+        None.
+        """
         if self._apart is not None:
             return self._shapes.get(index)
         return self._row_shape if self.states[index] else None
@@ -179,7 +189,7 @@ class ElementStore:
         return {index: shape for index, state in enumerate(self.states) if state}
 
     def holds(self, part: slice) -> bool:
-        """Return whether all of these elements can be read from the rows."""
+        """Return whether all elements in the slice `part` have values, and are stored together."""
         if self.rows is None:
             return False
         states = self.states[part]
@@ -187,7 +197,7 @@ class ElementStore:
         return bool(count == part.stop - part.start)
 
     def is_fresh(self, part: slice) -> bool:
-        """Return whether none of these elements was written or read."""
+        """Return whether no element in the slice `part` was written or read."""
         return not any(self.states[part])
 
     def free(self) -> None:
@@ -201,7 +211,9 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """Return `indices` as a slice if they are consecutive and not negative, else None."""
+    """Return `indices`, an array, as a slice if they are consecutive and not negative, else
+    None.
+    """
     count = len(indices)
     if count == 0:
         return None

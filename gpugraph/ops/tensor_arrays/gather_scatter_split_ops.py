@@ -1,4 +1,4 @@
-"""The ops on many elements of a TensorArray at once: gather, scatter, concat and split."""
+"""Ops on many elements of a TensorArray at once: gather, scatter, concat and split."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Gradients of reads and writes: an array of gradients beside each array, one per backward pass.
+"""Gradients of reads from and writes to TensorArrays, by a gradient array per array and backward
+pass.
 
-The gradient of a read is written to the gradient array. The gradient of a write is read from it,
-after the gradients of all reads: the gradient of a flow is the flow of the backward pass.
+The gradient of a read is a write to the gradient array. The gradient of a write is a read from it,
+which must come after the gradients of all reads. That order is ensured by flows: the gradient of a
+flow is the flow of the backward pass.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph: its handle, and the flow after which it exists."""
+    """A gradient array in the graph: its handle, and the flow that its users depend on."""
 
     handle: Tensor
     flow: Tensor
@@ -23,7 +25,10 @@ class GradientHandle(NamedTuple):
 def gradient_handle(
     handle: Tensor, flow: Tensor, source: str, name: str | None = None
 ) -> GradientHandle:
-    """Return the gradient array of `handle` for the pass `source`, after `flow`."""
+    """Return the gradient array of the array `handle` for the backward pass `source`.
+
+    It is created after `flow`.
+    """
     graph = handle.graph
     with graph.name_scope(name or "TensorArrayGrad"):
         with graph.colocate_with(handle.op):
@@ -33,7 +38,10 @@ def gradient_handle(
 
 
 def _source(op: Operation) -> str:
-    """Return the backward pass that creates the gradient of `op`, by the name of its scope."""
+    """Return the name of the backward pass that the gradient of `op` is created in.
+
+    It is the name scope above the gradient's own, which ends in "<op>_grad".
+    """
     scope = f"/{op.graph.get_name_scope()}"
     end = scope.rfind(f"/{op.name}_grad")
     if end < 0:
@@ -45,14 +53,21 @@ def _source(op: Operation) -> str:
 
 
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
-    """Write `values` to the gradient array of the array that `op` reads; return the new flow."""
+    """Write `values` to the gradient array of the array that `op` reads; return the new flow.
+
+    op_type: that of the writing op, without "V3".
+    """
     array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
     with op.graph.name_scope(op_type):
         return getattr(raw_ops, f"{op_type}V3")(array.handle, *values, array.flow)
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
-    """Return the gradient array, ordered after the write, and the flow for other ops."""
+    """Return the gradient array of the array that `op` writes, and the flow for the ops before
+    `op`.
+
+    Both are ordered after `op`.
+    """
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):
         barrier = raw_ops.Identity(flow, name="write_barrier")
@@ -60,36 +75,40 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
 
 
 def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Write the gradient of the value that was read."""
+    """Return the gradients of a read: its value's gradient is written to the gradient array."""
     return [None, None, _write(op, "TensorArrayWrite", op.inputs[1], grad)]
 
 
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Read the gradient of the value that was written."""
+    """Return the gradients of a write: its value's gradient is read from the gradient array."""
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayReadV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
 def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Scatter the gradient of the gathered values."""
+    """Return the gradients of a gather: its values' gradients are scattered to the gradient
+    array.
+    """
     return [None, None, _write(op, "TensorArrayScatter", op.inputs[1], grad)]
 
 
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Gather the gradient of the scattered values."""
+    """Return the gradients of a scatter: its values' gradients are gathered from the gradient
+    array.
+    """
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayGatherV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
 def concat_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
-    """Split the gradient of the joined values."""
+    """Return the gradients of a concat: its value's gradient is split into the gradient array."""
     return [None, _write(op, "TensorArraySplit", grad, op.outputs[1])]
 
 
 def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Join the gradient of the split value."""
+    """Return the gradients of a split: its value's gradient is joined from the gradient array."""
     array, barrier = _of_write(op, flow)
     grad, _ = raw_ops.TensorArrayConcatV3(array.handle, array.flow, dtype=op.attrs["T"])
     return [None, grad, None, barrier]

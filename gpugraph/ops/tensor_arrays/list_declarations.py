@@ -1,7 +1,7 @@
 """Declarations of ops on lists of tensors: the values of variant tensors, as in TensorFlow 2.
 
-A list is a value in host memory (`tensor_list`). The sizes of elements are often known only in a
-run; inference then reads them from the list.
+A list is an object in host memory (`tensor_list`). If the sizes of elements are known only in a
+run, inference reads them from the list then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ ELEMENT = {"element_dtype": ALL}
 SHAPED = {"element_dtype": ALL, "shape_type": INDEX}
 
 Compute = Callable[..., Any]
-"""Computes the outputs from attrs and inputs; arrays of variants are passed as the lists in them.
+"""(attrs, *inputs) -> the output, or a tuple of outputs. For an input or output of dtype variant,
+it is the TensorList itself.
 """
 
 
@@ -43,7 +44,7 @@ def list_op(
     infer: InferFunction = scalar,
     stateful: bool = False,
 ) -> None:
-    """Declare an op on lists; `compute(attrs, *inputs)` returns its output, or a tuple of them."""
+    """Declare an op on lists whose kernel is `compute`, on the host."""
     specs = inputs.split(", ")
     are_lists = [spec.endswith("variant") for spec in specs]
 
@@ -80,7 +81,7 @@ def _list_in(array: Any) -> TensorList:
 
 
 def shape_in(array: Any) -> TensorShape:
-    """Return the shape that an input holds: a vector of sizes, or -1 for any."""
+    """Return the shape that an array holds: a vector of sizes, or the scalar -1 for any shape."""
     if array.ndim:
         return as_output_shape(array)
     if array.item() != -1:
@@ -91,7 +92,7 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape held by an input, as far as known during inference."""
+    """Return the shape that an input holds, as far as inference knows the input's value."""
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))
@@ -99,11 +100,11 @@ def shape_input(context: InferContext, index: int) -> TensorShape:
 
 
 def known_list(context: InferContext, index: int = 0) -> TensorList | None:
-    """Return the list that an input holds, in a run."""
+    """Return the list that an input holds; None at graph construction, which has no lists."""
     array = context.value(index)
     return None if array is None else _list_in(array)
 
 
 def no_gradients(op: Any, *grads: Any) -> list[Any]:
-    """Return no gradient for any input; sizes and shapes have none."""
+    """Return None for each input: the outputs are sizes or shapes, which have no gradients."""
     return [None] * len(op.inputs)

@@ -1,4 +1,4 @@
-"""Ops on one element of a list of tensors, and on the size of the list."""
+"""Ops on single elements of a list of tensors, and on its size and shape."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ list_op(
     ],
     "The first `size` elements; additional ones are not set.",
     {},
-    stateful=True,  # as TensorFlow has it
+    stateful=True,  # as in TensorFlow
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Ops that make lists of tensors: empty ones, or from a tensor or other lists."""
+"""Ops that create lists of tensors: empty ones, from tensors, or from other lists."""
 
 from __future__ import annotations
 

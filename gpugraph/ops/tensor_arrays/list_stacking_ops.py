@@ -1,4 +1,4 @@
-"""Ops that make one tensor of the elements of a list of tensors."""
+"""Ops that combine elements of a list of tensors to one tensor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Many elements of a TensorArray at once: gather and scatter, concat and split.
 
-If the elements lie together and the indices are consecutive (a stack, an unstack), one copy is
-made. `gathered_shape` and `concat_shapes` return the shapes of the results beforehand.
+If the elements are stored together and the indices are consecutive, as in a stack or unstack, all
+are copied at once. `gathered_shape` and `concat_shapes` return the shapes of results in advance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ Shape = tuple[int, ...]
 
 
 def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
-    """Copy the elements `indices` into the slices of `out` along its first axis."""
+    """Copy element `indices[i]` into `out[i]`, for all i.
+
+    kind: the shape and dtype of an element.
+    """
     array.check_read(kind[1])
     part = as_slice(indices)
     if part is not None and kind == array.kind and array.holds(part):
@@ -32,7 +35,8 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 
 
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
-    """Return the shape of the result of `gather`; elements must be compatible with `declared`.
+    """Return the shape of the result of `gather`; raise unless the elements match each other and
+    `declared`.
 
     Raises UnimplementedError if there are no indices and the element shape is unknown.
     """
@@ -59,7 +63,9 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
 
 
 def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
-    """Set the elements `indices` to copies of the slices of `value` along its first axis."""
+    """Store copies of `value[i]` as element `indices[i]`, for all i; kind: an element's shape and
+    dtype.
+    """
     array.check_written(kind[1])
     size, largest = len(array.states), int(indices.max(initial=-1))
     if largest >= size and not array.dynamic:
@@ -77,7 +83,11 @@ def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
 
 
 def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
-    """Copy all elements into `out`, joined along their first axis, and their sizes to `lengths`."""
+    """Copy all elements into `out`, joined along their first axis, and their sizes along it to
+    `lengths`.
+
+    kind: the shape and dtype of `out`.
+    """
     array.check_read(kind[1])
     whole = slice(0, len(array.states))
     if array.kind is not None and array.holds(whole):
@@ -94,10 +104,10 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
 
 
 def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Shape]:
-    """Return the shapes of the results of `concat`.
+    """Return the shapes of the two results of `concat`.
 
-    Elements must fit `declared`, which excludes their first axis. Raises UnimplementedError if
-    there are no elements and no shape is known.
+    declared: elements must be compatible with it, without their first axis. Raises
+    UnimplementedError if there are no elements and the element shape is unknown.
     """
     size = array.size()
     if size == 0:
@@ -111,9 +121,9 @@ def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Sh
 
 
 def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
-    """Set elements 0, 1, ... to copies of parts of `value`, of `lengths` along its first axis.
+    """Store parts of `value`, of `lengths` along its first axis, as elements 0, 1, ...
 
-    `kind` is that of `value`.
+    kind: the shape and dtype of `value`.
     """
     array.check_written(kind[1])
     shape, dtype = kind
@@ -133,7 +143,7 @@ def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
 
 
 def _mark_read(array: ElementArray, part: slice) -> None:
-    """Mark these elements as read."""
+    """Mark the elements in the slice `part` as read, and cleared if reads clear."""
     array.states[part] = bytes([array.after]) * (part.stop - part.start)
     array.free_if_cleared()
 
@@ -141,7 +151,11 @@ def _mark_read(array: ElementArray, part: slice) -> None:
 def _shape_of_none(
     array: ElementArray, declared: TensorShape, known: TensorShape, what: str, doing: str
 ) -> Shape:
-    """Return the element shape of an empty array; raise UnimplementedError if it is unknown."""
+    """Return the element shape of an array without elements; raise UnimplementedError if it is
+    unknown.
+
+    declared, known: the shape in the op's attrs, and the array's.
+    """
     for shape in (declared, known):
         if shape.is_fully_defined():
             return shape.sizes  # type: ignore[return-value]
@@ -157,7 +171,7 @@ def _shape_of_none(
 def _check_joined(
     array: ElementArray, index: int, shape: Shape, first: Shape, declared: TensorShape
 ) -> None:
-    """Raise unless an element can be joined to the first one."""
+    """Raise unless element `index`, of this shape, can be joined to the first one."""
     if not shape:
         raise array.refusal(
             f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you "
@@ -177,7 +191,9 @@ def _check_joined(
 
 
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
-    """Raise unless a value of this shape can be cut into parts of these sizes, for `array`."""
+    """Raise unless a value of this shape can be cut into parts of these sizes, and `array` has as
+    many elements.
+    """
     if min(sizes, default=0) < 0:
         raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")
     if sum(sizes) != shape[0]:

@@ -1,12 +1,12 @@
-"""TensorArrays as ops: a handle to elements that are written and read one by one, in a run.
+"""TensorArrays as ops: a handle to elements that a run writes and reads one by one.
 
     handle, flow = TensorArrayV3(size)
     flow = TensorArrayWriteV3(handle, index, value, flow)
     value = TensorArrayReadV3(handle, index, flow)
 
-The handle, in host memory, holds the `ElementArray`; the flow is a scalar, always 0, that
-orders the ops. Arrays live as long as their run. The sizes of elements are often known only then:
-inference reads them from the array that the handle holds.
+The handle, in host memory, refers to an `ElementArray`, which lives as long as the run. The flow is
+a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run:
+inference reads them from the array then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the array behind the handle, or None before the run."""
+    """Return the array that input 0, a handle, refers to.
+
+    The result is None if inference runs before any run.
+    """
     handle = context.value(0)
     return None if handle is None else handle.item(0)
 

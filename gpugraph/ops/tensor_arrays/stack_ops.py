@@ -1,7 +1,7 @@
-"""Stacks as ops: the forward steps of a loop push values, its backward steps pop them.
+"""Stacks as ops: the forward steps of a loop push values, and its backward steps pop them.
 
-The handle, in host memory, holds the `ElementStack`. The ops are ordered only by control edges and
-by the order of a loop's steps.
+The handle, in host memory, refers to an `ElementStack`. Pushes and pops are ordered only by control
+edges and by the order of the loop's steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     name = context.attrs["stack_name"] or context.name
     dtype = context.attrs["elem_type"]
 
-    last: ElementStack | None = None  # of the previous run, which was probably as deep
+    last: ElementStack | None = None  # the previous run's stack: this one will probably be as deep
 
     def make() -> None:
         nonlocal last

@@ -1,8 +1,10 @@
-"""tf.TensorArray: a list of tensors in the graph, written and read one by one, mostly in loops.
+"""tf.TensorArray: a list of tensors in the graph that are written and read one by one, mostly in
+loops.
 
-A TensorArray consists of the handle of the elements that a run keeps, and a flow. Every write
-returns a TensorArray with a new flow: its users run after the write. `tf.cond` and `tf.while_loop`
-pass on the flow, from which `build_ta_with_new_flow` makes a TensorArray again.
+A TensorArray consists of a handle to the elements, which a run stores, and a flow. Every write
+returns a TensorArray with a new flow, so the users of that TensorArray run after the write.
+`tf.cond` and `tf.while_loop` pass on the flow, from which `build_ta_with_new_flow` makes a
+TensorArray again.
 """
 
 from __future__ import annotations
@@ -30,21 +32,21 @@ class TensorArray:
     """Tensors by index, of one dtype, each written once.
 
     Args:
-      dtype: of the elements.
-      size: an int32 scalar, the number of elements. A TensorArray of a `handle` has the size of the
-        array behind the handle.
+      dtype: the elements' dtype.
+      size: an int32 scalar, the number of elements. It must be None if there is a `handle`.
       dynamic_size: whether a write beyond the end makes the array larger.
       clear_after_read: whether a read clears the element, True by default; reading it again then
         raises InvalidArgumentError.
-      tensor_array_name: its name in errors.
-      handle, flow: an existing TensorArray's `handle`, and the flow after which it is used.
-      infer_shape: whether all elements have one shape, that of the first that is written.
-      element_shape: a shape with which the elements' shapes are compatible.
-      colocate_with_first_write_call: whether it lives on the device of the first value that is
-        written, rather than on that of the device scopes.
+      tensor_array_name: its name in error messages.
+      handle, flow: those of an existing TensorArray, whose elements this one refers to. It is used
+        after `flow`.
+      infer_shape: whether all elements must have one shape, that of the first that is written.
+      element_shape: a shape with which all elements must be compatible.
+      colocate_with_first_write_call: whether its ops are placed on the device of the first value
+        that is written, rather than by the device scopes.
 
-    An element that was never written reads as zeros if the shape of elements is fully known. Memory
-    is freed when the run is over, or earlier once all elements are cleared.
+    An element that was never written reads as zeros if the shape of elements is fully known. The
+    memory is freed when the run is over, or earlier once all elements are cleared.
 
     Raises:
       ValueError: neither size nor handle, both, or a handle together with an argument that only a
@@ -82,7 +84,7 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = size
         self._infer_shape = infer_shape
-        self._element_shape = [as_shape(element_shape)]  # shared by all TensorArrays of a handle
+        self._element_shape = [as_shape(element_shape)]  # shared by TensorArrays of one handle
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
         with name_scope(name, "TensorArray", [handle, size, flow]) as scope:
             if handle is not None:
@@ -111,36 +113,40 @@ class TensorArray:
 
     @property
     def flow(self) -> Tensor:
-        """A scalar that is computed after all writes on which this TensorArray depends."""
+        """A float32 scalar that is computed after all writes on which this TensorArray depends."""
         return self._flow
 
     @property
     def handle(self) -> Tensor:
-        """The handle of the elements in a run, a scalar of dtype resource."""
+        """The handle, which refers to the elements in a run: a tensor of dtype resource."""
         return self._handle
 
     @property
     def element_shape(self) -> TensorShape:
-        """The elements' shape, as far as known."""
+        """The elements' shape, as far as it is known."""
         return self._element_shape[0]
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether it may grow, as far as known here."""
+        """Whether writes may make it larger; False if the constructor received a handle."""
         return self._dynamic_size
 
     def __repr__(self) -> str:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """Return the same elements after the control inputs of an Identity created here."""
+        """Return a TensorArray with the same elements, and an Identity of this one's flow as its
+        flow.
+
+        Its users run after the control inputs that are current here.
+        """
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
-        A run creates it at its first use; from then on this TensorArray can't grow. Repeated writes
-        to one of its elements are added up.
+        A run creates it when it is first used; from then on, this TensorArray can't grow. Repeated
+        writes to an element of the gradient are added up.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
         with gradient.handle.graph.name_scope(f"{gradient.handle.op.name}/"):
@@ -155,7 +161,9 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """Return the same elements after another flow; both share the known part of their shape."""
+        """Return a TensorArray with the same elements and another flow; both share the known
+        element shape.
+        """
         array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
@@ -168,7 +176,7 @@ class TensorArray:
     # -- single elements
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Return element `index`, an int32 scalar.
+        """Return element `index`; index: an int32 scalar.
 
         A run raises InvalidArgumentError for an index out of range, and for an element that an
         earlier read has cleared.
@@ -180,7 +188,7 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose element `index` is `value`, to be used from now on.
+        """Return a TensorArray whose element `index` is `value`; it replaces this one from now on.
 
         Raises ValueError if the shape does not fit. A run raises InvalidArgumentError for an index
         out of range, a second write, a write after a read, and another dtype.
@@ -198,7 +206,7 @@ class TensorArray:
     # -- many elements
 
     def stack(self, name: str | None = None) -> Tensor:
-        """Stack all elements along a new first axis. They must be of one shape."""
+        """Stack all elements, which must have one shape, along a new first axis."""
         graph = self._handle.graph
         with graph.colocate_with(self._handle.op):
             with name_scope(name, "TensorArrayStack", [self._handle]):
@@ -207,7 +215,9 @@ class TensorArray:
         return value
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """Stack the elements `indices`, an int32 vector, along a new first axis."""
+        """Stack the elements `indices`, an int32 vector, along a new first axis; they must have one
+        shape.
+        """
         return raw_ops.TensorArrayGatherV3(
             self._handle,
             indices,
@@ -218,7 +228,9 @@ class TensorArray:
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Join all elements along their first axis, the only one in which they may differ."""
+        """Join all elements along their first axis, the only axis in which their sizes may
+        differ.
+        """
         known = self.element_shape
         value: Tensor
         value, _ = raw_ops.TensorArrayConcatV3(
@@ -235,15 +247,15 @@ class TensorArray:
         return value
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose elements are the slices of `value` along its first axis."""
+        """Return a TensorArray whose element i is `value[i]`."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             count = shape(value)[0]
             return self.scatter(range_of(0, count), value, name=name)
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray with the slices of `value` along axis 0 as elements `indices`.
+        """Return a TensorArray whose element `indices[i]` is `value[i]`, for all i.
 
-        Raises ValueError if the shape of the slices does not fit.
+        Raises ValueError if the shape of `value[i]` does not fit.
         """
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             elements = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -251,9 +263,10 @@ class TensorArray:
             return self._write("TensorArrayScatterV3", indices, elements, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray of parts of `value` along its first axis, of `lengths`.
+        """Return a TensorArray whose elements are parts of `value`, of `lengths` along its first
+        axis.
 
-        `lengths`, an int vector, has as many elements as the TensorArray. Raises ValueError if the
+        lengths: an int vector with as many elements as the TensorArray. Raises ValueError if the
         shape of the parts does not fit.
         """
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
@@ -275,20 +288,23 @@ class TensorArray:
         return raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
 
     def close(self, name: str | None = None) -> Operation:
-        """Free the memory before the run is over."""
+        """Return an operation that frees the memory before the end of the run."""
         return raw_ops.TensorArrayCloseV3(self._handle, name=name)
 
     # -- known properties
 
     def _known_size(self) -> int | None:
-        """Return the number of elements if the graph has it, else None."""
+        """Return the number of elements if it is a constant, else None."""
         if self._dynamic_size or self._size is None:
             return None
         size = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """Check an element's shape or raise ValueError; with infer_shape it fixes that of all."""
+        """Raise ValueError if an element can't have this shape.
+
+        With `infer_shape`, all elements must then have it.
+        """
         known = self.element_shape
         if not known.is_compatible_with(shape):
             raise ValueError(
@@ -307,7 +323,11 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """Place ops created inside by the first write, unless they follow device scopes."""
+        """Ignore device scopes for ops created inside: their place is that of the first value
+        written.
+
+        This does not apply without `colocate_with_first_write_call`.
+        """
         if self._colocate_with is None:
             yield
             return
@@ -317,7 +337,11 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Place ops created inside on the device of the first value that was written."""
+        """Colocate ops created inside with the first value that was written; `value`, if it is the
+        first.
+
+        This does not apply without `colocate_with_first_write_call`.
+        """
         if self._colocate_with is None:
             yield
             return
@@ -328,7 +352,7 @@ class TensorArray:
 
 
 def build_ta_with_new_flow(old_ta: TensorArray, flow: Tensor) -> TensorArray:
-    """Return `old_ta` after `flow`, which is the result of a branch or loop."""
+    """Return `old_ta` with `flow`, which a branch or loop has returned."""
     return old_ta._with_flow(flow)
 
 

@@ -1,4 +1,4 @@
-"""TensorArraySpec: the statically known properties of a TensorArray."""
+"""TensorArraySpec: the static properties of a TensorArray, as a TypeSpec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class TensorArraySpec(TypeSpec):
-    """The shape of the elements, their dtype, and whether the array grows and infers shapes."""
+    """The elements' shape and dtype, whether the array may grow, and whether it infers shapes."""
 
     __slots__ = ("_dtype", "_dynamic_size", "_element_shape", "_infer_shape")
 
@@ -42,14 +42,16 @@ class TensorArraySpec(TypeSpec):
 
     @property
     def value_type(self) -> type[TensorArray]:
-        """`tf.TensorArray`."""
+        """The class of the values, `tf.TensorArray`."""
         return TensorArray
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether another's elements and growth fit; `infer_shape` does not matter."""
+        """Return whether shape, dtype and growth of another spec or array match; `infer_shape` is
+        ignored.
+        """
         other = type_spec_from_value(spec_or_value)
         return (
             isinstance(other, TensorArraySpec)
@@ -59,7 +61,10 @@ class TensorArraySpec(TypeSpec):
         )
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
-        """Return the spec that holds for both; raise ValueError for other elements or growth."""
+        """Return the most specific spec that both specs satisfy.
+
+        Raises ValueError if their dtypes, shapes or growth are incompatible.
+        """
         if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
             raise ValueError("Types are not compatible")
         shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
@@ -71,7 +76,7 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], variant)]
 
     def _to_components(self, value: Any) -> list[Any]:
-        """Return the elements as a list of tensors, a variant."""
+        """Return the elements as a list of tensors, in one variant tensor."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
         sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]
@@ -79,7 +84,7 @@ class TensorArraySpec(TypeSpec):
         return [raw_ops.TensorListFromTensor(value.stack(), element_shape)]
 
     def _from_components(self, components: Any) -> TensorArray:
-        """Make a new TensorArray of the elements of the list."""
+        """Return a new TensorArray with the elements of a list of tensors, a variant tensor."""
         [elements] = components
         sizes = self._element_shape.sizes
         element_shape = -1 if sizes is None else [-1 if size is None else size for size in sizes]
@@ -98,7 +103,7 @@ class TensorArraySpec(TypeSpec):
         return self._dtype
 
     def _to_legacy_output_shapes(self) -> TensorShape:
-        """Return the flags, followed by the elements' shape."""
+        """Return a shape that encodes the two flags as sizes, followed by the elements' shape."""
         flags = TensorShape([self._dynamic_size, self._infer_shape])
         return flags.concatenate(self._element_shape)
 

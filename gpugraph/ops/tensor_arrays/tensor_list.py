@@ -1,8 +1,8 @@
 """TensorList: the value of a variant tensor, a list of tensors of one dtype.
 
-A list is immutable: a method that changes one returns another, and lists share elements. An
-element that was never set is None, and reads as zeros if its shape is known. Errors are
-InvalidArgumentError in the words of TensorFlow's list_kernels.cc.
+A list is immutable: methods that change it return a new list, which shares elements with the old
+one. An element that was never set is None, and reads as zeros if its shape is known. Errors are
+InvalidArgumentError with the messages of TensorFlow's list_kernels.cc.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Items = tuple[Any, ...]
 class TensorList:
     """Elements of one dtype whose shapes are compatible with `element_shape`.
 
-    limit: the maximum number of elements that pushes may reach; -1 for any.
+    limit: the maximum number of elements that pushes may reach; -1: no limit.
     """
 
     dtype: DType
@@ -44,7 +44,10 @@ class TensorList:
 
     @classmethod
     def of_rows(cls, dtype: DType, rows: Any, shape: TensorShape) -> TensorList:
-        """Return the list of the rows of an array."""
+        """Return the list of the rows of an array.
+
+        `shape` must be compatible with that of a row.
+        """
         if rows.ndim == 0:
             raise invalid_argument(
                 f"Tensor must be at least a vector, but saw shape: {shape_text(rows.shape)}"
@@ -53,7 +56,7 @@ class TensorList:
         return cls(dtype, merged, tuple(_copy(row) for row in rows))
 
     def check_dtype(self, dtype: DType) -> None:
-        """Raise unless the elements have this dtype."""
+        """Raise unless the list's elements have this dtype."""
         if dtype is not self.dtype:
             raise invalid_argument(
                 f"Invalid data types; op elements {runtime_name(dtype)} but list elements "
@@ -61,11 +64,11 @@ class TensorList:
             )
 
     def with_items(self, items: Iterable[Any]) -> TensorList:
-        """Return a list of other elements of the same kind."""
+        """Return a list with other elements, and otherwise the same properties."""
         return replace(self, items=tuple(items))
 
     def checked(self, item: Any) -> Any:
-        """Return a copy of an element; raise if its shape does not fit the list."""
+        """Return a copy of `item`, to be added to the list; raise if its shape is incompatible."""
         if not self.element_shape.is_compatible_with(item.shape):
             raise invalid_argument(
                 "Tried to append a tensor with incompatible shape to a list. Op element shape: "
@@ -74,7 +77,7 @@ class TensorList:
         return _copy(item)
 
     def index(self, index: int) -> int:
-        """Return an index into the list; raise if there is no such element."""
+        """Return `index`; raise if there is no such element."""
         if not 0 <= index < len(self.items):
             raise invalid_argument(
                 f"Trying to access element {index} in a list with {len(self.items)} elements."
@@ -82,7 +85,11 @@ class TensorList:
         return index
 
     def item(self, index: int, shape: TensorShape) -> Any:
-        """Return an element; if it is not set, zeros of its known shape."""
+        """Return element `index`; if it is not set, zeros of its shape.
+
+        shape: the reader's, which must be compatible. Raises if the shape of an unset element is
+        unknown.
+        """
         item = self.items[self.index(index)]
         if item is not None:
             _merged(TensorShape.of(item.shape), shape, "Tried to read an element with shape")
@@ -98,7 +105,10 @@ class TensorList:
         return np.full(tuple(shape.as_list()), zero_of(dtype), dtype)
 
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
-        """Return all elements, or those at `indices`, as the rows of one array."""
+        """Return all elements, or those at `indices`, as the rows of one array.
+
+        shape: that of an element, as far as the reader knows it.
+        """
         merged = _merged(self.element_shape, shape, "Incompatible shapes")
         chosen = range(len(self.items)) if indices is None else indices
         items = [self.items[self.index(index)] for index in chosen]
@@ -118,7 +128,7 @@ class TensorList:
         return rows
 
     def zero(self) -> TensorList:
-        """Return a list of zeros of the shapes of the elements."""
+        """Return a list with a zero for each element that is set."""
         return self.with_items(
             None if item is None else self._zeros_like(item) for item in self.items
         )
@@ -127,11 +137,14 @@ class TensorList:
         if self.dtype is not variant:
             return self._zeros(TensorShape.of(item.shape))
         zeros = np.empty(item.shape, object)
-        zeros.fill(item.item(0).zero())  # a list, or an optional
+        zeros.fill(item.item(0).zero())  # the object is a list or an optional
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:
-        """Return the list of the sums of elements; unset elements count as zeros."""
+        """Return the list of the sums of corresponding elements.
+
+        An unset element counts as zeros.
+        """
         if len(self.items) != len(other.items):
             raise invalid_argument(
                 "Trying to add two lists of tensors with different lengths. One is "
@@ -144,7 +157,7 @@ class TensorList:
 
 
 def _cells(rows: Any) -> list[Any]:
-    """Return a view of each element of a vector."""
+    """Return a view, a scalar array, of each element of a vector."""
     return [rows[index : index + 1].reshape(()) for index in range(len(rows))]
 
 

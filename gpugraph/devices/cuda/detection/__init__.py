@@ -1,1 +1,1 @@
-"""Detection of GPUs, and of the reason if there are none."""
+"""Detection of usable GPUs, and of the reason if there are none."""

@@ -1,4 +1,4 @@
-"""The installed CuPy, found without importing it."""
+"""The installed CuPy package, found without importing it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 _WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12, "cupy-cuda11x": 11, "cupy": 0}
-"""CuPy's packages, and the CUDA version of each; 0: the version that it was built with."""
+"""CuPy's packages, and the CUDA version for which each is built; 0: unknown, as it was built from
+source.
+"""
 _OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
 _EXTRAS = {12: "cuda12", 13: "cuda13"}
 _OLDEST, _NEWEST = min(_EXTRAS), max(_EXTRAS)
 
 
 class CuPy(NamedTuple):
-    """An installed CuPy. name: of its package. cuda: its major version, 0 if unknown.
+    """An installed CuPy package. cuda: the major CUDA version for which it is built; 0 if unknown.
 
-    reason: why it can't be used, or the empty string.
+    reason: why it can't be used; empty if it can.
     """
 
     name: str
@@ -34,7 +36,9 @@ def installed_version(name: str) -> str | None:
 
 
 def extra_for(driver_version: int | None) -> str:
-    """Return the command that installs CuPy for a driver of this CUDA version; None: no driver."""
+    """Return the pip command that installs CuPy for a driver that supports this CUDA version; with
+    None, there is no driver yet, and both versions are offered.
+    """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
     fitting = min(max(driver_version // 1000, _OLDEST), _NEWEST)
@@ -42,7 +46,9 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """Return the CuPy that an import would find, with advice that fits the driver's version."""
+    """Return the CuPy package that would be imported. If it can't be used, its `reason` has advice
+    for a driver of this version.
+    """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
     if len(versions) + len(foreign) > 1:
@@ -63,7 +69,9 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the error of several packages: they overwrite each other's files in one folder."""
+    """Return the result for several installed packages, which can't be used: they overwrite each
+    other's files in one folder.
+    """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "
         f"pip uninstall {' '.join(names)}, then {extra_for(driver_version)}"
@@ -72,7 +80,9 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why `cupy_backends`, the part of CuPy that is used, can't be imported, or ""."""
+    """Return why CuPy can't be imported, as far as that shows without an import; an empty string if
+    nothing is missing. `cupy_backends` is the part of it that is used.
+    """
     try:
         spec = find_spec("cupy_backends")
         whole = find_spec("cupy")

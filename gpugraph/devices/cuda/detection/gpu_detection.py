@@ -1,12 +1,12 @@
-"""Detects the usable GPUs, or if there are none a sentence with the reason and the remedy.
+"""Detection of the usable GPUs, or of the reason why there are none, with a remedy.
 
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  they fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
-The first checks are cheap, so that they cost a machine without a GPU almost nothing, and CuPy is
-imported only if there is a GPU. The result is kept for the process. The success of the last check
-is also kept in the user's cache folder, by the versions of all packages that take part; whether the
-GPU can be opened is checked each time.
+Cheap checks come first, so a machine without a GPU spends almost no time here, and CuPy is imported
+only if there is a GPU. The result is kept for the life of the process. If the small kernel
+succeeds, that is also recorded in the user's cache folder, under the versions of all packages
+involved, and the kernel is not run again. Each process still checks that the GPU can be opened.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _PARTS = (
     *("nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"),
     *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime"),
 )
-"""The packages besides CuPy that take part in the compilation of a kernel."""
+"""The packages, in addition to CuPy, whose versions affect the compilation of a kernel."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Detection(NamedTuple):
-    """The usable GPUs; if none, the reason.
+    """The usable GPUs, or the reason why there are none.
 
-    left_out: the reason for each unusable GPU. surprising: whether a user with an NVIDIA
-    driver would not expect the result.
+    left_out: a sentence with the reason for each visible GPU that is not used. surprising: whether
+    no GPU is used although there is an NVIDIA driver; it is then logged as a warning.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -64,11 +64,14 @@ class Detection(NamedTuple):
 _lock = new_lock()
 _detections: dict[tuple[int, str | None], Detection] = {}
 _started_in: list[int] = []
-"""The process that started the driver: processes forked from it can't use the driver."""
+"""The id of the process that started the CUDA driver, if any: processes forked from it can't use
+the driver.
+"""
 
 
 def detect() -> Detection:
-    """Return the GPUs of this process, detected once.
+    """Return the GPUs that this process can use; they are detected once for each value of
+    CUDA_VISIBLE_DEVICES.
 
     InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
     """
@@ -83,7 +86,7 @@ def detect() -> Detection:
 
 
 def forget() -> None:
-    """Make the next `detect` detect again."""
+    """Drop the results, so that the next call of `detect` detects again."""
     with _lock:
         _detections.clear()
 
@@ -117,7 +120,9 @@ def _detect() -> Detection:
 
 
 def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Detect the usable GPUs among the visible ones."""
+    """Return the GPUs that can be used among the visible ones. version: the CUDA version of the
+    driver.
+    """
     if not visible:
         return Detection(reason=f"the NVIDIA driver is here, but shows no GPU{_as_visible()}")
     gpus = tuple(gpu for gpu in visible if gpu.capability >= OLDEST_CAPABILITY)
@@ -147,7 +152,9 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
-    """Compile and run a kernel, unless the cache has its success. DriverError if it fails."""
+    """Compile and run a small kernel, unless the cache records that this succeeded before.
+    DriverError if it fails.
+    """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
     driver = open_driver(gpu.ordinal)  # fails for a lost GPU
@@ -189,7 +196,9 @@ def _too_old(version: int, needed: int, package: str) -> str:
 
 
 def _hidden() -> str:
-    """Return why CUDA_VISIBLE_DEVICES hides all GPUs, or "": a bad entry hides those after it."""
+    """Return why CUDA_VISIBLE_DEVICES hides all GPUs, else an empty string. CUDA ignores all
+    entries from the first invalid one on, such as -1.
+    """
     visible = value_of(VISIBLE)
     if visible is None:
         return ""

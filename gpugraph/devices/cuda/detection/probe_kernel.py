@@ -1,4 +1,4 @@
-"""A small kernel, compiled and run, to check that a GPU works."""
+"""The probe: a small kernel that is compiled and run to check that a GPU works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _BYTES = 8 * _THREADS
 
 
 def probe(driver: Driver) -> None:
-    """Run the kernel. DriverError if compiler, memory, launch, copy or result is wrong."""
+    """Compile and run the kernel, and compare its result. DriverError if any part fails: compiler,
+    memory, launch, copy or result.
+    """
     module = driver.compile(_SOURCE, "gpugraph_probe")
     with _memory(driver) as (device, host):
         stream = driver.stream("probe")
@@ -51,6 +53,8 @@ def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
 
 
 def _free(call: Callable[[int], None], address: int) -> None:
-    """Free memory, ignoring its failure after a fatal error, which is more informative."""
+    """Free memory. A failure is ignored: it follows an earlier fatal error, which is more
+    informative.
+    """
     with contextlib.suppress(DriverError):
         call(address)

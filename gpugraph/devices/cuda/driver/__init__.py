@@ -1,1 +1,1 @@
-"""The libraries that drive a GPU: CuPy's bindings, NVRTC, cublasLt, libcuda."""
+"""The driver of a GPU, through CuPy's bindings, NVRTC, cublasLt and libcuda."""

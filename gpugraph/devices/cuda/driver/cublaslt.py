@@ -1,17 +1,19 @@
-"""Matrix products by NVIDIA's cublasLt, called by ctypes.
+"""Matrix products by NVIDIA's cublasLt, which is called by ctypes.
 
-CuPy's products can't be captured, but cublasLt's can: each call has the stream and the workspace as
-arguments and keeps no state. Binding a product chooses its algorithm; after that a call is a single
-C call.
+CuPy's matrix products can't be captured in a CUDA graph. cublasLt's can: each call has the stream
+and the workspace as arguments and keeps no state. When a product is bound, its algorithm is chosen;
+after that, a product is a single C call.
 
-cublasLt is column-major. A row-major matrix is its transpose in column-major order, so out = a @ b
-is out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias, one number for
-each column of `out`, is one for each row of out', as cublasLt requires; it has the output's dtype,
-and is the same for the whole batch. The addend is cublasLt's C, with beta 1.
+cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order,
+so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The
+bias, one number for each column of `out`, is one for each row of out', as cublasLt requires. It has
+the output's dtype, and is the same for all matrices of a batch. The addend is cublasLt's C, with
+beta 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
-mantissa. float16 and bfloat16 are summed in float32, to which bias and addend are added before the
-only rounding. GELU is left out: the accuracy of cublasLt's tanh is not documented.
+mantissa. float16 and bfloat16 are summed in float32, to which the bias and the addend are added
+before the result is rounded once. The GELU epilogue is not used, because the accuracy of cublasLt's
+tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -54,13 +56,14 @@ _STATUSES = {
     16: "license error",
 }
 _NO_ALGORITHM = (7, 8, 15)
-"""The heuristic's statuses for a product without an algorithm."""
+"""The statuses by which cublasLt's heuristic reports that it has no algorithm for a product."""
 
 _BEST_ALIGNMENT = 256
 
 _BIAS_ALIGNMENT = 16
-"""The alignment of a bias in bytes. The heuristic does not take it into account, and may choose a
-kernel with loads of this size (https://github.com/pytorch/pytorch/pull/194497)."""
+"""The alignment in bytes that a bias must have. cublasLt's heuristic ignores the bias's alignment,
+and may choose a kernel that loads this many bytes at once
+(https://github.com/pytorch/pytorch/pull/194497)."""
 
 
 class _Types(NamedTuple):
@@ -79,13 +82,13 @@ _TYPES = {
 
 
 class Algorithm(ctypes.Structure):
-    """cublasLtMatmulAlgo_t: 64 opaque bytes."""
+    """The C structure cublasLtMatmulAlgo_t: 64 opaque bytes that identify an algorithm."""
 
     _fields_ = (("data", ctypes.c_uint64 * 8),)
 
 
 class HeuristicResult(ctypes.Structure):
-    """cublasLtMatmulHeuristicResult_t."""
+    """The C structure cublasLtMatmulHeuristicResult_t: an algorithm for a product."""
 
     _fields_ = (
         ("algorithm", Algorithm),
@@ -116,12 +119,14 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
-    """Load the library of the first of these CUDA versions that is installed. Raises OSError."""
+    """Load cublasLt of the first of these CUDA versions that is installed. OSError if none is."""
     return load_library("cublasLt", versions)
 
 
 class CublasLt:
-    """cublasLt on the GPU that is current when it is created and used. Raises DriverError."""
+    """A cublasLt handle for the GPU that is current when the handle is created; the same GPU must
+    be current when it is used. Methods raise DriverError.
+    """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -133,9 +138,9 @@ class CublasLt:
     def bind(
         self, product: Product, workspace: tuple[int, int], stream: int
     ) -> Callable[[], None] | None:
-        """Return the launch of a product on a stream, with a workspace (address, bytes).
+        """Return a callable that launches a product on a stream. workspace: address and bytes.
 
-        Returns None if cublasLt has no algorithm for it, or none that is correct.
+        None if cublasLt has no algorithm for the product, or none that is known to be correct.
         """
         if product.dtype not in _TYPES or not _is_safe_bias(product):
             return None
@@ -168,7 +173,9 @@ class CublasLt:
         return description
 
     def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
-        """Return the layouts of a, b and out: (columns, rows) of the row-major matrix in memory."""
+        """Return cublasLt's layouts of a, b and out. As it is column-major, a layout has the
+        columns of the row-major matrix as rows.
+        """
         a, b, out = product.stored_shapes()
         return (
             self._layout(types, a, product.lda, product.batch, product.stride_a),
@@ -192,7 +199,9 @@ class CublasLt:
         layouts: tuple[_Handle, _Handle, _Handle],
         workspace_bytes: int,
     ) -> HeuristicResult | None:
-        """Return cublasLt's first algorithm for the workspace and these alignments."""
+        """Return the algorithm that cublasLt's heuristic ranks first for this workspace and the
+        alignments of the operands; None if there is none.
+        """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
         addresses = (product.b, product.a, product.addend or product.out, product.out)
@@ -213,7 +222,7 @@ class CublasLt:
 
 
 class _Handle:
-    """An object of cublasLt, destroyed with the last reference to it."""
+    """An object of cublasLt, which is destroyed when this wrapper is."""
 
     __slots__ = ("_kind", "_library", "value")
 
@@ -226,7 +235,7 @@ class _Handle:
         self.value = handle.value
 
     def set(self, attribute: int, value: Any) -> None:
-        """Set an attribute to a ctypes value."""
+        """Set an attribute, given by its number, to a ctypes value."""
         call = getattr(self._library, f"cublasLt{self._kind}SetAttribute")
         status = call(_P(self.value), attribute, ctypes.byref(value), ctypes.sizeof(value))
         _check(f"set attribute {attribute} of a {self._kind}", status)
@@ -254,15 +263,16 @@ def _epilogue(product: Product) -> int:
 
 
 def _is_safe_bias(product: Product) -> bool:
-    """Return whether there is no bias, or one that cublasLt adds correctly.
+    """Return whether the product has no bias, or one that cublasLt adds correctly.
 
-    A bias of a single number was not always added (https://github.com/dfyz/cublaslt-bias-epilogue).
+    For a single column, cublasLt did not always add the bias
+    (https://github.com/dfyz/cublaslt-bias-epilogue).
     """
     return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)
 
 
 def _alignment(address: int) -> int:
-    """Return the largest power of two that divides an address, up to the largest that matters."""
+    """Return the largest power of two that divides an address, up to `_BEST_ALIGNMENT`."""
     return min(address & -address, _BEST_ALIGNMENT) or _BEST_ALIGNMENT
 
 

@@ -1,9 +1,9 @@
-"""Finds CUDA's libraries: in NVIDIA's wheels, the toolkit of CUDA_HOME, the system.
+"""Search for CUDA's libraries: in NVIDIA's wheels, then the toolkits of CUDA_PATH and CUDA_HOME,
+then the system.
 
 nvidia/cublas/lib/libcublasLt.so.12      wheels for CUDA 12: a folder for each library
-nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all
-$CUDA_PATH/lib64, $CUDA_HOME/lib64       a toolkit
-libcublasLt.so.12                        by the system's loader
+nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all $CUDA_PATH/lib64,
+$CUDA_HOME/lib64       a toolkit libcublasLt.so.12                        by the system's loader
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from collections.abc import Iterator, Sequence
 from gpugraph.config.environment import setting
 
 LIBRARY_FOLDERS = ("lib64", "lib", os.path.join("targets", "*", "lib"))
-"""Patterns of folders below a root."""
+"""Patterns of the folders with libraries, below one of `cuda_roots`."""
 
 
 def cuda_roots() -> Iterator[str]:
-    """Yield folders that may hold lib/ and include/ of a CUDA version, the likeliest first."""
+    """Yield folders that may contain lib/ and include/ of a CUDA version, the most likely ones
+    first.
+    """
     for place in sys.path:
         yield from sorted(glob.glob(os.path.join(glob.escape(place), "nvidia", "*")), reverse=True)
     for variable in ("CUDA_PATH", "CUDA_HOME"):
@@ -31,9 +33,10 @@ def cuda_roots() -> Iterator[str]:
 
 
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
-    """Load a CUDA library by its stem (`cublasLt`), of one of these CUDA versions, best first.
+    """Load the CUDA library with this stem (such as `cublasLt`), of the first of these major CUDA
+    versions that is found.
 
-    OSError with the searched paths and the loader's errors.
+    OSError, with the loader's errors, if none can be loaded.
     """
     failures = []
     for version in versions:

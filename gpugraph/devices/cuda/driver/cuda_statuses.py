@@ -1,4 +1,6 @@
-"""CUDA's error numbers: the set of those that end all work on a GPU, and their DriverErrors."""
+"""CUDA's error numbers, the set of those after which a GPU is unusable, and the conversion of
+errors to DriverError.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,16 @@ FATAL = frozenset(
         999,  # unknown, seen after a GPU fell off the bus
     )
 )
-"""Errors after which all further calls in the process fail too, or no GPU could be used before.
-
-From the descriptions of `cudaError` in the CUDA Runtime API: "leaves the process in an inconsistent
-state and any further CUDA work will return the same error".
+"""Errors after which all further CUDA calls of the process fail, or which mean that no GPU could be
+used at all. The first kind is described so in the CUDA Runtime API's `cudaError`: "leaves the
+process in an inconsistent state and any further CUDA work will return the same error".
 """
 
 
 def refusal(what: str, error: BaseException) -> DriverError:
-    """Convert an error of CuPy in the attempt to `what` to a DriverError with CUDA's number."""
+    """Return a DriverError for an error that CuPy raised when the driver tried to `what`, with
+    CUDA's error number.
+    """
     status = int(getattr(error, "status", 0) or 0)
     text = str(error).strip() or type(error).__name__
     fatal = status in FATAL

@@ -1,17 +1,18 @@
-"""A CUDA GPU, driven through CuPy's bindings: the only file that imports CuPy.
+"""The driver of a CUDA GPU through CuPy's bindings: the only file that imports CuPy.
 
 It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`, which
-`cupy.cuda.runtime` and `cupy.cuda.driver` re-export): one Python call is one CUDA call, and CuPy's
-array library is not imported. The module can also be imported without CuPy, or with a broken one:
-then `PROBLEM` is the error, and `CupyDriver` raises it.
+`cupy.cuda.runtime` and `cupy.cuda.driver` re-export). One Python call of these is one CUDA call,
+and CuPy's array library is not imported. The module can also be imported if CuPy is missing or
+broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
 
-Launches are prepared: a launch is two calls of C functions, whose arguments need no conversion.
-CuPy's bindings take plain integers and are compiled, so that a launch through them costs 0.1 to
-0.2 us; the same call by ctypes costs 0.7 to 0.9 (measured on a library that does nothing).
+Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
+need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
+takes 0.1 to 0.2 us. The same call by ctypes takes 0.7 to 0.9 us (measured with a library whose
+functions do nothing).
 
-Each call first makes its GPU's context the thread's current one, so that any thread may use a
-driver, and one thread several drivers. That costs less than a check whether it is needed.
-"""
+Each call first makes its GPU's context the current one of the thread. So any thread may use a
+driver, and one thread may use several drivers. This takes less time than a check whether the
+context is current already."""
 
 from __future__ import annotations
 
@@ -52,28 +53,28 @@ else:
 
 
 Compiler = Callable[[str, str, str], bytes]
-"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; with a name for messages."""
+"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; its name is for messages."""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""Binds a product to a workspace and a stream's handle, or returns None without an algorithm."""
+"""Binds a product to a workspace (address, bytes) and a stream; None without an algorithm."""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
-"""Members of cudaDeviceAttr."""
+"""Numbers of the enum cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""A CUfunction_attribute, which must be raised before a launch with more than 48 KiB in all."""
+"""The CUfunction_attribute to raise before a launch with over 48 KiB of shared memory in total."""
 
 
 def runtime_version() -> int:
-    """Return the version of CuPy's CUDA runtime, as CUDA numbers it: 12090 is 12.9."""
+    """Return the version of CuPy's CUDA runtime in CUDA's numbering: 12090 is 12.9."""
     return int(_call("report its version", runtime.runtimeGetVersion))
 
 
 class CupyDriver:
-    """One GPU (see `Driver`). Streams are CUDA's handles as integers.
+    """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
-    compiler: compiles kernel sources. make_products: returns the binder of products; it is called
-    at the first matrix product, with this GPU current. Without it `product` returns None.
-    """
+    compiler: compiles kernel sources. make_products: returns the function that binds products; it
+    is called at the first matrix product, with this GPU current. Without it, `product` returns
+    None."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class CupyDriver:
 
     @property
     def properties(self) -> Properties:
-        """The properties at the time when the driver was created, including the free bytes."""
+        """The GPU's properties when the driver was created; also its free bytes at that time."""
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -109,16 +110,16 @@ class CupyDriver:
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the amount of the GPU's memory that no process has allocated."""
+        """Return the number of bytes of the GPU's memory that are allocated by no process."""
         return int(self._call("report its memory", runtime.memGetInfo)[0])
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory, or return None if there is not enough."""
+        """Allocate device memory and return its address, or None if there is not enough."""
         what, free = "allocate device memory", runtime.free
         return self._allocate(num_bytes, what, free, runtime.malloc, num_bytes)
 
     def free(self, address: int) -> None:
-        """Free device memory, unless the driver is closed, which has freed it."""
+        """Free device memory. Nothing happens after `close`, which has freed it."""
         self._free(f"free the memory at {address:#x}", runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
@@ -132,7 +133,7 @@ class CupyDriver:
         return HostRegion(address, memoryview(buffer).cast("B"))
 
     def free_host(self, address: int) -> None:
-        """Free pinned host memory, unless the driver is closed."""
+        """Free pinned host memory. Nothing happens after `close`, which has freed it."""
         self._free(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
 
     def _free(self, what: str, call: Callable[[int], None], address: int) -> None:
@@ -157,7 +158,7 @@ class CupyDriver:
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream."""
+        """Create a stream. `name` is for messages."""
         what = f"create the stream {name}"
         handle = self._call(what, runtime.streamCreateWithFlags, runtime.streamNonBlocking)
         with self._lock:
@@ -186,9 +187,11 @@ class CupyDriver:
         return bool(status == 0)
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for a stream, or for all streams of this driver."""
+        """Wait until a stream, or all streams of this driver, have executed their work."""
         if stream is None:
-            for stream in list(self._streams):  # other drivers' streams may be captured
+            for stream in list(
+                self._streams
+            ):  # not other drivers' streams, which may be in a capture
                 self.synchronize(stream)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
@@ -197,15 +200,15 @@ class CupyDriver:
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy host memory to the GPU."""
+        """Enqueue a copy from host memory to GPU memory."""
         self._copy("to the GPU", target, source, num_bytes, runtime.memcpyHostToDevice, stream)
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy the GPU's memory to the host."""
+        """Enqueue a copy from GPU memory to host memory."""
         self._copy("to the host", target, source, num_bytes, runtime.memcpyDeviceToHost, stream)
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy within the GPU."""
+        """Enqueue a copy within GPU memory."""
         kind = runtime.memcpyDeviceToDevice
         self._copy("within the GPU", target, source, num_bytes, kind, stream)
 
@@ -218,7 +221,7 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Copy another GPU's memory."""
+        """Enqueue a copy from another GPU's memory. `source_driver`: the driver of that GPU."""
         other, this = source_driver.properties.ordinal, self._properties.ordinal
         if other == this:  # two parts of one GPU
             self.copy(target, source, num_bytes, stream)
@@ -229,7 +232,7 @@ class CupyDriver:
         self._call(what, runtime.memcpyPeerAsync, target, this, source, other, num_bytes, stream)
 
     def _enable_peer(self, other: int) -> None:
-        """Enable peer access, once. If the GPUs are not peers, CUDA copies through the host."""
+        """Enable direct access to another GPU's memory; without it CUDA copies through the host."""
         self._peers_enabled.add(other)
         if other not in self._properties.peers:
             return
@@ -242,14 +245,14 @@ class CupyDriver:
     # -- kernels
 
     def compile(self, source: str, name: str) -> int:
-        """Return a module's handle. Modules stay loaded until the driver is closed."""
+        """Compile and load a source; return the module's handle, which is valid until `close`."""
         with self._lock:
             module = self._modules.get(source)
         if module is None:
             cubin = self._compiler(source, self._properties.arch, name)
             module = int(self._call(f"load the kernels {name}", driver.moduleLoadData, cubin))
             with self._lock:
-                self._modules.setdefault(source, module)  # of two threads, both modules are valid
+                self._modules.setdefault(source, module)  # another thread's is valid, too
         return module
 
     def launcher(
@@ -262,7 +265,7 @@ class CupyDriver:
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a kernel."""
+        """Return a callable that launches a kernel. `reads` and `writes` have no effect here."""
         find = driver.moduleGetFunction
         handle = self._call(f"find the kernel {function}", find, module, function)
         shared = geometry.shared_bytes
@@ -272,7 +275,7 @@ class CupyDriver:
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
 
     def _reserve_shared(self, function: str, handle: int, shared: int) -> None:
-        """Raise a kernel's limit of shared memory, which all of its launches share."""
+        """Raise a kernel's limit of dynamic shared memory, which all of its launches share."""
         with self._lock:
             if shared <= self._shared.get(handle, 0):
                 return
@@ -283,7 +286,7 @@ class CupyDriver:
     def _repeated(
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
-        """Return a callable that calls `launch` with this GPU current, and keeps `owner` alive."""
+        """Return a callable that makes this GPU current, then launches. It keeps `owner` alive."""
         enter, context = driver.ctxSetCurrent, self._context
 
         def call(_keep_alive: object = owner) -> None:
@@ -300,7 +303,7 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product, or None if `make_products` has none for it."""
+        """Return a callable that computes a product; None if there is no algorithm for it."""
         if self._make_products is None:
             return None
         _call("use the GPU", driver.ctxSetCurrent, self._context)
@@ -314,14 +317,14 @@ class CupyDriver:
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Capture the work that `work` enqueues as a CUDA graph, and return its launch."""
+        """Capture the work that `work` enqueues as a CUDA graph; return a callable to launch it."""
         with nothing_collected():
             graph = self._graph(stream, work)
         try:
             handle = self._call("instantiate a graph", runtime.graphInstantiate, graph)
         finally:
             self._destroy_graph(graph)
-        captured = Owned(handle, runtime.graphExecDestroy)  # CUDA keeps it while it runs
+        captured = Owned(handle, runtime.graphExecDestroy)  # CUDA keeps it while it is executed
         self._call("upload a graph", runtime.graphUpload, handle, stream)
         launch = partial(runtime.graphLaunch, handle, stream)
         return self._repeated("launch captured work", launch, captured)
@@ -342,8 +345,8 @@ class CupyDriver:
             self._call("destroy a graph", runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all work, then release streams, modules and all memory, also of a lost GPU.
-        Nothing that the driver created may be used after that."""
+        """Wait for all work, then release streams, modules and memory, which nothing may use then.
+        Errors of a lost GPU are ignored."""
         self._products = self._make_products = None
         with self._lock:
             self._closed = True
@@ -355,12 +358,12 @@ class CupyDriver:
         calls += [(driver.moduleUnload, module) for module in modules]
         calls += [(free, address) for address, free in memory]
         for call, *handles in calls:
-            with contextlib.suppress(DriverError):  # a lost GPU has released everything
+            with contextlib.suppress(DriverError):  # a lost GPU has nothing left to release
                 self._call("close the GPU", call, *handles)
 
 
 def _call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call CuPy, whose errors derive from RuntimeError and have CUDA's number as `status`."""
+    """Call a function of CuPy's bindings, and convert its error, which has CUDA's `status`."""
     try:
         return function(*arguments)
     except RuntimeError as error:

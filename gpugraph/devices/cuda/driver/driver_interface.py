@@ -1,12 +1,13 @@
 """The interface between a CUDA device and its driver.
 
-`CupyDriver` (in `cupy_driver`, the one file that imports CuPy) calls CUDA. `HostDriver` (in
-`host_driver`) emulates a GPU on the host: the same kernel sources, compiled by the C++ compiler, on
-streams that run their commands as late as events allow, so that a missing event shows. The code
-above the interface is the same for both.
+There are two implementations. `CupyDriver` (in `cupy_driver`, the only file that imports CuPy)
+calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
+the same kernel sources, and streams execute their commands as late as events allow, so that a
+missing event causes an error. The code that uses the interface is the same for both.
 
 Addresses are integers. Streams, events, modules, functions and graphs are opaque objects of the
-driver. Work on a stream runs in order; streams wait for each other by events alone.
+driver. The work on one stream is executed in order; streams wait for each other only through
+events.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ Span = tuple[int, int]
 """The address and size in bytes of memory that a launch reads or writes."""
 
 ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
-"""The dtypes that `Driver.product` may multiply, and the size of an element in bytes."""
+"""The dtypes that `Driver.product` supports, with the size of an element in bytes."""
 
 
 class DriverError(InternalError):
-    """A call that CUDA refused, or an earlier launch that failed: `status` is CUDA's number.
+    """An error that CUDA returned for a call, or for an earlier launch that failed. status: CUDA's
+    error number.
 
-    fatal: this process can't use the GPU any longer (a lost GPU, an invalid write of a kernel).
+    fatal: whether this process can't use the GPU any longer, after a loss of the GPU or an invalid
+    memory access of a kernel.
     """
 
     def __init__(self, message: str, status: int = 0, fatal: bool = False) -> None:
@@ -39,7 +42,10 @@ class DriverError(InternalError):
 
 
 class Properties(NamedTuple):
-    """Properties of a GPU. arch: `sm_90`. peers: the ordinals of GPUs whose memory it can copy."""
+    """Properties of a GPU. arch: such as `sm_90`. free_bytes: when the driver was opened.
+    multiprocessors: their number. shared_bytes: the maximum shared memory of a block. peers: the
+    ordinals of the GPUs whose memory it can access directly.
+    """
 
     ordinal: int
     name: str
@@ -54,12 +60,14 @@ class Properties(NamedTuple):
 
     @property
     def capability(self) -> int:
-        """The compute capability times 10: 90."""
+        """The compute capability as an integer: 90 for 9.0."""
         return int(self.arch.removeprefix("sm_"))
 
 
 class Geometry(NamedTuple):
-    """The geometry of a launch: blocks, threads per block, bytes of dynamic shared memory."""
+    """The geometry of a launch: blocks, threads per block, and bytes of dynamic shared memory of a
+    block.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -67,13 +75,15 @@ class Geometry(NamedTuple):
 
 
 class Product(NamedTuple):
-    """A matrix product: out = a @ b, + bias and + addend unless these are 0, then Relu if `relu`.
+    """A matrix product: out = a @ b, plus the bias and the addend unless these are 0, then Relu if
+    `relu`.
 
-    Row-major. a: (m, k), or (k, m) with transpose_a; b likewise; lda, ldb, ldo: elements from row
-    to row; strides: elements from one matrix of the batch to the next, 0 for the same matrix.
-    dtype: NumPy's name or `bfloat16`. bias: the address of n numbers, added to each row. addend:
-    the address of matrices with the layout of `out`, in other memory. tf32: float32 may be rounded
-    to 10 bits of mantissa first.
+    Matrices are row-major. a, b, out: addresses. In memory, a is (m, k), or (k, m) with
+    transpose_a; b is (k, n), or (n, k) with transpose_b. lda, ldb, ldo: elements from one row to
+    the next. stride_a, stride_b, stride_out: elements from one matrix of the batch to the next; 0
+    if the batch has only one. dtype: NumPy's name, or `bfloat16`. bias: the address of n numbers,
+    which are added to each row. addend: the address of matrices with the layout of `out`, in other
+    memory. tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 
     m: int
@@ -99,7 +109,7 @@ class Product(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has no epilogue."""
+        """Whether the product has no epilogue: no bias, addend or Relu."""
         return not (self.bias or self.addend or self.relu)
 
     def plain(self) -> Product:
@@ -108,23 +118,30 @@ class Product(NamedTuple):
 
     @property
     def item_bytes(self) -> int:
-        """The size of an element in bytes; 0 for a dtype that no driver multiplies."""
+        """The size of an element in bytes; 0 if drivers don't support the dtype."""
         return ITEM_BYTES.get(self.dtype, 0)
 
     def stored_shapes(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """Return the shapes of a, b and out as they are in memory."""
+        """Return the shapes of a, b and out as they are in memory, before any transpose."""
         a = (self.k, self.m) if self.transpose_a else (self.m, self.k)
         b = (self.n, self.k) if self.transpose_b else (self.k, self.n)
         return a, b, (self.m, self.n)
 
     def extent(self, shape: tuple[int, int], leading: int, stride: int) -> int:
-        """Return the elements from the first to the last of a batch of matrices, inclusive."""
+        """Return the number of elements in memory from the first to the last one of a batch of
+        matrices.
+
+        shape: of a matrix in memory. leading: elements from one row to the next. stride: elements
+        from one matrix to the next.
+        """
         if not self.batch or not all(shape):
             return 0
         return (self.batch - 1) * stride + (shape[0] - 1) * leading + shape[1]
 
     def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        """Return the memory that it reads and writes; for a batch, from first to last element."""
+        """Return the memory that the product reads, and that it writes. A batch counts as one span,
+        with any gaps.
+        """
         size = self.item_bytes
         a, b, out = self.stored_shapes()
         out_bytes = self.extent(out, self.ldo, self.stride_out) * size
@@ -140,7 +157,9 @@ class Product(NamedTuple):
 
 
 class Driver(Protocol):
-    """One GPU. Methods raise DriverError, those that only enqueue also for earlier launches."""
+    """The driver of one GPU. Methods raise DriverError; one that only enqueues work may raise that
+    of an earlier launch.
+    """
 
     @property
     def properties(self) -> Properties:
@@ -149,10 +168,12 @@ class Driver(Protocol):
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the amount of the GPU's memory that no process has allocated."""
+        """Return the number of bytes of the GPU's memory that are allocated by no process."""
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory aligned to 256 bytes, or return None if there is not enough."""
+        """Allocate device memory, aligned to 256 bytes, and return its address, or None if there is
+        not enough.
+        """
 
     def free(self, address: int) -> None:
         """Free device memory."""
@@ -166,45 +187,56 @@ class Driver(Protocol):
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream that waits for no other."""
+        """Create a stream that does not synchronize with others (CUDA's legacy default stream
+        included). `name` is for messages.
+        """
 
     def event(self) -> Any:
         """Create an event."""
 
     def record(self, event: Any, stream: Stream) -> None:
-        """Record the event on the stream: it occurs when all work enqueued so far is done."""
+        """Record the event on the stream: it occurs when the work that is enqueued there now has
+        been executed.
+        """
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Make work that is enqueued on the stream later wait for the event."""
+        """Make the work that is enqueued on the stream after this call wait for the event."""
 
     def is_done(self, event: Any) -> bool:
-        """Return whether the event has occurred."""
+        """Return whether the event has occurred, without waiting."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for a stream, or for all; raise the error of a launch that failed."""
+        """Wait until a stream, or all streams of the driver, have executed their work; raise the
+        error of a launch that failed.
+        """
 
     # -- copies, all asynchronous
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy host memory (pinned, to be truly asynchronous) to the device."""
+        """Enqueue a copy from host memory to the device. It is asynchronous only if the host memory
+        is pinned.
+        """
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy the device's memory to host memory."""
+        """Enqueue a copy from device memory to host memory."""
 
     def copy(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Copy within the device."""
+        """Enqueue a copy within device memory."""
 
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Copy another GPU's memory, on a stream of this one."""
+        """Enqueue a copy from another GPU's memory, on a stream of this GPU. `source_driver`: the
+        other GPU's driver.
+        """
 
     # -- kernels
 
     def compile(self, source: str, name: str) -> Any:
-        """Return the module of a CUDA source, which is cached on disk.
+        """Return the loaded module of a CUDA source; the compiled code is cached on disk.
 
-        DriverError with the compiler's log and the path of a file with the source."""
+        DriverError with the compiler's log and the path of a file with the source, if it does not
+        compile."""
 
     def launcher(
         self,
@@ -216,11 +248,12 @@ class Driver(Protocol):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches the function, prepared as far as possible.
+        """Return a callable that launches a function of a module. As much as possible is prepared
+        in this call.
 
-        arguments: `int` (64 bits, or an address) and `float` (a double); for a last parameter that
-        is a structure of 64-bit words, its words. reads, writes: the memory that it accesses, for
-        drivers that detect hazards between streams.
+        arguments: `int` (64 bits, or an address) or `float` (passed as a double). If the last
+        parameter is a structure of 64-bit words, its words are the last arguments. reads, writes:
+        the memory that the launch accesses, for drivers that detect hazards between streams.
         """
 
     # -- matrix products
@@ -228,14 +261,16 @@ class Driver(Protocol):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product by cublasLt, with a workspace (address, bytes).
-        None if cublasLt has no algorithm for it; the caller then uses its own kernel."""
+        """Return a callable that computes a product by cublasLt. workspace: address and bytes.
+
+        None if cublasLt has no algorithm for it; the caller then uses another kernel."""
 
     # -- captured work
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """Call `work`, which enqueues on the stream (and on streams that events join to it), and
-        return a callable that launches all of that at once on the same stream."""
+        """Call `work`, which enqueues on the stream (and on streams that events join to it), in a
+        capture; return a callable that launches all of that work as one graph on the same stream.
+        """
 
     def close(self) -> None:
-        """Release the driver's resources."""
+        """Release the driver's streams, modules and memory."""

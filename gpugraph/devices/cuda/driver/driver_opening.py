@@ -1,7 +1,7 @@
-"""Opens GPUs. The module that imports CuPy is imported when the first GPU is opened.
+"""Opening of GPUs. The module that imports CuPy is imported only when the first GPU is opened.
 
-Otherwise that import would take most of the time of `import gpugraph`, also in processes that use
-no GPU.
+Importing it earlier would take most of the time of `import gpugraph`, also in processes that use no
+GPU.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ _CUDA_VERSIONS = (12, 13)
 
 
 def binding_problem() -> str:
-    """Return why CuPy can't be imported, or the empty string."""
+    """Return why CuPy can't be imported; an empty string if it can."""
     return str(_cupy_driver().PROBLEM)
 
 
 def binding_version() -> int:
-    """Return the version of CuPy's CUDA runtime: 12090 is 12.9. Raises DriverError."""
+    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. DriverError if it can't be
+    determined.
+    """
     return int(_cupy_driver().runtime_version())
 
 
 def open_driver(ordinal: int) -> Driver:
-    """Open a driver for a visible GPU. Raises DriverError."""
+    """Open a driver for the visible GPU with this ordinal. DriverError if it can't be used."""
     return _cupy_driver().CupyDriver(ordinal, compile_source, _products)
 
 
@@ -43,7 +45,9 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return cublasLt's binder of products, of CuPy's CUDA version if possible, or of none."""
+    """Return cublasLt's function that binds products, preferably of CuPy's CUDA version. If
+    cublasLt can't be loaded, return one that binds none.
+    """
     runtime = binding_version() // 1000
     try:
         return CublasLt(load_cublaslt(tuple(dict.fromkeys((runtime, *_CUDA_VERSIONS))))).bind
@@ -57,7 +61,9 @@ def _none(product: Product, workspace: tuple[int, int], stream: int) -> None:
 
 
 def compile_source(source: str, arch: str, name: str) -> bytes:
-    """Compile a CUDA source to a cubin by NVRTC. DriverError without NVRTC, or if it fails."""
+    """Compile a CUDA source to a cubin with NVRTC. DriverError if there is no NVRTC, or the source
+    does not compile.
+    """
     nvrtc, reason = find_nvrtc()
     if nvrtc is None:
         raise DriverError(reason)
@@ -65,6 +71,8 @@ def compile_source(source: str, arch: str, name: str) -> bytes:
 
 
 def compiler_version() -> int | None:
-    """Return NVRTC's version, 12090 for 12.9; None without NVRTC."""
+    """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9; None if there is no
+    NVRTC.
+    """
     nvrtc = find_nvrtc().nvrtc
     return None if nvrtc is None else nvrtc.version[0] * 1000 + nvrtc.version[1] * 10

@@ -1,6 +1,7 @@
-"""Keeps kernel sources that did not compile in the user's cache folder, for inspection.
+"""Failed kernel sources: sources that did not compile are kept in the user's cache folder, for
+inspection.
 
-Equal sources have the same file, so a program that fails repeatedly keeps one.
+Equal sources have the same file, so a program that fails repeatedly keeps only one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from gpugraph.devices.codegen.trusted_folders import open_folder, write_file
 
 
 def keep_source(source: str, name: str, ending: str) -> Path | None:
-    """Write the source to a file of this user and return its path; None if that fails."""
+    """Write the source to a file that only this user can write and return the file's path; None if
+    it can't be written.
+    """
     key = hashlib.sha256(source.encode()).hexdigest()[:12]
     file = re.sub(r"\W+", "_", name)[:60] + f"-{key}{ending}"
     with contextlib.suppress(OSError):

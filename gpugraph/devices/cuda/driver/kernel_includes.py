@@ -1,7 +1,8 @@
-"""Inlines the includes of a kernel source: `#include "x.cuh"` becomes that file of `kernels/`.
+"""Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by that file of
+`kernels/`.
 
-The compiled source is complete, so it serves as the cache key and can be kept in a file when it
-does not compile. Each file is included once. `#include <...>` is left to the compiler.
+So the compiled source is complete: it can serve as the cache key, and be kept in a single file if
+it does not compile. Each file is included once. `#include <...>` is left to the compiler.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ def with_includes(
     read: Callable[[str], str] = kernel_file,
     included: set[str] | None = None,
 ) -> str:
-    """Return the source with its includes inlined; `#line` names the file of each line.
+    """Return the source with its includes inlined, and with `#line` directives that give each
+    line's file.
 
-    included: files that are not to be included again, to which the included files are added.
-    KeyError with the file's name if it is missing.
+    name: of the source, for `#line`. read: returns a file's content. included: names of files that
+    are not included again; the files that are included now are added. KeyError, with the name, for
+    a missing file.
     """
     done = set() if included is None else included
 

@@ -1,6 +1,6 @@
-"""Properties of NVIDIA's driver and of its GPUs, read from libcuda.so.1 by ctypes.
+"""libcuda: properties of NVIDIA's driver and of its GPUs, read from libcuda.so.1 by ctypes.
 
-Nothing here creates a context, which would take GPU memory.
+Nothing here creates a CUDA context, which would take GPU memory.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for drivers that are too old or broken to have them."""
+"""Messages for statuses of drivers that are too old or broken to provide a text."""
 
 
 class Gpu(NamedTuple):
-    """A GPU as the driver lists it. ordinal: among the visible GPUs. capability: (9, 0)."""
+    """A GPU in the driver's list. ordinal: its number among the visible GPUs. capability: major and
+    minor, such as (9, 0). bus_id: on the PCI bus.
+    """
 
     ordinal: int
     name: str
@@ -50,7 +52,7 @@ def version_text(number: int) -> str:
 
 
 class LibCuda:
-    """The driver's library. OSError, with the loader's message, if there is none."""
+    """The driver's library, loaded. OSError with the loader's message if there is no driver."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(_NAME)
@@ -62,7 +64,9 @@ class LibCuda:
         return number.value
 
     def initialize(self) -> None:
-        """Start the driver in this process. DriverError with CUDA's status if it fails."""
+        """Initialize the driver in this process (cuInit). DriverError with CUDA's status if that
+        fails.
+        """
         self._call("cuInit", ctypes.c_uint(0))
 
     def gpus(self) -> list[Gpu]:

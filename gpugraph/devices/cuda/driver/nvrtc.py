@@ -1,15 +1,16 @@
-"""NVRTC by ctypes: compiles CUDA sources to cubins, without a driver, a GPU or CuPy.
+"""NVRTC, NVIDIA's compiler as a library, called by ctypes: it compiles CUDA sources to cubins
+without a driver, a GPU or CuPy.
 
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
-For a GPU that is newer than NVRTC, it compiles for the newest supported architecture of the same
-generation, whose cubins run there; for a GPU of another generation it compiles to PTX, which the
-driver compiles further.
+If the GPU is newer than NVRTC, the source is compiled for the newest supported architecture of the
+GPU's generation, whose cubins run on it. If NVRTC supports none of its generation, the source is
+compiled to PTX, which the driver compiles for the GPU.
 
-The library is looked for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
-CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is the digest of the source, the
-architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, like
-compiled C (`codegen.object_cache`).
+The library is searched in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
+CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source, the
+architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, in the
+format of compiled C (`codegen.object_cache`).
 """
 
 from __future__ import annotations
@@ -34,32 +35,40 @@ from gpugraph.devices.cuda.driver.failed_kernel_sources import keep_source
 from gpugraph.devices.cuda.driver.kernel_includes import with_includes
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v")
-"""Options of every compilation: C++17, and a log of each kernel's registers."""
+"""Options of every compilation: the C++ standard, and a log with the registers that each kernel
+uses.
+"""
 
 MAX_WAIT_S = 60.0
-"""The maximum time to wait for another process that compiles the same source, in seconds."""
+"""The maximum time in seconds to wait for another process that compiles the same source; after
+that, this process compiles it too.
+"""
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Capabilities are of one generation if they differ only in the last digit: 90 and 93."""
+"""Two compute capabilities, times 10, are of one generation if they differ only in the last digit,
+like 90 and 93.
+"""
 
 
 class Cubin(NamedTuple):
-    """A compiled source: a cubin or PTX for a driver to load, and the compiler's log."""
+    """A compiled source: a cubin, or PTX, that a driver can load, and the compiler's log."""
 
     content: bytes
     log: str
 
 
 class NvrtcSearch(NamedTuple):
-    """NVRTC, or None and the reason."""
+    """The result of the search for NVRTC: the library, or None and the reason why there is none."""
 
     nvrtc: Nvrtc | None
     reason: str
 
 
 class Nvrtc:
-    """A loaded NVRTC. version: (12, 9). archs: the supported capabilities, (50, ..., 120)."""
+    """A loaded NVRTC library. version: such as (12, 9). archs: the compute capabilities, times 10,
+    that it supports.
+    """
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:
         self.path = path
@@ -71,13 +80,15 @@ class Nvrtc:
         self.cache = ObjectCache(folder or cache_folder().parent / "cuda", ending=".cubin")
 
     def with_cache(self, folder: Path) -> Nvrtc:
-        """Return the same NVRTC with its cache in another folder."""
+        """Return a new object for the same library, with the cache of cubins in another folder."""
         return Nvrtc(self._library, self.path, folder)
 
     def compile(self, source: str, name: str, arch: str, options: Sequence[str] = ()) -> Cubin:
-        """Compile a CUDA source to a cubin for an architecture like `sm_90`.
+        """Compile a CUDA source to a cubin for an architecture such as `sm_90`, or load it from the
+        cache.
 
-        DriverError with NVRTC's log and the file with the source.
+        DriverError, with NVRTC's log and the path of a file with the source, if it does not
+        compile.
         """
         try:
             source = with_includes(source)
@@ -89,7 +100,7 @@ class Nvrtc:
         stored = self.cache.load(key)
         if stored is not None:
             return _unpacked(stored)
-        with self.cache.locked(key, MAX_WAIT_S):  # only one of several processes compiles
+        with self.cache.locked(key, MAX_WAIT_S):  # one of several processes compiles it
             stored = self.cache.load(key)
             if stored is not None:
                 return _unpacked(stored)
@@ -100,9 +111,11 @@ class Nvrtc:
         return cubin
 
     def target(self, arch: str) -> str:
-        """Return the architecture to compile for, so that a GPU of `arch` can run the result.
+        """Return the architecture to compile for, so that a GPU of architecture `arch` can run the
+        result.
 
-        That is `arch` if NVRTC supports it. DriverError if NVRTC supports only newer ones."""
+        It is `arch` itself if NVRTC supports that. DriverError if NVRTC supports only newer
+        architectures."""
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch
@@ -184,19 +197,21 @@ def _unpacked(stored: bytes) -> Cubin:
 
 
 def library_paths() -> Iterator[str]:
-    """Yield files and library names that may be NVRTC, the likeliest first."""
+    """Yield paths and names under which NVRTC may be found, the most likely ones first."""
     for root in cuda_roots():
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
             yield from sorted(glob.glob(pattern), key=len)[:1]
-    system = ctypes.util.find_library("nvrtc")  # runs other programs: only if needed
+    system = ctypes.util.find_library("nvrtc")  # this runs other programs
     if system:
         yield system
     yield "libnvrtc.so"
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """Return the folder of cuda_fp16.h: beside the library, or of the same CUDA version."""
+    """Return the folder with cuda_fp16.h, in a tuple: near the library, or of the same major CUDA
+    version elsewhere; an empty tuple if there is none.
+    """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
         for folder in ("include", os.path.join("targets", "*", "include")):
@@ -207,7 +222,9 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the CUDA version of headers, from cuda_runtime_api.h or cuda.h; 0 if unknown."""
+    """Return the major CUDA version of the headers in a folder, from cuda_runtime_api.h or cuda.h;
+    0 if unknown.
+    """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
@@ -223,7 +240,7 @@ _search_lock = new_lock()
 
 
 def find_nvrtc() -> NvrtcSearch:
-    """Return this process's NVRTC, which is searched once, or the reason why there is none."""
+    """Return this process's NVRTC, or the reason why there is none. It is searched only once."""
     with _search_lock:
         return _search()
 
@@ -242,11 +259,11 @@ def _search() -> NvrtcSearch:
 
 
 def _load_builtins(path: str) -> None:
-    """Load the library that NVRTC loads by its bare name at its first compilation: NVRTC of CUDA
-    13.0 does not look for it in its own folder."""
+    """Load libnvrtc-builtins from NVRTC's folder. NVRTC loads it by its name at its first
+    compilation, but that of CUDA 13.0 does not search its own folder."""
     folder, _ = os.path.split(path)
     if not folder:
         return
     for other in sorted(glob.glob(os.path.join(glob.escape(folder), "libnvrtc-builtins.so*"))):
-        with contextlib.suppress(OSError):  # NVRTC may find it anyway, or fails with a reason
+        with contextlib.suppress(OSError):  # NVRTC may find it elsewhere, or reports the error
             ctypes.CDLL(other)

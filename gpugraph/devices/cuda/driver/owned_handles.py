@@ -1,8 +1,9 @@
-"""Handles of CUDA that are destroyed with their last reference, but not during a capture.
+"""Owned handles: CUDA objects that are destroyed with the last reference to them, but not during a
+capture.
 
-While a thread captures a stream, it must not destroy graphs, free memory or wait: the capture would
-fail. Python's garbage collector may do all of that at any line, by finalizers (of a session that
-was not closed), so it is disabled during a capture.
+While a thread captures a stream, it must not destroy graphs, free memory or wait for the GPU, or
+the capture fails. Python's garbage collector could do these at any line, in the finalizer of a
+session that was not closed, so it is disabled during a capture.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from gpugraph.base.fork_safe_locks import new_lock
 
 _lock = new_lock()
 _waits: list[bool] = []
-"""For each `nothing_collected` in progress, whether the collector was enabled before it."""
+"""For each active `nothing_collected`, whether the collector was enabled when it began."""
 
 
 class Owned:
-    """The handle of an event or a graph: `destroy` is called with it, once.
+    """The handle of an event or a graph. `destroy` is called with it once, when this object is
+    deleted.
 
-    Its errors are dropped: a finalizer has no caller, and on a lost GPU everything is already
-    destroyed.
+    Errors of `destroy` are ignored: a finalizer has no caller, and on a lost GPU all objects are
+    destroyed already.
     """
 
     __slots__ = ("_destroy", "handle")
@@ -40,7 +42,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Disable Python's garbage collector inside the context, in all threads."""
+    """Disable Python's garbage collector, for all threads, until the block ends."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -1,1 +1,1 @@
-"""CUDA emulated on the host, where CI has no GPU."""
+"""CUDA emulated on the host, for tests on machines without a GPU."""

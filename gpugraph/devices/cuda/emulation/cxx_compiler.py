@@ -1,11 +1,12 @@
-"""From CUDA source to a library that runs on the host: the C++ compiler and cuda_on_host.h.
+"""The compiler of the emulation: CUDA sources become host libraries, by the C++ compiler and
+cuda_on_host.h.
 
     shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
-The object is found and cached as in `codegen.c_compiler`, but independently of GPUGRAPH_NATIVE,
-since an emulated GPU has no other kernels. A source that does not compile is kept in a file; the
-error has its path and the compiler's log.
+Libraries are cached and loaded as in `codegen.c_compiler`, except that GPUGRAPH_NATIVE has no
+effect, because an emulated GPU has no other kernels. A source that does not compile is kept in a
+file; the error has the file's path and the compiler's log.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -39,7 +40,9 @@ FLAGS = (
 
 MAX_THREADS = 1024
 THREADS_OF_ANY = 256
-"""The number of threads for which a GPU always has enough registers: at most 255 each, of 65536."""
+"""The maximum number of threads in a block for which a GPU has enough registers for any kernel: a
+thread has at most 255 of the 65536.
+"""
 STACK_BYTES = 128 << 10
 MAX_SHARED_BYTES = 227 << 10
 _MESSAGE_BYTES = 1000
@@ -60,7 +63,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler, which no switch disables."""
+    """The C++ compiler. No setting switches it off."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -68,13 +71,15 @@ class _CudaCompiler(Compiler):
 
     @property
     def reason(self) -> str:
-        """Why there is no compiler, or the empty string."""
+        """Why there is no compiler; an empty string if there is one."""
         if not self.path:
             return f"no C++ compiler was found ('{self.command}' is not on the PATH)"
         return ""
 
     def preprocessed(self, source: str) -> str:
-        """Return the source with its macros expanded, or the source itself if that fails."""
+        """Return the source with its macros expanded; the source itself if the preprocessor
+        fails.
+        """
         flags = ["-E", "-P", "-x", "c++", "-DGPUGRAPH_ON_HOST=1", "-"]
         code, output = self._run([self.path, *flags], _SYSTEM.sub("", source))
         return source if code else output
@@ -82,16 +87,20 @@ class _CudaCompiler(Compiler):
 
 @cache
 def host_compiler() -> _CudaCompiler:
-    """Return this process's C++ compiler for CUDA sources."""
+    """Return this process's C++ compiler for CUDA sources, which GPUGRAPH_CXX names at the first
+    call.
+    """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     if is_sanitizing():
         compiler.flags = (*FLAGS, *guarded.FLAGS)
-        compiler.loads_from_memory = False  # its reports read the library's file
+        compiler.loads_from_memory = False  # the sanitizer's reports read the library's file
     return compiler
 
 
 def kernel_names(source: str) -> tuple[str, ...]:
-    """Return the `__global__` functions of a source that has its includes, in order."""
+    """Return the names of the `__global__` functions in a source, whose includes must be inlined,
+    in order.
+    """
     plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
         plain = host_compiler().preprocessed(plain)
@@ -99,9 +108,10 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source of a CUDA source with entries for its kernels, and the kernels' names.
+    """Return the C++ source for a CUDA source, with an entry function for each kernel, and the
+    kernels' names.
 
-    DriverError if it includes a missing file, or has no kernel.
+    DriverError if an included file is missing, or the source has no kernel.
     """
     included: set[str] = set()
     try:
@@ -118,14 +128,16 @@ def host_source(source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _dynamic(declaration: re.Match[str]) -> str:
-    """Translate `extern __shared__ T name[];` to a pointer to dynamic shared memory."""
+    """Replace `extern __shared__ T name[];` by a pointer to the emulated dynamic shared memory."""
     _, element, _, name = declaration.groups()
     return f"{element}* const {name} = ({element}*)gg_host::dynamic_shared();"
 
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the stacks of a block's threads. Launches share them: a process runs one at a time."""
+    """Return the memory for the stacks of a block's threads. All launches use the same, as a
+    process runs one at a time.
+    """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
 
@@ -142,10 +154,11 @@ _ONE_LAUNCH = new_lock()
 
 
 class HostModule:
-    """A loaded CUDA source.
+    """A CUDA source that is compiled for the host and loaded.
 
-    kernels: by name, a letter for each 64-bit word of the kernel's parameters: `p`ointer,
-    `i`nteger, `d`ouble, `w`ord of a structure. bounded: kernels that have `__launch_bounds__`.
+    kernels: by name, a string with one letter for each 64-bit word of the kernel's parameters:
+    `p`ointer, `i`nteger, `d`ouble, or `w`ord of a structure. bounded: the kernels with
+    `__launch_bounds__`.
     """
 
     def __init__(
@@ -161,7 +174,9 @@ class HostModule:
             self.kernels[kernel] = kinds().decode()
 
     def check(self, function: str, geometry: Geometry, arguments: Sequence[Any]) -> None:
-        """Raise DriverError if CUDA would refuse the launch."""
+        """Raise DriverError if CUDA would refuse a launch with this geometry and these
+        arguments.
+        """
         kinds = self.kernels.get(function)
         if kinds is None:
             names = ", ".join(self.kernels)
@@ -190,7 +205,11 @@ class HostModule:
     def launch(
         self, function: str, geometry: Geometry, arguments: Sequence[Any], backwards: bool = False
     ) -> None:
-        """Run a kernel to its end. DriverError as from `check`, and if the kernel fails."""
+        """Execute a kernel and return when it has ended. DriverError if CUDA would refuse the
+        launch, or if the kernel fails.
+
+        backwards: run the blocks and threads from the last to the first.
+        """
         self.check(function, geometry, arguments)
         words = b"".join(
             struct.pack("=d" if kind == "d" else "=q", _signed(argument, kind))
@@ -223,7 +242,9 @@ _KINDS = {
 
 
 def _signed(argument: Any, kind: str) -> Any:
-    """Return a word as a signed number: arguments for unsigned parameters may be 2**63 or more."""
+    """Return an integer argument as a signed 64-bit number: an unsigned parameter's may be 2**63 or
+    more.
+    """
     return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 
 
@@ -240,9 +261,10 @@ def _check_geometry(function: str, geometry: Geometry) -> None:
 
 
 def load(source: str, name: str) -> HostModule:
-    """Compile a CUDA source for the host and load it. `name` is for messages.
+    """Return the module of a CUDA source, compiled for the host and loaded. `name` is for messages.
 
-    DriverError with the compiler's log and the file with the source.
+    DriverError, with the compiler's log and the path of a file with the source, if it does not
+    compile.
     """
     source, names = host_source(source)
     compilation = host_compiler().start(source, name, waits=True)

@@ -1,9 +1,10 @@
-"""Launches on copies of their arrays, so that AddressSanitizer detects accesses out of bounds.
+"""Guarded launches: kernels run on copies of their arrays, so that AddressSanitizer detects
+accesses out of bounds.
 
-Arrays of a GPU lie side by side in large regions, where a read beyond one of them is a read of
-another. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer, and each array
-that a launch declares is copied to memory from malloc before it, and back after it. ci/sanitize
-runs tests in this way, with the sanitizer's library preloaded.
+A GPU's arrays are adjacent parts of large regions, so a read beyond one array would be a valid read
+of the next one. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer. Each array
+that a launch declares is copied to a separate block from malloc before the launch, and back after
+it. ci/sanitize runs tests in this way, with the sanitizer's library preloaded.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from gpugraph.config.environment import is_on
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g1")
-"""Further flags of the C++ compiler."""
+"""Additional flags of the C++ compiler for AddressSanitizer."""
 
 
 def is_sanitizing() -> bool:
-    """Return whether GPUGRAPH_CUDA_SANITIZE is set."""
+    """Return whether GPUGRAPH_CUDA_SANITIZE is 1."""
     return is_on("GPUGRAPH_CUDA_SANITIZE")
 
 
@@ -30,9 +31,10 @@ def on_copies(
     reads: Sequence[Span],
     writes: Sequence[Span],
 ) -> None:
-    """Call `launch` on copies of the memory of `reads` and `writes`, and copy it back.
+    """Copy the memory of `reads` and `writes`, call `launch` with arguments that point to the
+    copies, and copy all of it back.
 
-    pointers: the indices and values of the arguments that may be addresses.
+    pointers: index and value of each argument that may be an address.
     """
     library = ctypes.CDLL(None)
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
@@ -55,7 +57,7 @@ def on_copies(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Merge overlapping spans."""
+    """Return the spans sorted by address, with overlapping ones merged and empty ones left out."""
     joined: list[Span] = []
     for start, size in sorted({span for span in spans if span[1]}):
         if joined and start < sum(joined[-1]):

@@ -1,8 +1,9 @@
-"""A capture on the host: a separate timeline, whose commands each launch runs again.
+"""Capture on the host: commands are recorded on a separate timeline, and each launch of the graph
+runs them again.
 
 A stream joins the capture when it waits for an event that was recorded in it. Before the capture
-ends, its first stream must wait for all streams that joined. A captured stream can't wait for
-events from outside.
+ends, its first stream must wait for all streams that have joined. A captured stream can't wait for
+an event that was recorded outside of the capture. CUDA has the same rules.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, Ti
 
 
 class Graph(NamedTuple):
-    """Captured work as one command."""
+    """Captured work as one command. run: executes it. reads, writes: all memory that it
+    accesses.
+    """
 
     name: str
     run: Callable[[], None]
@@ -24,7 +27,9 @@ class Graph(NamedTuple):
 
 
 class HostCapture:
-    """A capture in progress. streams: the captured streams, each with its stand-in."""
+    """A capture in progress. streams: by captured stream, the stream of the capture's timeline that
+    gets its commands.
+    """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
         self.timeline = Timeline(seed)
@@ -33,7 +38,9 @@ class HostCapture:
         self.streams = {stream: self._origin}
 
     def join(self, stream: HostStream, mark: Mark) -> None:
-        """Make a stream wait for an event during the capture."""
+        """Let a stream join the capture if it waits for an event of the capture. DriverError if a
+        captured stream waits for another event.
+        """
         if mark.timeline is self.timeline:
             if stream not in self.streams:
                 self.streams[stream] = self.timeline.stream(stream.name, stream.owner)
@@ -45,7 +52,9 @@ class HostCapture:
             )
 
     def finish(self) -> Graph:
-        """End the capture. DriverError if a stream that joined was not waited for."""
+        """End the capture and return its graph. DriverError if the first stream does not wait for
+        the commands of another one.
+        """
         origin = self._origin
         for stream in self.streams.values():
             numbers = [number for number, command in enumerate(stream.pending, 1) if command.run]

@@ -1,12 +1,12 @@
-"""CUDA emulated on the host: the driver of tests and CI without a GPU.
+"""CUDA emulated on the host: the driver for tests and CI without a GPU.
 
 Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
-memory, which must contain all addresses of launches and copies. Streams run as late as events
-allow (`stream_timeline`), unordered access to the same memory is an error (`stream_hazards`), and
-a capture refuses the same calls as in CUDA. The failure of a kernel is raised when its stream is
-waited for, and the device is lost then.
+memory, and all addresses in launches and copies are checked to be in it. Streams execute commands
+as late as events allow (`stream_timeline`). Accesses to the same memory that nothing orders are an
+error (`stream_hazards`). During a capture the same calls are errors as in CUDA. The failure of a
+kernel is raised when its stream is waited for, after which the device is lost.
 
-Several drivers of one `HostMachine` are peers.
+Several drivers of one `HostMachine` are peers of each other.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ ILLEGAL_ADDRESS = 700
 class HostDriver(HostGPU):
     """One GPU of a machine.
 
-    total_bytes: its memory. fill: the byte that new memory holds (255: NaN), None: zeros.
-    products: whether it has cublasLt's products; without, the caller's kernels compute them.
-    epilogues: whether these products may have an epilogue. backwards: run threads and blocks from
-    the last to the first, so that a race shows. hazards: whether a hazard raises; if not, it is
-    only recorded in `faults`.
+    total_bytes: the size of its memory. fill: the value of each byte of new memory (255 gives NaN);
+    None: 0. products: whether it computes matrix products as cublasLt does; if not, the caller's
+    kernels compute them. epilogues: whether these products may have an epilogue. backwards: whether
+    the threads and blocks of kernels run from the last to the first, so that a race changes
+    results. hazards: whether a hazard raises an error; if not, it is only recorded in `faults`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        """The emulated GPU's properties; the other GPUs of its machine are peers."""
+        """The emulated GPU's properties. The other GPUs of its machine are its peers."""
         drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,
@@ -88,7 +88,7 @@ class HostDriver(HostGPU):
     # -- streams
 
     def stream(self, name: str) -> HostStream:
-        """Create a stream."""
+        """Create a stream. `name` is for messages."""
         with self._lock:
             return self._timeline.stream(f"{name}@{self.ordinal}", self)
 
@@ -104,7 +104,7 @@ class HostDriver(HostGPU):
             event.mark = timeline.mark(stream)
 
     def wait(self, stream: HostStream, event: HostEvent) -> None:
-        """Enqueue a wait for the event, unless that was never recorded."""
+        """Enqueue a wait for the event. An event that was never recorded counts as occurred."""
         with self._lock:
             self._raise_late()
             mark = event.mark
@@ -118,7 +118,9 @@ class HostDriver(HostGPU):
             timeline.wait(stream, mark)
 
     def is_done(self, event: HostEvent) -> bool:
-        """Return whether the event has occurred. If it has not, the commands before it run now."""
+        """Return whether the event has occurred. If it has not, return False, and run the commands
+        before it, so that a later call returns True.
+        """
         with self._lock:
             self._begin("is_done")
             mark = event.mark
@@ -135,7 +137,9 @@ class HostDriver(HostGPU):
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copy host memory; memory that is not pinned is read before this returns."""
+        """Enqueue a copy from host memory. If that is not pinned, it is read before this
+        returns.
+        """
         with self._lock:
             self._check_span((target, num_bytes), "copy_in writes")
             if self._pinned.holds(source, num_bytes):
@@ -151,7 +155,9 @@ class HostDriver(HostGPU):
             )
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copy to host memory; memory that is not pinned is written before this returns."""
+        """Enqueue a copy to host memory. If that is not pinned, it is written before this
+        returns.
+        """
         with self._lock:
             self._check_span((source, num_bytes), "copy_out reads")
             is_pinned = self._pinned.holds(target, num_bytes)
@@ -162,7 +168,7 @@ class HostDriver(HostGPU):
                 self.synchronize(stream)
 
     def copy(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Copy within the device."""
+        """Enqueue a copy within device memory."""
         with self._lock:
             self._check_span((target, num_bytes), "copy writes")
             self._check_span((source, num_bytes), "copy reads")
@@ -171,7 +177,7 @@ class HostDriver(HostGPU):
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: HostStream
     ) -> None:
-        """Copy the memory of another GPU of this machine."""
+        """Enqueue a copy from the memory of another GPU of this machine."""
         with self._lock:
             other = source_driver
             if not isinstance(other, HostDriver) or other.machine is not self.machine:
@@ -188,7 +194,7 @@ class HostDriver(HostGPU):
     # -- kernels
 
     def compile(self, source: str, name: str) -> HostModule:
-        """Return the module of a CUDA source, compiled for the host."""
+        """Return the module of a CUDA source, compiled for the host and loaded."""
         with self._lock:
             module = self._modules.get(source)
             if module is not None:
@@ -208,7 +214,9 @@ class HostDriver(HostGPU):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a kernel. It raises DriverError for invalid pointers."""
+        """Return a callable that enqueues a launch of a kernel. DriverError for invalid arguments
+        or spans; an invalid pointer fails when the kernel runs.
+        """
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)
         for span in (*reads, *writes):
@@ -247,7 +255,9 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product with NumPy; None if the GPU has no products."""
+        """Return a callable that enqueues a product, which NumPy computes; None if this GPU
+        computes no such products.
+        """
         if not self.products or not product.item_bytes:
             return None
         if not (self.epilogues or product.is_plain):
@@ -269,7 +279,9 @@ class HostDriver(HostGPU):
     # -- captured work
 
     def capture(self, stream: HostStream, work: Callable[[], None]) -> Callable[[], None]:
-        """Capture the work that `work` enqueues, and return a callable that launches it."""
+        """Call `work` in a capture, and return a callable that enqueues the captured work as one
+        command.
+        """
         with self._lock:
             self._begin("capture")
             capture = HostCapture(stream, self._timeline.raises_hazards, self.machine.seed)
@@ -288,7 +300,7 @@ class HostDriver(HostGPU):
         return launch
 
     def close(self) -> None:
-        """Drop the commands that have not run, and free all memory."""
+        """Drop the commands that have not run, and free all memory and modules."""
         with self._lock:
             self._timeline.drop(self)
             self._device.clear()

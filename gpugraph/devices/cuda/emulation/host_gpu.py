@@ -1,4 +1,6 @@
-"""The state of an emulated GPU, on which `host_driver` builds: memory, failures, and commands."""
+"""The state of an emulated GPU: memory, errors, and the enqueueing of commands. `host_driver` adds
+the other methods of a driver.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,17 @@ INVALID, IN_CAPTURE = 1, 900
 
 
 class HostEvent:
-    """An event: the mark in the stream where it was recorded last."""
+    """An event. mark: the position where it was recorded last, None if it never was."""
 
     def __init__(self) -> None:
         self.mark: Mark | None = None
 
 
 class HostMachine:
-    """The timeline and the lock that the GPUs of one machine share.
+    """An emulated machine: the timeline and the lock that its GPUs share.
 
-    seed: run streams in random order; None: the stream with the newest command runs first.
+    seed: for the random order in which streams run; None: the stream with the newest command runs
+    first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -42,7 +45,7 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """One GPU's memory and state, with those methods of `Driver` that need no more."""
+    """The memory and errors of one GPU, with the methods of `Driver` that need only these."""
 
     def __init__(
         self, ordinal: int, machine: HostMachine, total_bytes: int, fill: int | None
@@ -58,7 +61,9 @@ class HostGPU:
         machine.drivers.append(self)
 
     def synchronize(self, stream: HostStream | None = None) -> None:
-        """Wait for a stream, or for all; raise the error of a command that failed."""
+        """Run the commands of a stream, or of all streams of this GPU, and raise the error of one
+        that failed.
+        """
         timeline = self._timeline
         with self._lock:
             self._begin("synchronize")
@@ -74,24 +79,24 @@ class HostGPU:
 
     @property
     def faults(self) -> list[str]:
-        """The hazards so far."""
+        """Descriptions of all hazards so far, on all GPUs of the machine."""
         return self._timeline.faults
 
     # -- memory
 
     def free_bytes(self) -> int:
-        """Return the amount of device memory that is not allocated."""
+        """Return the number of bytes of device memory that are not allocated."""
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory, or return None over the limit."""
+        """Allocate device memory and return its address; None if it would exceed the limit."""
         with self._lock:
             self._begin("malloc")
             region = self._device.take(num_bytes)
             return None if region is None else region.base
 
     def free(self, address: int) -> None:
-        """Free device memory. Waits for all streams first, as cudaFree does."""
+        """Free device memory, after waiting for all streams, as cudaFree does."""
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
@@ -101,7 +106,7 @@ class HostGPU:
             return self._pinned.take(num_bytes)
 
     def free_host(self, address: int) -> None:
-        """Free pinned host memory. Waits for all streams first."""
+        """Free pinned host memory, after waiting for all streams."""
         self._free(address, self._pinned)
 
     def _free(self, address: int, regions: Regions) -> None:
@@ -112,9 +117,10 @@ class HostGPU:
             self._timeline.forget_memory(address, regions.give_back(address))
 
     def touch_host(self, address: int, num_bytes: int, is_write: bool = True) -> None:
-        """Raise DriverError if an enqueued command may still access this memory.
+        """Raise DriverError if an enqueued command that the host has not waited for may access this
+        memory.
 
-        To be called before the host reads or writes it."""
+        The host must call it before it reads or writes memory that the GPU uses."""
         with self._lock:
             names = self._timeline.touched_by_host((address, num_bytes), is_write)
             if names:
@@ -130,7 +136,7 @@ class HostGPU:
         return self._error is not None and self._error.fatal
 
     def fail_on(self, stream: HostStream, error: DriverError) -> None:
-        """Enqueue a command that fails with `error`, for tests."""
+        """Enqueue a command that fails with `error`; for tests."""
 
         def run() -> None:
             raise error
@@ -139,14 +145,16 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Keep the first error of a command that ran. After a fatal error nothing more runs."""
+        """Record the error of a command, unless an earlier one is still to be raised. A fatal error
+        drops all commands of this GPU.
+        """
         if self._error is None:
             self._error = error
         if error.fatal:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """Raise the error of an earlier command, once; a fatal one always."""
+        """Raise the recorded error of an earlier command: once, or always if it is fatal."""
         error = self._error
         if error is None:
             return
@@ -169,7 +177,9 @@ class HostGPU:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Return the target of a stream's commands: its capture, or the timeline that runs."""
+        """Return the timeline and stream that get a stream's commands: those of its capture, or its
+        own.
+        """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]
         return self._timeline, stream

@@ -1,6 +1,6 @@
-"""Matrix products of an emulated GPU: NumPy's, with 16-bit types summed in float32.
+"""Matrix products of an emulated GPU, computed by NumPy; 16-bit types are summed in float32.
 
-With TF32, float32 is rounded to it first, as for tensor cores.
+With TF32, float32 operands are rounded to it first, as tensor cores do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compute(product: Product) -> None:
-    """Compute a product immediately."""
+    """Compute a product, with its epilogue, before returning."""
     shape_a, shape_b, shape_out = product.stored_shapes()
     a = _operand(product, _view(product, product.a, shape_a, product.lda, product.stride_a))
     b = _operand(product, _view(product, product.b, shape_b, product.ldb, product.stride_b))
@@ -39,7 +39,9 @@ def compute(product: Product) -> None:
 def _view(
     product: Product, address: int, shape: tuple[int, int], leading: int, stride: int
 ) -> NDArray[Any]:
-    """Return the array (batch, rows, columns) at an address; bfloat16 as its bits."""
+    """Return the batch of matrices at an address as an array (batch, rows, columns); bfloat16 as
+    uint16 with its bits.
+    """
     size, batch = product.item_bytes, product.batch
     dtype = np.dtype(np.uint16 if product.dtype == "bfloat16" else product.dtype)
     count = product.extent(shape, leading, stride)
@@ -50,9 +52,9 @@ def _view(
 
 
 def _operand(product: Product, array: NDArray[Any]) -> NDArray[Any]:
-    """Convert an operand to the type of the multiplication.
+    """Return an operand in the dtype of the multiplication.
 
-    TF32 has a mantissa of 10 bits; halves are rounded away from 0 (`rna`).
+    TF32 has 10 bits of mantissa; ties are rounded away from 0 (PTX's `rna`).
     """
     wide = _widened(array)
     if not (product.tf32 and product.dtype == "float32"):

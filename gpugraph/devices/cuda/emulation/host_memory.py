@@ -1,4 +1,4 @@
-"""Memory of an emulated GPU: anonymous mappings of the host."""
+"""The memory of an emulated GPU: anonymous mappings (mmap) of host memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpugraph.memory import HostRegion
 
 
 class Regions:
-    """Mappings of one kind, of at most `limit` bytes in all. fill: the byte in new memory."""
+    """Mappings of one kind, with a total of at most `limit` bytes. fill: the value of each byte in
+    new memory; None: 0.
+    """
 
     def __init__(self, kind: str, limit: int, fill: int | None = None) -> None:
         self.kind = kind
@@ -23,7 +25,7 @@ class Regions:
         self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """Allocate memory; return None if it would exceed the limit, or the host has none."""
+        """Allocate memory; return None if it would exceed the limit, or if the host has no more."""
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
             return None
@@ -40,19 +42,21 @@ class Regions:
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """Free the memory at `address` and return its size in bytes."""
+        """Free the memory at `address` and return its size in bytes. DriverError if no allocation
+        begins there.
+        """
         buffer = self._buffers.pop(address, None)
         if buffer is None:
             raise DriverError(f"{address:#x} is no {self.kind} memory that was allocated", 1)
         self._starts.remove(address)
         size = len(buffer)
         self.used -= size
-        with contextlib.suppress(BufferError):  # an array views it, and unmaps it
+        with contextlib.suppress(BufferError):  # an array still views it, and unmaps it later
             buffer.close()
         return size
 
     def holds(self, address: int, num_bytes: int) -> bool:
-        """Return whether all these bytes are in one mapping."""
+        """Return whether all these bytes are in a single mapping."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return False

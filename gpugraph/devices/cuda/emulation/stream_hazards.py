@@ -1,12 +1,14 @@
-"""Hazards between streams: two commands access the same bytes, one writes, and nothing orders them.
+"""Hazards between streams: two commands access the same bytes, at least one writes, and nothing
+orders them.
 
-Vector clocks give the order: for each stream, the number of its commands that finish before a
-command begins. A stream's clock counts its own commands and joins an event's clock when it waits
-for the event. The host's clock joins a stream's when it synchronizes, and each new command's clock
-joins the host's.
+Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
+that stream that end before the command begins. A stream's clock counts the stream's own commands;
+when the stream waits for an event, its clock is joined with (raised to) that of the event. When the
+host synchronizes with a stream, the host's clock is joined with the stream's. Each new command's
+clock is joined with the host's.
 
-For each range of bytes the last write and the reads since are kept, so the history is bounded by
-the number of ranges in use, not by the number of commands.
+For each range of bytes, the last write and the reads after it are recorded. So the history grows
+with the number of ranges in use, not with the number of commands.
 """
 
 from __future__ import annotations
@@ -18,30 +20,34 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""For each stream, by its number, the number of its commands that come before."""
+"""By number of a stream, how many of its commands come before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """Change `clock` to come after `other` too."""
+    """Raise each count in `clock` to that in `other`, so that `clock` comes after both."""
     for stream, count in other.items():
         if clock.get(stream, 0) < count:
             clock[stream] = count
 
 
 class Access(NamedTuple):
-    """A command that accesses memory: its stream, its number there, its name for messages."""
+    """A command that accesses memory. stream: the number of its stream. number: its own in that
+    stream. name: for messages.
+    """
 
     stream: int
     number: int
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        """Return whether the command finishes before `clock`."""
+        """Return whether the command has ended at `clock`."""
         return clock.get(self.stream, 0) >= self.number
 
 
 class _Range:
-    """Bytes up to `end` with the same history."""
+    """A range of bytes, up to the address `end`, with the same last write and the same reads since
+    then.
+    """
 
     __slots__ = ("end", "readers", "writer")
 
@@ -52,7 +58,7 @@ class _Range:
 
 
 class Hazards:
-    """The history of all memory that commands access."""
+    """The recorded accesses to all memory."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -61,7 +67,7 @@ class Hazards:
     def note(
         self, command: Access, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """Add a command that comes after `clock` to the history; return its hazards as text."""
+        """Record the accesses of a command whose clock is `clock`; return its hazards as text."""
         faults = []
 
         def fault(verb: str, other: Access, other_verb: str, start: int, end: int) -> None:
@@ -84,7 +90,9 @@ class Hazards:
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Return the commands not before `clock` that an access to `span` collides with."""
+        """Return the names of the commands with which an access to `span` at `clock` would be a
+        hazard.
+        """
         start, end = span[0], span[0] + span[1]
         return [
             command.name
@@ -95,7 +103,7 @@ class Hazards:
         ]
 
     def forget(self, address: int, size: int) -> None:
-        """Drop the history of memory that was freed."""
+        """Drop the records of memory that was freed."""
         self._drop(address, address + size)
 
     # -- the ranges
@@ -108,7 +116,9 @@ class Hazards:
             yield reader, "reads"
 
     def _cut(self, address: int) -> None:
-        """Split the range that crosses `address`, if there is one."""
+        """Split the range that contains `address`, if there is one, so that a range begins
+        there.
+        """
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return
@@ -120,13 +130,17 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Split the ranges at both ends; return the slice of `_starts` between them."""
+        """Split the ranges at both ends, and return the slice of `_starts` with the ranges between
+        them.
+        """
         self._cut(start)
         self._cut(end)
         return slice(bisect_left(self._starts, start), bisect_left(self._starts, end))
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
-        """Return the ranges that make up start to end, creating missing ones."""
+        """Return the ranges that together cover `start` to `end`, each with its first address;
+        missing ones are created.
+        """
         if start >= end:
             return []
         starts = self._starts[self._cut_out(start, end)]

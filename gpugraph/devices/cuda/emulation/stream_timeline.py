@@ -1,11 +1,11 @@
-"""Streams emulated on the host: commands are queued, and run as late as events allow.
+"""Streams emulated on the host: commands are queued, and executed as late as events allow.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
     synchronize   -> that stream's commands run, and of other streams only those it waits for
 
-So a command that does not wait for an event finds memory as it was before. If all streams are to
-run, the one with the newest command runs first; with a seed they run in random order. Each command
-is checked for hazards (`stream_hazards`) when it is enqueued.
+So if an event is missing, a command runs before the one that it should wait for, and its result is
+wrong. When all streams are executed, the one with the newest command is first; with a seed, the
+order is random. A command is checked for hazards (`stream_hazards`) when it is enqueued.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.devices.cuda.emulation.stream_hazards import Access, Clock, Hazard
 
 
 class Command(NamedTuple):
-    """A command of a stream: a function to run, or a mark to wait for."""
+    """A command of a stream: a function to run, or a mark of another stream to wait for."""
 
     name: str
     run: Callable[[], None] | None
@@ -30,7 +30,9 @@ class Command(NamedTuple):
 
 
 class HostStream:
-    """A stream: its pending commands, and the numbers of enqueued and finished commands."""
+    """A stream. pending: commands that have not run. enqueued, done: the numbers of all commands,
+    and of those that have run.
+    """
 
     def __init__(self, name: str, number: int, owner: object) -> None:
         self.name = name
@@ -43,7 +45,9 @@ class HostStream:
 
 
 class Mark(NamedTuple):
-    """A position in a stream, after its first `position` commands, and the clock there."""
+    """A position in a stream, after its first `position` commands, with the stream's clock
+    there.
+    """
 
     timeline: Timeline
     stream: HostStream
@@ -57,7 +61,9 @@ class Mark(NamedTuple):
 
 
 class Timeline:
-    """Streams that wait for each other. seed: for a random order; None: the newest first."""
+    """The streams of a machine, or of a capture. seed: for a random order of execution; None: the
+    stream with the newest command first.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         self.streams: list[HostStream] = []
@@ -67,7 +73,7 @@ class Timeline:
         self.failed: Callable[[HostStream, DriverError], None] | None = None
         self._hazards = Hazards()
         self._random = None if seed is None else random.Random(seed)
-        self._by_newest_command: dict[HostStream, None] = {}  # the newest last
+        self._by_newest_command: dict[HostStream, None] = {}  # the stream of the newest last
 
     # -- enqueueing
 
@@ -84,7 +90,9 @@ class Timeline:
         reads: Iterable[Span] = (),
         writes: Iterable[Span] = (),
     ) -> None:
-        """Enqueue a command. If it has a hazard, raise DriverError and do not enqueue it."""
+        """Enqueue a command. If it has a hazard, raise DriverError and do not enqueue it, unless
+        `raises_hazards` is False.
+        """
         clock = dict(stream.clock)
         join(clock, self.host)
         number = clock[stream.number] = stream.enqueued + 1
@@ -98,11 +106,11 @@ class Timeline:
         self._append(stream, command)
 
     def mark(self, stream: HostStream) -> Mark:
-        """Return the stream's current end."""
+        """Return a mark at the stream's current end."""
         return Mark(self, stream, stream.enqueued, dict(stream.clock))
 
     def wait(self, stream: HostStream, mark: Mark) -> None:
-        """Enqueue a wait for a mark."""
+        """Enqueue a wait for a mark, unless it is reached already."""
         join(stream.clock, mark.clock)
         if not mark.is_reached:
             self._append(stream, Command(f"wait for stream {mark.stream.name}", None, mark))
@@ -116,12 +124,14 @@ class Timeline:
     # -- running
 
     def run_to(self, mark: Mark) -> None:
-        """Run the commands before the mark; with a seed, also some other commands at random."""
+        """Run the commands before the mark, and those that they wait for; with a seed, also some
+        random commands.
+        """
         self._run_some()
         self._run_to(mark.stream, mark.position)
 
     def run_all(self, streams: Sequence[HostStream]) -> None:
-        """Run these streams to their ends."""
+        """Run all commands of these streams."""
         order = [stream for stream in reversed(self._by_newest_command) if stream in streams]
         if self._random is None:
             for stream in order:
@@ -132,7 +142,7 @@ class Timeline:
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """Record that the host has waited for everything before the clock."""
+        """Record that the host has waited for all commands before the clock."""
         join(self.host, clock)
 
     def _run_some(self) -> None:
@@ -171,28 +181,30 @@ class Timeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the commands that the host has not waited for and that may access this memory."""
+        """Return the names of the commands that the host has not waited for and with which its
+        access to this memory would be a hazard.
+        """
         return self._hazards.collisions(self.host, span, is_write)
 
     def forget_memory(self, address: int, size: int) -> None:
-        """Drop the history of memory that was freed."""
+        """Drop the recorded accesses to memory that was freed."""
         self._hazards.forget(address, size)
 
     def drop(self, owner: object) -> None:
-        """Drop the commands of this owner's streams that have not run."""
+        """Drop the commands that have not run of the streams of `owner`, a GPU."""
         for stream in self.streams:
             if stream.owner is owner:
                 stream.pending.clear()
                 stream.done = stream.enqueued
 
-    # -- captured once, run many times
+    # -- the commands of a capture
 
     def recorded(self) -> dict[HostStream, tuple[Command, ...]]:
-        """Return all commands so far, none of which has run."""
+        """Return the commands of all streams; in a capture's timeline none has run."""
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[Command, ...]]) -> None:
-        """Run the commands that `recorded` returned, once more."""
+        """Run all commands that `recorded` returned; it may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

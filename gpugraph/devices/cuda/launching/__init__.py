@@ -1,1 +1,3 @@
-"""The work that is enqueued on a GPU's stream: programs, copies, matrix products, kernels."""
+"""Launching: everything that is enqueued on a GPU's stream: programs, copies, matrix products and
+handwritten kernels.
+"""

@@ -1,15 +1,17 @@
-"""CUDA source of a program, in one or more kernels of these forms:
+"""CUDA source of a program, as one or more kernels of these forms:
 
     elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
                several times; each thread has the same elements in each pass
     columns    reductions over rows, of elements: blocks of columns times rows, then `late`
-    whole      reductions of one long axis: a kernel per pass, each block a part, then `late`
+    whole      reductions of one long axis: a kernel per pass, each block a part, then `end`
+    late       the kernel after all rows, which combines partial results
+    one        a program without axes: one thread
 
-Partial results of blocks or groups are stored in scratch memory, which the next kernel
-combines, always in the same order, so that results don't vary from run to run.
+Blocks or groups of threads store their partial results in scratch memory. The next kernel combines
+them, always in the same order, so that results do not vary from run to run.
 
-Names in the generated code, beside those of `ProgramSource`:
+Names in the generated code, in addition to those of `ProgramSource`:
 
     gg_index                    the type of sizes and offsets: 32 bits, if they suffice
     rows_, inner_, size<axis>_  the parameters with the sizes
@@ -34,10 +36,10 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 
 
 class Variant(NamedTuple):
-    """The parameters of a source beside its program.
+    """The parameters of a source in addition to its program.
 
-    pack: elements that a thread loads as one; group: threads of a row; wide: whether offsets need
-    64 bits; whole: whether the single axis is split into parts.
+    pack: how many elements a thread loads at once; group: how many threads work on a row; wide:
+    whether offsets need 64 bits; whole: whether the only axis is divided into parts.
     """
 
     pack: int = 1
@@ -47,25 +49,27 @@ class Variant(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One of the source's kernels: its name and its form (see above)."""
+    """One of the source's kernels: its name, and its form (see the module)."""
 
     name: str
     kind: str
 
 
 class CudaSource(ProgramSource):
-    """`source` and `forms`, in the order of their launches. The parameters of each kernel are
-    inputs, outputs, scratch, `failed_` (if it may fail), then rows, inner, parts, rows of a part,
-    and the sizes of all axes except the last."""
+    """The CUDA source of a program in a variant.
+
+    `source` is the text, and `forms` are its kernels in the order of their launches. The parameters
+    of each kernel are: inputs, outputs, scratch, `failed_` (if it may fail), rows, inner, parts,
+    rows in a part, and the sizes of all axes except the last."""
 
     index_type = "gg_index"
     size_expression = "(gg_index)size{}_"
 
     block, blocks = "blockIdx.x", "gridDim.x"
-    """The expressions for the number of a kernel's block, and for the number of its blocks."""
+    """The CUDA expressions for a block's number and for the number of blocks."""
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: further parameters of the source, for its name."""
+        """layout: what else the source depends on, for its name: a joined kernel's `places`."""
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
         self.forms: list[Form] = []
@@ -76,7 +80,9 @@ class CudaSource(ProgramSource):
 
     @property
     def has_row_results(self) -> bool:
-        """Whether rows have separate results, so that a row can't be split."""
+        """Whether there are results for each row, so that a row must not be divided between groups
+        of threads.
+        """
         return super().has_row_results or bool(self.schedule.row_stores)
 
     def _kernels(self) -> str:
@@ -102,14 +108,14 @@ class CudaSource(ProgramSource):
         return function_source(head, self._within(lines))
 
     def _parameters(self) -> list[tuple[str, str]]:
-        """Return the types and names of a kernel's parameters."""
+        """Return the C types and names of the parameters that all kernels of the source have."""
         pointers = self.pointers() + ([("int *", "failed_")] if self.values.can_fail else [])
         numbers = ["rows_", "inner_", "parts_", "rows_each_"]
         numbers += [f"size{axis}_" for axis in range(max(self.program.axes - 1, 0))]
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """Return the body of a kernel."""
+        """Return the body of a kernel: the declarations that all kernels have around `lines`."""
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
         if self.program.narrow:
             sizes["inner"] = str(self.program.narrow)
@@ -124,16 +130,20 @@ class CudaSource(ProgramSource):
         ]
 
     def _end(self, part: str, total: str) -> list[str]:
-        """Declare the end of a part."""
+        """Return statements that declare the end of part `part` of `total` rows or elements."""
         return [f"gg_index end = ({part} + 1) * rows_each;", f"if (end > {total}) end = {total};"]
 
     def _threads(self, function: str, index: int, group: str = "") -> str:
-        """Return a call of a reduction of threads (see gpu_kernel.cuh) up to its arguments."""
+        """Return the call of a function template of gpu_kernel.cuh that reduces over threads,
+        without its arguments.
+        """
         reduction = f"{self.values.reduction(index)}_two{group}"
         return f"{function}<{self.values.kind(index)}, {reduction}>"
 
     def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
-        """Combine the totals of threads, one of which writes the result to scratch memory."""
+        """Return statements that combine the totals of a block's threads; the thread for which
+        `is_first` holds writes the result to `place` in scratch memory.
+        """
         total = f"total{index}"
         return [
             f"{total} = {self._threads(function, index)}({total});",
@@ -174,7 +184,9 @@ class CudaSource(ProgramSource):
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """Compute the elements of one pack, and add each of them to the sums."""
+        """Return statements that compute one pack of elements. sums: statements for each element,
+        which add it to totals.
+        """
         pack, values = self.variant.pack, self.values
         if pack == 1:
             return [self.declaration("e", "first"), *self.element(row_pass), *sums]
@@ -199,7 +211,7 @@ class CudaSource(ProgramSource):
         return lines
 
     def _rows(self) -> list[str]:
-        """Return the body for groups of threads, each of which has `rows_each` rows."""
+        """Return the body of the form `rows`: each group of threads computes `rows_each` rows."""
         group, sums = self.variant.group, self.reductions_in("parts")
         lines = [
             f"const gg_index lane = threadIdx.x % {group};",
@@ -223,7 +235,7 @@ class CudaSource(ProgramSource):
         return lines
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
-        """Return the pass of a group of threads over the elements of a row."""
+        """Return the loop of a group of threads over the elements of a row, in one pass."""
         pack = self.variant.pack
         sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
@@ -234,10 +246,10 @@ class CudaSource(ProgramSource):
         return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
 
     def _columns(self) -> list[str]:
-        """Return the body for blocks of columns.
+        """Return the body of the form `columns`.
 
-        A block has blockDim.x columns. blockIdx.y selects `rows_each` rows, threadIdx.y some of
-        these.
+        A block has one column for each threadIdx.x. blockIdx.y selects `rows_each` rows, and
+        threadIdx.y some of these.
         """
         [row_pass] = self.schedule.passes
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
@@ -274,9 +286,10 @@ class CudaSource(ProgramSource):
         ]
 
     def _late(self) -> list[str]:
-        """Return the body of the kernel after all rows.
+        """Return the body of the form `late`, which runs after all rows.
 
-        It combines `parts` parts of columns and `rows_each` parts of sums.
+        It combines `parts` partial totals of each column, and `rows_each` partial results of each
+        sum.
         """
         scalars, elements, stores = self.after_rows()
         return [
@@ -287,7 +300,9 @@ class CudaSource(ProgramSource):
         ]
 
     def _whole(self) -> str:
-        """Return one kernel per pass; each begins with the partial results of the one before."""
+        """Return the kernels of the form `whole`, one for each pass; each begins by combining the
+        partial results of the passes before. A kernel `end` stores the scalars.
+        """
         order, source = self.schedule, ""
         scalars = set(order.once)
         known: list[int] = []
@@ -314,6 +329,8 @@ class CudaSource(ProgramSource):
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Declare the results of earlier passes."""
+        """Return declarations of the results of the reductions `known`, which earlier kernels have
+        computed in parts.
+        """
         totals = ((index, self._total_of_parts(index, "parts")) for index in known)
         return [self.values.finish(index, total, "inner") for index, total in totals]

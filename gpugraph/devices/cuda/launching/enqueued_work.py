@@ -1,7 +1,7 @@
-"""Steps of a GPU: a call enqueues their work on the stream.
+"""Enqueued work: steps of a GPU plan whose call only enqueues work on the stream.
 
-An `Enqueued` does not wait and allocates no memory, so that it can be captured. It has a list of
-the memory that its work reads and writes, so that launches can be joined with others.
+An `Enqueued` neither waits nor allocates memory, so it can be captured in a CUDA graph. It lists
+the memory that its work reads and writes, so that independent launches can be joined.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
 MAX_BLOCKS = 1024
-"""The maximum number of blocks of a launch to be joined: some microseconds of work."""
+"""The maximum number of blocks of a launch that is joined with others: it takes a few
+microseconds.
+"""
 
 
 class Part(NamedTuple):
-    """A callable that enqueues one launch or copy. touches: its memory; None if unknown."""
+    """A callable that enqueues one launch or copy. touches: the memory that it reads and writes;
+    None if unknown. work: the launch before it was bound, if it is one.
+    """
 
     call: Callable[[], Any]
     touches: Touches | None
@@ -28,10 +32,10 @@ class Part(NamedTuple):
 
 
 class Enqueued:
-    """Enqueues its parts on a stream, in order, under the lock of the stream.
+    """A step that enqueues its parts on a stream in order, while it holds the stream's lock.
 
-    assigned: variables that are initialized by the call. notes: lines for the compiler's report,
-    which follow the op's name.
+    assigned: variables that the call marks as initialized. notes: lines for the compiler's report,
+    each to follow the op's name.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -51,13 +55,15 @@ class Enqueued:
                 state.initialized = True
 
     def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """Return the same step, which also marks these variables as initialized."""
+        """Return a copy of the step that also marks these variables as initialized."""
         step = copy.copy(self)
         step.assigned = tuple(states)
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that all parts read and write; None if that of one is unknown."""
+        """Return the memory that the parts read and write; None if it is unknown for one of
+        them.
+        """
         reads: list[Span] = []
         writes: list[Span] = []
         for part in self.parts:
@@ -68,7 +74,9 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return a key that is equal for steps that may be joined (`Launcher.joined`), or None."""
+        """Return a key that is equal for steps that `Launcher.joined` may join; None if the step
+        can't be joined.
+        """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:
             return None
@@ -76,7 +84,9 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """A step that waits for its work, so that a failure is raised in the step of its op."""
+    """A step that enqueues its work and waits for it, so that a failure is raised by the step of
+    the op that failed.
+    """
 
     __slots__ = ("wait",)
 
@@ -91,5 +101,7 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Return whether each launch is waited for: CUDA's switch, which also prevents captures."""
+    """Return whether each launch is waited for, as CUDA_LAUNCH_BLOCKING requires. Captures are
+    impossible then.
+    """
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

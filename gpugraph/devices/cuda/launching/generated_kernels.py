@@ -1,4 +1,6 @@
-"""The launches of a program's generated kernels: their geometry, scratch memory and arguments."""
+"""Launches of generated kernels: the geometry, scratch memory and arguments with which a program's
+CUDA source is launched.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +15,33 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
 THREADS = 256
-"""Threads per block, of all generated kernels."""
+"""Threads in a block of a generated kernel; that of a program without axes has a single thread."""
 
 BLOCKS = 132 * 32
-"""The maximum number of blocks of an elementwise kernel: beyond it, each thread computes more."""
+"""The maximum number of blocks of an elementwise kernel. For more elements, each thread computes
+several packs.
+"""
 
 PARTS = 256
-"""The maximum number of parts with partial sums of columns."""
+"""The maximum number of parts of the rows, if a partial total of each column is stored for each
+part.
+"""
 
 LONG = 16384
-"""The length of an axis from which its reduction is split into parts."""
+"""The length of an axis above which a reduction along it is divided among blocks."""
 
 NARROW = 16
-"""The length of a row up to which a single thread reduces it."""
+"""The maximum length of a row that a single thread reduces."""
 
 MAX_ARGUMENTS = 32764 // 8
-"""The maximum number of a kernel's arguments, of 8 bytes each."""
+"""The maximum number of a kernel's arguments, which have 8 bytes each."""
 
 _HALF = (1 << 31) - (1 << 24)
-"""The number of elements from which indices need 64 bits."""
+"""The number of elements from which offsets need 64 bits, with a margin for the last blocks."""
 
 
 class Launch(NamedTuple):
-    """One launch of a generated kernel."""
+    """One launch of a generated kernel: its name, geometry and arguments."""
 
     function: str
     geometry: Geometry
@@ -43,10 +49,10 @@ class Launch(NamedTuple):
 
 
 class Launches(NamedTuple):
-    """A kernel source and its launches, in order.
+    """A CUDA source, a name for messages, and its launches in order.
 
-    parts: the program and variant of the source, if it is one kernel whose blocks are independent,
-    so that launches may be joined (see `joined_launches`).
+    parts: the program and variant of the source, if it has a single kernel whose blocks are
+    independent, so that several launches may be joined (see `joined_launches`); else None.
     """
 
     text: str
@@ -56,7 +62,9 @@ class Launches(NamedTuple):
 
 
 def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> Variant:
-    """Return the variant of a program for these sizes and addresses."""
+    """Return the variant of a program's source for these sizes, and the alignment of these
+    arrays.
+    """
     total = prod(sizes)
     inner = sizes[-1] if sizes else 1
     wide = total >= _HALF
@@ -73,7 +81,9 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return how many elements a thread loads at once: 16 bytes of the largest dtype if aligned."""
+    """Return how many elements a thread loads at once: 16 bytes of the largest dtype, or less if
+    addresses or rows are not aligned to that.
+    """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
         pack //= 2
@@ -83,7 +93,10 @@ def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
 
 
 class _Shape(NamedTuple):
-    """The division of the first kernel's work. sums: the number of blocks with partial sums."""
+    """The division of the first kernel's work among blocks. parts: the number of parts of the rows
+    (or of the only axis), each with `rows_each`. sums: the number of blocks that store a partial
+    result.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -100,11 +113,11 @@ def launches(
     scratch: Callable[[int, DType], int],
     error_flag: Callable[[str], int],
 ) -> Launches:
-    """Return the launches of a program.
+    """Return the launches of a program for these arrays.
 
-    scratch: allocates a number of elements of a dtype and returns the address. error_flag: returns
-    the address of the flag for an error message. NotNativeError for more arrays than a kernel may
-    have.
+    scratch: allocates memory for a number of elements of a dtype and returns its address.
+    error_flag: returns the address of the error flag for a message. NotNativeError if there are
+    more arrays than a kernel's parameters allow.
     """
     arrays = [*inputs, *outputs]
     text = CudaSource(program, variant_for(program, sizes, arrays))
@@ -129,12 +142,14 @@ def launches(
 
 
 def _register_type(dtype: DType) -> DType:
-    """Return the dtype of a value in registers and scratch memory."""
+    """Return the dtype in which values of a dtype are computed and stored in scratch memory."""
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Divide the work by sizes alone, so that results don't depend on the GPU."""
+    """Return the division of the first kernel's work. It depends on the sizes only, so results are
+    the same on all GPUs.
+    """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
         packs = ceil(rows * inner / text.variant.pack)
@@ -156,7 +171,9 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 
 def _columns(rows: int, inner: int) -> _Shape:
-    """Divide into blocks of 32 columns (a lower power of two if that covers all) times rows."""
+    """Return the division into blocks of columns times rows. A block has 32 columns, or the lowest
+    power of two that covers all columns.
+    """
     width = 1
     while width < min(inner, 32):
         width *= 2
@@ -169,7 +186,7 @@ def _columns(rows: int, inner: int) -> _Shape:
 
 
 def _geometry(form: Form, shape: _Shape, inner: int) -> tuple[Geometry, int]:
-    """Return a kernel's geometry, and its argument `rows_each`."""
+    """Return a kernel's geometry, and the value of its argument `rows_each`."""
     if form.kind == "late":
         return Geometry((max(1, ceil(inner / THREADS)), 1, 1), (THREADS, 1, 1)), shape.sums
     if form.kind == "end":

@@ -1,11 +1,13 @@
-"""Joins many small launches of one generated kernel: each block finds its tensor in a table.
+"""Joined launches: many small launches of one generated kernel become one, in which each block
+finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
-The table is the kernel's only parameter, by value: it needs no memory, and a captured graph keeps
-it. CUDA allows 4 KiB of parameters, so that many tensors take several launches. Arguments are equal
-by their values: numbers of an optimizer's update (learning rate, ...), and outputs in place of
-inputs. The statements are those of the single kernel, so the results are bitwise the same.
+The table is the kernel's only parameter, and is passed by value: it needs no device memory, and a
+captured graph keeps a copy. CUDA allows 4 KiB of parameters, so many tensors take several launches.
+An argument is stored once if all launches have the same value: the numbers of an optimizer's update
+(such as the learning rate), or an output that overwrites an input. The kernel has the statements of
+the single kernel, so the results are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form,
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500
-"""The 64-bit words of a table: nearly the maximum for a kernel's parameters."""
+"""The number of 64-bit words in a table: nearly the maximum size of a kernel's parameters."""
 
 _KERNEL = """struct {name}_table {{
     long long of[{words}];
@@ -41,16 +43,16 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 
 
 class Table:
-    """The table of some launches.
+    """The table of arguments of some launches.
 
-    places: for each argument its index among the equal arguments, as -1 - index, or among the
-    other arguments of a tensor.
+    places: for each argument, where it is: -1 - i if it is number i of the equal arguments, or i if
+    it is number i of the arguments that each tensor has.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
         self.works = works
         shared: dict[Any, int] = {}
-        self._columns: dict[tuple[Any, ...], int] = {}  # equal columns are stored once
+        self._columns: dict[tuple[Any, ...], int] = {}  # by values: equal columns are stored once
         places = []
         for column in zip(*(work.arguments for work in works)):
             if column.count(column[0]) == len(column):
@@ -62,7 +64,9 @@ class Table:
         self.first, self.stride = _layout(self.places)
 
     def words(self, start: int, stop: int) -> tuple[int, tuple[int, ...]]:
-        """Return the number of blocks of the launches from `start` to `stop`, and their table."""
+        """Return the total number of blocks of the launches from `start` to `stop`, and the words
+        of their table.
+        """
         words, blocks = [stop - start, *self._shared], 0
         for index in range(start, stop):
             blocks += self.works[index].geometry.grid[0]
@@ -71,17 +75,21 @@ class Table:
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """Return the word at which a table's tensors begin, and the number of words of each."""
+    """Return the index of the word at which the tensors begin in a table, and the number of words
+    for each.
+    """
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
 
 class JoinedSource(CudaSource):
-    """The source of a joined kernel, with the statements of the single kernel."""
+    """The CUDA source of a joined kernel: the statements of the single kernel, with arguments from
+    a table.
+    """
 
     block, blocks = "block_", "blocks_"
 
     def __init__(self, program: Program, variant: Variant, places: Sequence[int]) -> None:
-        """places: as in `Table`."""
+        """places: where the arguments are, as in `Table`."""
         self.places = tuple(places)
         super().__init__(program, variant, self.places)
 
@@ -104,7 +112,9 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Join independent launches of one generated source (which has `parts`) into few launches."""
+    """Yield launches that do the work of several independent launches of one generated source. That
+    source must allow joining (`Work.parts`).
+    """
     assert works[0].parts is not None
     table = Table(works)
     text = JoinedSource(*works[0].parts, table.places)

@@ -1,7 +1,8 @@
-"""Binds the work on a GPU's stream: programs, copies of views, matrix products, kernel sources.
+"""The launcher: it binds the work that a GPU's stream executes: programs, copies of views, matrix
+products and handwritten kernels.
 
-`Launcher` binds it to arrays and returns an `Enqueued`, whose call only enqueues work: it does not
-wait and allocates no memory, so that it can be captured.
+`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. It neither
+waits nor allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -41,17 +42,21 @@ from gpugraph.kernel import (
 )
 
 TENSOR_CORES = 80
-"""The minimum compute capability, times 10, for kernels/cuda/shared/tensor_core_mma.cuh."""
+"""The minimum compute capability, times 10, for kernels with
+kernels/cuda/shared/tensor_core_mma.cuh.
+"""
 
 Allocate = Callable[[tuple[int, ...], DType], Array]
-"""A function that allocates scratch memory, which lives as long as the bound step."""
+"""A function that allocates scratch memory, which is valid as long as the bound step exists."""
 
 
 class Launcher:
-    """Binds kernels to arrays of one GPU."""
+    """Binds work of all kinds to arrays of one GPU, as steps that enqueue it on one stream."""
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: must be held to enqueue work on the stream, or to capture it."""
+        """lock: is held while work is enqueued on the stream or captured. workspace: address and
+        size in bytes, for cublasLt.
+        """
         self.driver = driver
         self.lock = lock
         self.stream = stream
@@ -59,15 +64,17 @@ class Launcher:
         self._modules: dict[str, Future[Any]] = {}
 
     def nothing(self) -> Enqueued:
-        """Return a step without work, for tensors without elements."""
+        """Return a step without work, for an op whose tensors have no elements."""
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """Return two steps as one, in this order."""
+        """Return one step that enqueues the work of both, in this order."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
-        """Return independent steps of one kind as one step, with as few launches as possible."""
+        """Return one step with the work of independent steps of equal `kind`, in as few launches as
+        possible.
+        """
         works = [part.work for step in steps for part in step.parts if part.work is not None]
         joined = self._enqueued([self._call(work) for work in join(works)])
         return joined.assigning(state for step in steps for state in step.assigned)
@@ -83,7 +90,9 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Enqueued:
-        """Bind a program. error_flag: returns the address of the flag for an error message."""
+        """Bind a generated program to arrays. error_flag: returns the address of the error flag for
+        a message.
+        """
         scratch_spans: list[Span] = []
 
         def scratch(count: int, dtype: DType) -> int:
@@ -102,7 +111,7 @@ class Launcher:
         )
 
     def moves(self, native: ViewCopies, signature: Signature, arrays: Sequence[Array]) -> Enqueued:
-        """Bind the copies, and fills, of views of arrays."""
+        """Bind the copies and fills of views that an op declares."""
         stand_ins = StandIns(arrays)
         return self._enqueued(
             [
@@ -125,9 +134,10 @@ class Launcher:
         signature: Signature,
         arrays: Sequence[Array],
     ) -> Enqueued:
-        """Bind matrix products with their epilogues.
+        """Bind an op's matrix products, with their epilogues.
 
-        They run by cublasLt, by cublasLt with our kernel for the epilogue, or by our kernel alone.
+        Each is computed by cublasLt if possible; else by cublasLt, with the epilogue in a kernel of
+        gpugraph; else by a kernel of gpugraph alone.
         """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
@@ -178,13 +188,15 @@ class Launcher:
         error_flag: Callable[[str], int],
         stored: Callable[[State], Array],
     ) -> Enqueued:
-        """Bind a `Source`. error_flag: as for a program; stored: returns a state's array."""
+        """Bind the handwritten kernels of a `Source`. error_flag: returns the address of the error
+        flag for a message. stored: returns the array of an op's state.
+        """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), stored, {})
         launches = self._source_launches(source, signature)
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Return the launches on this GPU: by tensor cores if the GPU and the source have them."""
+        """Return the launches of a source on this GPU, with tensor cores if both support them."""
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
         return source.launches(signature)
@@ -197,7 +209,9 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Sizing:
-        """Bind a `Sized` kernel: the launches that find the sizes, then those that fill."""
+        """Bind the launches of a `Sized` kernel that determine the sizes of its outputs, and return
+        an object that binds those that fill the outputs.
+        """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
         return Sizing(self, kernel, operands, measure)
@@ -237,7 +251,9 @@ class Launcher:
 
 
 class Pending:
-    """A launch of a kernel that may still be compiling: its first call waits for that."""
+    """A launch of a kernel whose compilation in another thread may not have ended: the first call
+    waits for it.
+    """
 
     __slots__ = ("call", "driver", "module", "stream", "work")
 
@@ -257,7 +273,9 @@ class Pending:
 
 
 class _Operands(NamedTuple):
-    """The objects behind an op's launch arguments: arrays, scratch memory, error flags, states."""
+    """The objects that the arguments of an op's launches refer to: arrays, scratch memory, error
+    flags, states.
+    """
 
     arrays: Sequence[Array]
     allocate: Allocate
@@ -266,7 +284,7 @@ class _Operands(NamedTuple):
     scratch: dict[str, Array]
 
     def words_of(self, launch: Launch) -> tuple[list[int | float], list[Array]]:
-        """Return the launch's arguments as numbers, and the arrays among them."""
+        """Return the arguments of a launch as numbers and addresses, and the arrays among them."""
         words: list[int | float] = []
         arrays: list[Array] = []
         for argument in launch.arguments:
@@ -294,7 +312,9 @@ def _no_state(state: State) -> Array:
 
 
 class Sizing:
-    """A `Sized` kernel over inputs: `measure()`, then `numbers`, then `fill(...)()`."""
+    """A `Sized` kernel with its inputs. Call `measure`, read `numbers` on the host, then bind and
+    call `fill`.
+    """
 
     def __init__(
         self, launcher: Launcher, kernel: Sized, operands: _Operands, measure: Enqueued
@@ -306,7 +326,9 @@ class Sizing:
 
     @property
     def numbers(self) -> Array | None:
-        """The array in which `measure` leaves the numbers; None if it launches nothing."""
+        """The array in which the launches of `measure` leave numbers; None if it has no
+        launches.
+        """
         return self.operands.scratch.get(SIZES)
 
     def fill(
@@ -316,7 +338,9 @@ class Sizing:
         results: Sequence[Array],
         allocate: Allocate,
     ) -> Enqueued:
-        """Bind the launches that fill outputs, whose sizes follow from the numbers."""
+        """Bind the launches that fill the outputs, `results`, which have the sizes that follow from
+        `numbers`.
+        """
         launches = self.kernel.fill(signature, numbers)
         arrays, scratch = [*self.operands.arrays, *results], dict(self.operands.scratch)
         operands = self.operands._replace(arrays=arrays, allocate=allocate, scratch=scratch)
@@ -325,7 +349,8 @@ class Sizing:
 
 
 class _ErrorFlags(dict[str, int]):
-    """The address of the error flag of each message of an op's kernels, allocated once."""
+    """The address of the error flag for each message of an op's kernels. A flag is allocated when
+    its message is first looked up."""
 
     def __init__(self, allocate: Callable[[str], int]) -> None:
         self.allocate = allocate
@@ -335,8 +360,8 @@ class _ErrorFlags(dict[str, int]):
 
 
 def _compilers() -> ThreadPoolExecutor:
-    """Return this process's threads in which kernels are compiled in parallel."""
-    return _compilers_of(os.getpid())  # a forked child lacks its parent's threads
+    """Return this process's threads, in which kernels are compiled in parallel."""
+    return _compilers_of(os.getpid())  # a forked child does not have its parent's threads
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Matrix products of views of GPU arrays: as arguments of cublasLt, and of our own kernels.
+"""Matrix products of views of GPU arrays, as arguments of cublasLt and of gpugraph's own kernels.
 
 Both may have an epilogue (bias, addend, Relu). If cublasLt supports a product only without its
-epilogue, a kernel of ours computes the epilogue afterwards.
+epilogue, a kernel of gpugraph computes the epilogue afterwards.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from gpugraph.devices.native import NotNativeError
 from gpugraph.kernel import Epilogue
 
 TILE = 64
-"""Rows and columns of a block's tile in kernels/cuda/math/gemm.cu."""
+"""The number of rows and of columns of the result that a block of kernels/cuda/math/gemm.cu
+computes.
+"""
 
 MAX_PRODUCTS = 64
-"""The maximum number of products into which a batch with irregular strides may be divided."""
+"""The maximum number of separate products into which a batch with irregular strides is divided."""
 
 MAX_BLOCKS = 65535
-"""The maximum number of blocks along a grid's second and third axis."""
+"""The maximum number of blocks along the second and third axis of a grid, by CUDA."""
 
 EPILOGUE_BLOCKS, THREADS = 132 * 32, 256
 
@@ -34,7 +36,9 @@ _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class _Matrix(NamedTuple):
-    """A matrix, or a batch of them: its address, and strides in elements (row, column, batch)."""
+    """A matrix, or a batch of matrices. address: of the first element. row, column, batch: the
+    strides in elements from one row, column or matrix to the next.
+    """
 
     address: int
     row: int
@@ -42,9 +46,10 @@ class _Matrix(NamedTuple):
     batch: int = 0
 
     def leading(self, rows: int, columns: int) -> tuple[int, bool]:
-        """Return the elements from row to row, and whether the matrix is stored transposed.
+        """Return the number of elements from one row in memory to the next, and whether the matrix
+        is stored transposed.
 
-        NotNativeError if neither rows nor columns are contiguous."""
+        NotNativeError if neither its rows nor its columns are contiguous in memory."""
         if self.column == 1 or columns == 1:
             return (self.row if rows > 1 else max(columns, 1)), False
         if self.row == 1 or rows == 1:
@@ -53,8 +58,9 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """One product for cublasLt; `whole`, the launch of our kernel, if that is possible; and
-    `epilogue`, the launch of our kernel after cublasLt's plain product, if there is an epilogue."""
+    """The alternatives for one product. product: for cublasLt. whole: the launch of gpugraph's
+    kernel; None if there is none for its size. epilogue: the launch of a kernel that computes the
+    epilogue after cublasLt's plain product; None without an epilogue."""
 
     product: Product
     whole: Work | None
@@ -64,9 +70,10 @@ class ProductLaunches(NamedTuple):
 def products(
     stand_ins: StandIns, a: Any, b: Any, out: Any, epilogue: Epilogue, tf32: bool
 ) -> Iterator[ProductLaunches]:
-    """Yield the launches of out = a @ b with its epilogue, for views of stand-ins.
+    """Yield the launches for out = a @ b with an epilogue, where a, b and out are views of
+    stand-ins (host arrays that represent GPU arrays, see `view_copies`).
 
-    The views have equal leading axes.
+    All leading axes of the views, the batch, are equal.
     """
     if not out.size:
         return
@@ -93,7 +100,9 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the elements from one matrix to the next, or None if that varies."""
+    """Return the number of elements from one matrix of the batch to the next; None if it is not the
+    same between all.
+    """
     step: int | None = None
     below = 1
     for size, stride in zip(reversed(batch), reversed(view.strides[:-2])):
@@ -109,7 +118,9 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return rows and batch. A batch with one b, and evenly spaced rows, becomes one matrix."""
+    """Return the number of rows and the size of the batch; a batch with a single b, and with evenly
+    spaced rows, becomes one matrix with more rows.
+    """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
     if batch > 1 and is_one and ceil(m * batch / TILE) <= MAX_BLOCKS:
@@ -178,7 +189,7 @@ def _launches(
 
 
 def _address(stand_ins: StandIns, view: Any) -> int:
-    """Return the GPU's address of a view; 0 for None."""
+    """Return the GPU address of a view of a stand-in; 0 for None."""
     if view is None:
         return 0
     address = stand_ins.of(view)
@@ -188,7 +199,9 @@ def _address(stand_ins: StandIns, view: Any) -> int:
 
 
 def _range(stand_ins: StandIns, view: Any) -> Span:
-    """Return the span of a view in bytes (strides of products are not negative)."""
+    """Return the address and size in bytes of a view, with gaps. Strides of products are not
+    negative.
+    """
     start = stand_ins.of(view)
     assert start is not None
     reach = sum((size - 1) * stride for size, stride in zip(view.shape, view.strides))

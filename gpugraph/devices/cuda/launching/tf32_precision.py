@@ -1,4 +1,4 @@
-"""TF32: whether matrix products of float32 on a GPU may round to it."""
+"""TF32 precision: whether float32 matrix products on a GPU may round their operands to TF32."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from gpugraph.config.environment import setting
 from gpugraph.config.experimental import tensor_float_32_execution_enabled
 
 _ARCH = 80
-"""The architecture of the first GPUs whose tensor cores compute float32 as TF32."""
+"""The compute capability, times 10, of the first GPUs whose tensor cores support TF32."""
 
 
 def is_tf32(arch: str) -> bool:
-    """Return whether products are computed in TF32 on GPUs of an architecture (`sm_90`).
+    """Return whether float32 products are computed in TF32 on GPUs of an architecture such as
+    `sm_90`.
 
-    The process has a setting, which CUDA's own environment variable overrides."""
+    This is a setting of the process (`tensor_float_32_execution_enabled`), which CUDA's environment
+    variable NVIDIA_TF32_OVERRIDE overrides."""
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False
     override = setting("NVIDIA_TF32_OVERRIDE")

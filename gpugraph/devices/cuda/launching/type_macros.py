@@ -1,4 +1,6 @@
-"""Dtypes in CUDA sources: the macros that adapt files of `kernels/` to any dtype."""
+"""Type macros: the definitions with which CUDA files of `kernels/` are compiled for different
+dtypes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from gpugraph.devices.native import NotNativeError
 
 
 def cuda_type(dtype: DType) -> CType:
-    """Return the C types of a dtype, in memory and for computation, or raise NotNativeError."""
+    """Return the C types of a dtype in memory and for computation. NotNativeError if kernels don't
+    support it.
+    """
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)
     if reason:
@@ -19,8 +23,9 @@ def cuda_type(dtype: DType) -> CType:
 
 
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
-    """Return the head of a source of `kernels/`: the macros of a `kernel.Launch`, after the include
-    that all files share (it has short names, which macros must not replace)."""
+    """Return the beginning of a source: the common include of all files in `kernels/`, then macros
+    for a launch's dtypes and constants. The include comes first, as its short names must not be
+    replaced."""
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():
         types_of = cuda_type(dtype)

@@ -1,4 +1,4 @@
-"""A launch before it is bound to a driver."""
+"""Unbound launches: all parameters of a launch, before a driver and a compiled module are known."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 
 
 class Touches(NamedTuple):
-    """The memory that a step reads and writes."""
+    """The spans (address and size in bytes) of memory that a step reads and writes."""
 
     reads: tuple[Span, ...] = ()
     writes: tuple[Span, ...] = ()
 
 
 class Work(NamedTuple):
-    """A source's function, its geometry and arguments, and the memory that it reads and writes.
+    """A launch of a function: its source, geometry and arguments, and the memory that it reads and
+    writes.
 
-    parts: the program and variant of the source, if its launches may be joined (`joined_launches`).
+    parts: the program and variant of the source, if such launches may be joined
+    (`joined_launches`), else None.
     """
 
     text: str
@@ -36,11 +38,13 @@ class Work(NamedTuple):
 
 
 def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
-    """Return the spans of arrays, without those of no bytes."""
+    """Return the address and size in bytes of each array that has elements."""
     return tuple((array.address, array.nbytes) for array in arrays if array.nbytes)
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """Return a number of a dtype as two 64-bit words."""
+    """Return a number of a NumPy dtype of at most 16 bytes as two 64-bit words, for a kernel's
+    argument.
+    """
     words = np.frombuffer(np.asarray(value, dtype).tobytes().ljust(16, b"\0"), np.int64)
     return int(words[0]), int(words[1])

@@ -1,8 +1,9 @@
-"""Copies between views of GPU arrays, by kernels of `kernels/cuda/arrays/strided_copy.cu`.
+"""Copies between views of GPU arrays, by memory copies or the kernels of
+`kernels/cuda/arrays/strided_copy.cu`.
 
 Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU these are views of stand-ins:
-host arrays of the same shapes, whose memory is never touched, so that it costs nothing. The address
-of a view in a stand-in gives the GPU's address.
+host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the system never
+provides it. The position of a view in a stand-in gives its GPU address.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ THREADS = 256
 BLOCKS = 132 * 32
 MAX_AXES = 8
 MAX_OUTER_BLOCKS = 65535
-"""The maximum number of blocks along the second and third axis of a grid."""
+"""The maximum number of blocks along the second and third axis of a grid, by CUDA."""
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
 
 
 class Copy(NamedTuple):
-    """A copy of contiguous bytes, which needs no kernel."""
+    """A copy of contiguous bytes between two GPU addresses, which needs no kernel."""
 
     target: int
     source: int
@@ -36,10 +37,12 @@ class Copy(NamedTuple):
 
 
 class StandIns:
-    """Host arrays that stand for arrays of a GPU; arrays with one address share one."""
+    """Host arrays that represent GPU arrays in computations of views; arrays with equal addresses
+    share memory.
+    """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[int, tuple[int, Any]] = {}  # by address, for its largest array
+        self._memory: dict[int, tuple[int, Any]] = {}  # by address: its largest array's bytes
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
@@ -54,7 +57,9 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU's address for an address in a stand-in; None if it is in none."""
+        """Return the GPU address that corresponds to an address in a stand-in; None if it is in
+        none.
+        """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
             return None
@@ -63,12 +68,15 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU's address of a view; None for an array of the host."""
+        """Return the GPU address of a view; None if it is no view of a stand-in."""
         return self.address(view.__array_interface__["data"][0])
 
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
-    """Return the copy of a view, or a number, to a view of stand-ins, or raise NotNativeError."""
+    """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
+    of a stand-in; no work for an empty copy or one onto itself. NotNativeError if no kernel
+    supports it.
+    """
     if not target.size:
         return []
     if not isinstance(source, np.ndarray) or stand_ins.of(source) is None:
@@ -94,7 +102,7 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """Return the span from the lowest to the highest byte of a view."""
+    """Return the address of a view's lowest byte, and the number of bytes up to its highest."""
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)
@@ -103,7 +111,9 @@ def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
 
 
 def _widened(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
-    """Merge elements that are adjacent in both views into longer elements."""
+    """Combine pairs of elements that are adjacent in both views into elements of twice the size, up
+    to 16 bytes.
+    """
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item
         others = [step for axis in axes[:-1] for step in (axis.source, axis.target)]
@@ -131,7 +141,9 @@ def _check(axes: Sequence[Axis], item: int) -> None:
 def _transposed(
     axes: Sequence[Axis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a tiled transpose, if adjacent elements of the source are not so in the target."""
+    """Return a transpose by tiles, if elements that are adjacent in the target are apart in the
+    source and a source axis is contiguous; else None.
+    """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:
         return None
@@ -177,7 +189,7 @@ def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
 
 
 def _padded(axes: Sequence[Axis]) -> list[Axis]:
-    """Pad the axes to the number of the functions' parameters, which ignore the further ones."""
+    """Pad the axes with axes of size 1 to the number of the kernels' parameters."""
     return [*axes, *[Axis(1, 0, 0)] * (MAX_AXES - len(axes))]
 
 

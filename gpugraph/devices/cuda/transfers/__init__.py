@@ -1,1 +1,1 @@
-"""A GPU's memory, and transfers to and from it."""
+"""Transfers: arrays in a GPU's memory, and copies between them and the host."""

@@ -1,4 +1,4 @@
-"""An array in a GPU's memory: its address, shape and dtype."""
+"""Arrays in a GPU's memory: address, shape and dtype."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 
 
 class Array:
-    """A C-ordered array at `address` (0 if it has no bytes); `dtype` is NumPy's."""
+    """A C-ordered array at `address` in a GPU's memory (0 if it has no bytes). `dtype` is
+    NumPy's.
+    """
 
     __slots__ = ("address", "dtype", "nbytes", "shape", "size")
 
@@ -26,7 +28,7 @@ class Array:
         return len(self.shape)
 
     def reshape(self, shape: tuple[int, ...]) -> Array:
-        """Return the same memory as an array of another shape."""
+        """Return an array of another shape over the same memory."""
         array = Array(self.address, shape, self.dtype)
         if array.size != self.size:
             raise ValueError(f"{list(self.shape)} can't be {list(shape)}")

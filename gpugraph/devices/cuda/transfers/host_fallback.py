@@ -1,7 +1,8 @@
-"""The fallback of a GPU's step: its `Call` runs on copies of its arrays in host memory.
+"""Host fallback: the step of a GPU plan for which the NumPy `Call` runs on copies of the arrays in
+host memory.
 
-It is used for ops without a GPU kernel, or without one for these dtypes and shapes. Plans report
-each case.
+It is used for ops without a GPU kernel, or whose kernel does not support the dtypes or shapes. The
+compiler reports each such op.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from gpugraph.kernel import Call, KernelContext
 
 
 class OnHost:
-    """Runs a `Call` on host copies of a GPU's arrays."""
+    """A step that copies a GPU's arrays to the host, runs a `Call` on the copies, and copies
+    changed ones back.
+    """
 
     def __init__(
         self, device: Device, call: Call, context: KernelContext, arrays: Sequence[Any]
@@ -26,7 +29,7 @@ class OnHost:
         self.device = device
         self.arrays = list(arrays)
         self.copies: list[Any] = []
-        shared: dict[int, Any] = {}  # arrays with the same address have copies with the same one
+        shared: dict[int, Any] = {}  # by address: arrays with equal addresses share a copy
         for array in arrays:
             if not isinstance(array, Array):
                 self.copies.append(array)
@@ -64,7 +67,7 @@ class OnHost:
 
 
 class _HostBlock:
-    """Host memory that a kernel keeps during a run: of a stack, or a TensorArray."""
+    """Host memory that a kernel keeps during a run: an element of a stack or TensorArray."""
 
     __slots__ = ("array",)
 
@@ -79,7 +82,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """A step's context with memory on the host."""
+    """The context of a step's kernel, with memory on the host instead of the GPU."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

@@ -1,12 +1,12 @@
-"""Swapping of a plan's tensor to pinned host memory and back, while the GPU computes.
+"""Host swaps: a tensor of a plan is copied to pinned host memory and back, while the GPU computes.
 
     compute    x = f(..) |  a  b  c      d  e  f  g  | h(x)
     outward              '- copy -' left
     inward                            '- copy -' back
 
-Each copy begins after the work that is enqueued by then, on a separate stream, and later work on
-the compute stream waits for its end. So the copy has exclusive use of the memory that the tensor
-leaves, or comes back to, between the two.
+Each copy is executed on a separate stream, after the work that is enqueued on the compute stream
+when it begins. Work that is enqueued after `left` or `back` waits for the copy's end. So between
+beginning and end, the copy has exclusive use of the memory that the tensor leaves or returns to.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """A tensor's copies: from `source`, where it is computed, to `target`, where it is used later.
+    """The copies of one tensor: from `source`, where it is computed, to the host, and back to
+    `target`, where it is used later.
 
-    The pinned memory is the plan's. ResourceExhaustedError if there is none.
+    Its pinned memory is allocated for the life of the plan. ResourceExhaustedError if there is not
+    enough.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
@@ -36,10 +38,12 @@ class HostSwap:
         self._address: int | None = address
         driver = staging.driver
         self._computed, self._left, self._back = (driver.event() for _ in range(3))
-        self._pending: list[Any] = []  # events that the compute stream has not waited for
+        self._pending: list[
+            Any
+        ] = []  # events of copies for which the compute stream does not wait yet
 
     def leave(self) -> None:
-        """Begin the copy to the host."""
+        """Enqueue the copy to the host."""
         staging, source = self._staging, self._source
         with self._lock:
             self._after_computed(staging.outward)
@@ -47,11 +51,13 @@ class HostSwap:
             self._note(self._left, staging.outward)
 
     def left(self) -> None:
-        """Make work that is enqueued from now on wait for the copy to the host."""
+        """Make work that is enqueued on the compute stream later wait for the end of the copy to
+        the host.
+        """
         self._wait(self._left)
 
     def come(self) -> None:
-        """Begin the copy back."""
+        """Enqueue the copy back to the GPU, after that to the host."""
         staging, target = self._staging, self._target
         with self._lock:
             self._after_computed(staging.inward)
@@ -60,21 +66,23 @@ class HostSwap:
             self._note(self._back, staging.inward)
 
     def back(self) -> None:
-        """Make work that is enqueued from now on wait for the copy back."""
+        """Make work that is enqueued on the compute stream later wait for the end of the
+        copy back.
+        """
         self._wait(self._back)
 
     def finish(self) -> None:
-        """Wait as `left` and `back` do, after a run that failed in between."""
+        """Make later work wait for all copies, after a run that failed before `left` or `back`."""
         while self._pending:
             self._wait(self._pending[0])
 
     def release(self) -> None:
-        """Free the pinned memory, after copies in progress."""
+        """Wait for copies in progress, and free the pinned memory."""
         address, self._address = self._address, None
         if address is None:
             return
         with self._lock:
-            with suppress(DriverError):  # it was raised in the run that met it
+            with suppress(DriverError):  # the run that caused it has raised it
                 for stream in (self._staging.outward, self._staging.inward):
                     self._staging.driver.synchronize(stream)
             self._staging.pinned.deallocate_raw(address)

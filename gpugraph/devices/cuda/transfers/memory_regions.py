@@ -1,4 +1,6 @@
-"""Sub-allocators over a CUDA driver, for BFC: of a GPU's memory, and of pinned host memory."""
+"""Memory regions: sub-allocators that obtain a GPU's memory and pinned host memory from a CUDA
+driver, for BFC allocators.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver
 from gpugraph.memory import HostRegion, HostRegions, SubAllocator, no_such_region
 
 _ALIGNMENT = 256
-"""The minimum alignment that CUDA guarantees for both kinds of memory."""
+"""The alignment in bytes that CUDA guarantees for both kinds of memory."""
 
 
 class DeviceSubAllocator(SubAllocator):
-    """Regions of a GPU's memory. The host can't view them."""
+    """Regions of a GPU's memory, which the host can't access."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -22,7 +24,9 @@ class DeviceSubAllocator(SubAllocator):
         self._sizes: dict[int, int] = {}
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region, or return None. InvalidArgumentError for a larger alignment."""
+        """Allocate a region and return its address, or None if there is not enough memory.
+        InvalidArgumentError for an alignment above `_ALIGNMENT`.
+        """
         _check_alignment(self, alignment)
         address = self._driver.malloc(num_bytes)
         if address is not None:
@@ -31,9 +35,9 @@ class DeviceSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for anything except an allocated region.
+        """Free a region, after waiting for all work on the GPU, as cudaFree does.
 
-        Waits for all work on the GPU, as cudaFree does.
+        InvalidArgumentError for an address and size that are not those of an allocated region.
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
@@ -43,9 +47,9 @@ class DeviceSubAllocator(SubAllocator):
 
 
 class PinnedSubAllocator(SubAllocator):
-    """Regions of pinned host memory, which the GPU can copy from and to asynchronously.
+    """Regions of pinned host memory, from and to which the GPU can copy asynchronously.
 
-    A freed region is unmapped at once: arrays over it are invalid.
+    A freed region is unmapped at once, so arrays over it become invalid.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -53,7 +57,9 @@ class PinnedSubAllocator(SubAllocator):
         self._regions = HostRegions("pinned")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Allocate a region, or return None. InvalidArgumentError for a larger alignment."""
+        """Allocate a region and return its address, or None if there is not enough memory.
+        InvalidArgumentError for an alignment above `_ALIGNMENT`.
+        """
         _check_alignment(self, alignment)
         region = self._driver.malloc_host(num_bytes)
         if region is None:
@@ -62,13 +68,15 @@ class PinnedSubAllocator(SubAllocator):
         return region.base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region. InvalidArgumentError for anything except an allocated region."""
+        """Free a region. InvalidArgumentError for an address and size that are not those of an
+        allocated region.
+        """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that contains `address`. InvalidArgumentError if there is none."""
         return self._regions.find(address)
 
 

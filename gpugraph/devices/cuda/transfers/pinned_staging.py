@@ -1,10 +1,12 @@
-"""Transfers into a GPU's memory and out of it: through pinned memory, on separate streams.
+"""Staging: transfers between host arrays and a GPU's memory, through pinned memory and on separate
+streams.
 
-A copy from pinned memory is enqueued and done later: the pinned memory stays allocated until the
-event after its copy has occurred. Small values are copied on the compute stream. Large values are
-copied on a separate stream into side buffers, while earlier work still computes, and from there
-within the GPU, which is fast. Side buffers are kept for values of about the same size until memory
-runs out: commands on the compute stream might still read them.
+A copy from pinned memory is enqueued and executed later. The pinned memory stays allocated until an
+event that is recorded after the copy has occurred. Small values are copied on the compute stream. A
+large value is copied on a separate stream to a side buffer on the GPU, while earlier work is still
+executed, and from there within the GPU, which is fast. Side buffers are kept for later values of
+about the same size, because commands on the compute stream may still read them. They are freed when
+memory runs out.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 18
-"""The size in bytes from which a value is copied on a separate stream."""
+"""The minimum size in bytes of a value that is copied on a separate stream."""
 
 MAX_IN_USE = 0.5
-"""The fraction of the GPU's memory in use up to which side buffers are allocated."""
+"""The fraction of the GPU's memory that may be in use after the allocation of a side buffer."""
 
 
 class Staging:
-    """Copies between host arrays and arrays of one GPU."""
+    """Copies between host arrays and arrays of one GPU. The caller holds the GPU's lock."""
 
     def __init__(
         self, driver: Driver, compute: Stream, pinned: Allocator, device: Allocator
@@ -52,7 +54,9 @@ class Staging:
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a value into an array, before later work on the compute stream."""
+        """Enqueue the copy of a host array into a GPU array, before work that is enqueued on the
+        compute stream later. The value may change after this returns.
+        """
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
@@ -72,7 +76,9 @@ class Staging:
         self._inward_copies.append((event, staged, side_buffer))
 
     def _take_side_buffer(self, num_bytes: int) -> tuple[int, int] | None:
-        """Return the size and address of a side buffer for a large value, or None."""
+        """Return the size and address of a side buffer for a large value. None for a small value,
+        or if memory is scarce.
+        """
         if num_bytes < LARGE:
             return None
         size = 1 << (num_bytes - 1).bit_length()
@@ -86,21 +92,23 @@ class Staging:
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(self._computed, self.compute)  # its last owner may still use it
+        self.driver.record(self._computed, self.compute)  # work may still use the memory
         self.driver.wait(self.inward, self._computed)
         return size, address
 
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Return a host copy of an array, after all work enqueued so far."""
+        """Return a copy of an array on the host, after all work that is enqueued on the compute
+        stream.
+        """
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
 
     def begin(self, array: Array) -> int:
-        """Enqueue the copy of an array to pinned memory and return its address, for `end`. Work
-        enqueued later may write to the array."""
+        """Enqueue the copy of an array to pinned memory, and return its address for `end`. Work
+        that is enqueued later may overwrite the array."""
         staged = self._take(array.nbytes)
         try:
             self.driver.record(self._computed, self.compute)
@@ -114,7 +122,9 @@ class Staging:
         return staged
 
     def end(self, array: Array, staged: int) -> NDArray[Any]:
-        """Wait for the copy, return it as an array, and free the pinned memory."""
+        """Wait for the copy that `begin` has enqueued, return it as a new array, and free the
+        pinned memory.
+        """
         try:
             self.driver.synchronize(self.outward)
             return self.view(staged, array).copy()
@@ -129,7 +139,9 @@ class Staging:
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Allocate pinned memory, after freeing that of finished copies."""
+        """Return the address of new pinned memory, after freeing that of copies that have ended.
+        ResourceExhaustedError if there is not enough even after waiting for all copies.
+        """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
         address = self.pinned.allocate_raw(num_bytes, optional=True)
@@ -150,14 +162,14 @@ class Staging:
         self._events.append(event)
 
     def finish(self) -> None:
-        """Wait for all copies into the GPU."""
+        """Wait for all copies into the GPU, and free their pinned memory."""
         if self._inward_copies:
             self.driver.synchronize(self.compute)
         while self._inward_copies:
             self._release()
 
     def give_up(self) -> None:
-        """Wait for all copies into the GPU, and free side buffers."""
+        """Wait for all copies into the GPU, and free all side buffers."""
         self.finish()
         if any(self._side_buffers.values()):
             self.driver.synchronize(self.inward)

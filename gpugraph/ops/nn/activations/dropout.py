@@ -1,4 +1,6 @@
-"""Dropout: elements are zeroed at random, the others scaled to preserve the expected sum."""
+"""Dropout: random elements are set to zero, and the others are scaled up to keep the expected
+sum.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,12 @@ def dropout(
     """Set each element of `x` to zero with probability `rate`, else scale it by `1 / (1 - rate)`.
 
     rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
-    noise_shape: along its axes of size 1, elements of `x` are kept or dropped together; by default
-      each independently.
+    noise_shape: the shape of the random mask, which broadcasts against `x`: along an axis of size
+    1, all elements of `x` are kept or dropped together. By default the shape of `x`, so each
+    element is dropped independently.
 
-    Raises ValueError for an `x` that is not floating, and unless exactly one of both probabilities
-    is passed and in its range.
+    Raises ValueError for an `x` that is not floating, for a rate out of range, and unless exactly
+    one of `rate` and `keep_prob` is passed.
     """
     probability = _rate(rate, keep_prob)
     with op_scope(name, "dropout", x):
@@ -73,13 +76,15 @@ def _rate(rate: Any, keep_prob: Any) -> Any:
 
 
 def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
-    """Return the shape of the random numbers; sizes left open in it are those of `tensor`."""
+    """Return the shape of the random mask: `noise_shape`, with its unknown sizes (None) taken from
+    `tensor`.
+    """
     if noise_shape is None:
         return shape(tensor)
     try:
         noise_sizes = as_shape(noise_shape).sizes
     except (TypeError, ValueError):
-        return noise_shape  # a tensor, or convertible to one
+        return noise_shape  # a tensor, or a value that becomes one
     sizes = tensor.shape.sizes
     if noise_sizes is None or sizes is None or len(noise_sizes) != len(sizes):
         return noise_shape

@@ -1,8 +1,8 @@
-"""Attention as one op: softmax(scale * query @ key' + mask) @ value.
+"""Attention as one op: softmax(scale * query @ key' + mask) @ value, where key' is key transposed.
 
-The attention pass builds these ops from products and a Softmax, on GPUs and where native code of
-the CPU supports them; programs do not. The matrix of scores, queries by keys, is never
-materialized.
+Programs do not create this op. The compiler's attention pass replaces matrix products and a
+Softmax by it, on GPUs and on CPUs with a native kernel for the shapes. The matrix of scores (one
+for each pair of query and key) is never stored whole.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from gpugraph.kernel import Arg, Call, CSource, KernelContext, Launch, Signature
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
-_TILE, _STEP, _THREADS = 64, 32, 256  # of kernels/cuda/nn/attention.cu
+_TILE, _STEP, _THREADS = 64, 32, 256  # as in kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
-_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # of attention_mma.cu, whose tiles are as high
+_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # attention_mma.cu: tiles of _TILE rows, too
 _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
@@ -32,9 +32,10 @@ _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
 class _Sizes(NamedTuple):
-    """The sizes of an attention.
+    """The sizes of an attention: `m` queries and `n` keys of `d` elements, values of `dv` elements.
 
-    head, mma_head: the head size for which the kernels are compiled. inner, mask: see
+    batch: the number of independent attentions. head, mma_head: the head size, at least d and dv,
+    for which the kernel for threads and the one for tensor cores are compiled. inner, mask: see
     `_mask_strides`.
     """
 
@@ -50,7 +51,10 @@ class _Sizes(NamedTuple):
 
 
 def attention_sizes(signature: Signature) -> _Sizes:
-    """Return the sizes of the kernel; raise NotImplementedError with the reason if unsupported."""
+    """Return the sizes for the CUDA kernel.
+
+    Raises NotImplementedError, with the reason, for unsupported dtypes and shapes.
+    """
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
     if dtype not in (float16, bfloat16, float32):
@@ -71,7 +75,7 @@ def attention_sizes(signature: Signature) -> _Sizes:
 
 
 def shared_bytes(head: int) -> int:
-    """Return the bytes of shared memory per block for this head size."""
+    """Return the bytes of shared memory that a block of attention.cu needs for this head size."""
     row = _TILE + 4
     chunk = max(_STEP * row, _STEP * (head + 4))
     return 4 * (head * row + _TILE * row + chunk)
@@ -80,9 +84,12 @@ def shared_bytes(head: int) -> int:
 def _mask_strides(
     mask: Sequence[int], scores: Sequence[int]
 ) -> tuple[int, tuple[int, int, int, int]]:
-    """Return the number of inner batches, and the strides of the mask.
+    """Return the number of inner batches, and the mask's strides in elements.
 
-    The strides are those of the outer batches, of the inner ones, of rows, and of columns."""
+    mask: the mask's shape, which broadcasts against `scores`, that of the scores. The batch axes
+    are merged to two, outer and inner, for which the mask has one stride each. The strides are
+    those of the outer batches, of the inner ones, of rows (queries), and of columns (keys); 0 along
+    broadcast axes."""
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
     row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
@@ -93,7 +100,9 @@ def _mask_strides(
 # -- on the CPU
 
 _MIN_QUERIES, _MIN_KEYS, _MIN_SCORES = 28, 16, 1 << 14
-"""Below these sizes, packing the keys and values does not pay."""
+"""The minimum queries, keys and scores for the native kernel: below, packing keys and values costs
+more than it saves.
+"""
 
 _MAX_HOST_ELEMENTS = 1 << 22
 """The maximum number of elements in the keys or values of one attention, which each thread packs.
@@ -101,7 +110,7 @@ _MAX_HOST_ELEMENTS = 1 << 22
 
 
 def _host_parameters(signature: Signature) -> list[int]:
-    """Return the parameters of `gg_attention` in host_attention.h.
+    """Return the integer parameters of `gg_attention` in host_attention.h.
 
     Raises NotImplementedError, with the reason, for unsupported inputs.
     """
@@ -158,7 +167,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _launch(
     signature: Signature, function: str, threads: int, macros: dict[str, str | int], **options: Any
 ) -> list[Launch]:
-    """Return one launch, with a block for each tile of queries."""
+    """Return one launch, with a thread block for each batch and each tile of `_TILE` queries."""
     sizes = attention_sizes(signature)
     macros["MASKED"] = int(len(signature.input_shapes) > 3)
     types = {"T": signature.input_types[0].base_dtype}
@@ -173,7 +182,7 @@ def _launch_by_threads(signature: Signature) -> list[Launch]:
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
-    """Return a launch for tensor cores; none for float32, which they would round."""
+    """Return a launch for tensor cores; for float32, which they would round, an empty list."""
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
     if dtype is float32:
         return []
@@ -186,7 +195,7 @@ def _launch_mma(signature: Signature) -> list[Launch]:
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
-    """Return the arguments of both kernels."""
+    """Return the arguments, which attention.cu and attention_mma.cu share."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))

@@ -1,7 +1,7 @@
 """Activation functions and the ops of their gradients: the relu family and elu.
 
-Gradients multiply by the condition, as in TensorFlow: an infinite gradient at an inactive unit
-gives NaN in both.
+The gradient is a product with 0 or 1, not a selection, as in TensorFlow: an infinite incoming
+gradient at an inactive unit gives NaN in both libraries.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _FORWARD: dict[str, Any] = {
     "outputs": "activations: T",
     "infer": same_shape(0),
 }
-"""The shared declaration of activations."""
+"""The arguments of `op` that all activations share."""
 _BACKWARD: dict[str, Any] = {"outputs": "backprops: T", "infer": _infer_backprop}
-"""The shared declaration of their gradients."""
+"""The arguments of `op` that all gradients of activations share."""
 
 
 def activation(
@@ -49,7 +49,11 @@ def activation(
     types: Sequence[DType] = FLOATING,
     alias: Mapping[int, int] | None = None,
 ) -> FeaturesFunction:
-    """Declare an activation, in NumPy and as a C expression; return its public function."""
+    """Declare an activation op and return its public function.
+
+    kernel: the NumPy kernel. expression: the same in C, for one element `x`. grad: the gradient
+    function. alias: the inputs whose memory an output may have.
+    """
     declared = op(
         name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
         grad=grad, doc=doc,
@@ -68,7 +72,11 @@ def activation_gradient(
     types: Sequence[DType] = FLOATING,
     alias: Mapping[int, int] | None = None,
 ) -> None:
-    """Declare the gradient op of an activation. source: its second input, features or outputs."""
+    """Declare the gradient op of an activation.
+
+    source: the name of the second input: `features`, the activation's input, or `outputs`, its
+    result.
+    """
     op(
         name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, alias=alias,
         cpu=kernel, elementwise=expression, grad=grad, doc=doc,
@@ -76,13 +84,16 @@ def activation_gradient(
 
 
 def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """Return the gradient of a gradient that is piecewise linear in `features`."""
+    """Return the gradients of ReluGrad or Relu6Grad: 0 with respect to `features`."""
     features = op.inputs[1]
     return [getattr(raw_ops, op.type)(ddy, features), raw_ops.ZerosLike(features)]
 
 
 def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """Return the gradient of a gradient whose slope depends on `outputs` if they are negative."""
+    """Return the gradients of an op such as EluGrad.
+
+    Where `outputs` are negative, the op multiplies by `outputs` plus a constant.
+    """
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)
     negative = raw_ops.Less(outputs, zeros)
@@ -152,7 +163,7 @@ activation_gradient(
 for _name, _kernel, _expression in (
     ("Relu", _relu, "x < (T)0 ? (T)0 : x"),
     ("Relu6", _relu6, "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)"),
-):  # NumPy returns -0 for -0, but 0 for other types
+):  # In float16 NumPy's maximum returns -0 for -0; the expressions of other types return 0.
     add_kernel(
         _name, "GPU", Elementwise(_expression, Call(_kernel)), types={"T": [dtypes.float16]},
         priority=1,

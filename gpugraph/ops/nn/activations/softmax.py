@@ -34,13 +34,16 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 _NARROW = 32
-"""Rows up to this size are processed as columns: NumPy reduces and broadcasts those faster."""
+"""Matrices with rows up to this size are processed transposed, since NumPy reduces and broadcasts
+long rows faster.
+"""
 
 
 class Rows:
-    """The rows of (count, width) matrices in the fastest layout, and one number per row.
+    """A (count, width) matrix in the layout that NumPy processes fastest, and one number per row.
 
-    `view` returns a matrix in this layout; `column` holds the numbers, broadcast against it.
+    The layout is the matrix itself or its transpose. `view` returns a matrix in this layout;
+    `column` is scratch memory for the numbers, in a shape that broadcasts against the layout.
     """
 
     def __init__(self, context: KernelContext, count: int, width: int) -> None:
@@ -52,7 +55,9 @@ class Rows:
         self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
-        """Return a tensor, or a matrix to be broadcast, in this layout."""
+        """Return `array`, of the tensor's shape or one that broadcasts, as a matrix in this
+        layout.
+        """
         matrix = array.reshape(-1, array.shape[-1])
         return matrix.T if self.transposed else matrix
 
@@ -61,11 +66,13 @@ class Rows:
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
-        """Return memory to work in: `result` itself if its layout is fast."""
+        """Return `result`, for intermediate values too, if it is not transposed; else new scratch
+        memory.
+        """
         return self.scratch() if self.transposed else result
 
     def shift(self, source: Any, work: Any) -> list[Callable[[], Any]]:
-        """Return calls that compute work = source minus each row's maximum."""
+        """Return calls that compute work = source - the maximum of each row."""
         column = self.column
         if not self.transposed:
             largest = partial(source.max, self.axis, column, True)
@@ -77,7 +84,7 @@ class Rows:
         ]
 
     def total(self, array: Any) -> Callable[[], Any]:
-        """Return the call that computes column = the sum of each row."""
+        """Return the call that stores the sum of each row of `array` in `column`."""
         if self.transposed or self.dtype is float16:
             return partial(array.sum, self.axis, None, self.column, True)
         ones = np.ones(self.shape[1], array.dtype, like=array)
@@ -153,7 +160,10 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, output: str, bind: Any, terms: Any, grad: Any, doc: str) -> OpFunction:
-    """Declare a function of the rows of `logits`."""
+    """Declare an op on the rows of `logits`.
+
+    `bind` is its NumPy kernel, `terms` its decomposition.
+    """
     return op(
         name,
         inputs="logits: T",
@@ -177,7 +187,7 @@ _log_softmax_op = _declare(
 
 
 def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
-    """Transpose `tensor` so that `axis` comes last; the other axes keep their order."""
+    """Transpose `tensor` to make `axis` the last one; the other axes keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
         place = normalize_axis(axis, rank)
@@ -195,7 +205,8 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """Transpose `tensor` to swap `axis` and the last axis; the function is its own inverse.
+    """Transpose `tensor` to swap `axis` with the last axis; a second call with the same axis undoes
+    it.
 
     axis: an int, or a scalar tensor; for an invalid one the run raises InvalidArgumentError.
     """
@@ -210,7 +221,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     count, zero = raw_ops.Rank(tensor), np.array(0, np.int32)
     number = raw_ops.Cast(axis, DstT=axes.dtype)
     place = raw_ops.Select(raw_ops.Less(number, zero), raw_ops.Add(number, count), number)
-    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # the Transpose refuses it
+    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # Transpose rejects this axis
     at_axis = raw_ops.Mul(
         raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
     )
@@ -221,7 +232,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
 
 
 def _chosen_axis(axis: Any) -> Any:
-    """Return the axis as an int if it is known, else as a scalar tensor."""
+    """Return the axis as an int if graph construction can know it, else as a scalar tensor."""
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)

@@ -1,1 +1,3 @@
-"""Convolution of one to three dimensions, by channel, transposed, and as functions."""
+"""Convolution in one to three dimensions, also depthwise and transposed, and `tf.nn`'s
+functions.
+"""

@@ -1,7 +1,7 @@
 """The `tf.nn.conv2d` family: convolution of images, its transpose and gradients, also depthwise.
 
-Sizes of windows, strides and dilations may be given as one number, as two (height, width), or as
-one for each of the four dimensions.
+Strides and dilations may be given as one number, as two (height, width), or as one for each of
+the four dimensions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.ops.reductions.reduction_functions import either
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """Return the attrs of windows. A list of pairs is an explicit padding."""
+    """Return the attrs of a convolution op; pairs as `padding` become explicit padding."""
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
         "strides": whole_entries(strides, 2, layout, "strides"),
@@ -60,15 +60,15 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]: [n, oh, ow, out].
+    """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]; the result is [n, oh, ow, out].
 
     strides: the distance between windows, 1 by default.
-    padding: "SAME": one window per pixel, divided by the strides; "VALID": the windows inside; or
-      (before, after) for each dimension.
+    padding: "SAME": size / stride windows along each axis, rounded up; "VALID": only windows that
+    lie inside the image; or (before, after) for each of the four dimensions.
     dilations: the distance between the elements of a window.
 
     Raises ValueError for windows that are larger than the image, for mismatched channels, and for
-    entries of batch or channels that are not 1.
+    strides or dilations of batch or channels that are not 1.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -91,7 +91,8 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its input.
 
-    input_sizes: the sizes of the input. out_backprop: the gradient of the result.
+    input_sizes: the four sizes of that input. out_backprop: the gradient with respect to the
+    result.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -114,7 +115,8 @@ def conv2d_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its filter.
 
-    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
+    filter_sizes: the four sizes of that filter. out_backprop: the gradient with respect to the
+    result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropFilter(
@@ -137,9 +139,8 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
-    output_shape: of the result [n, oh, ow, out], whose convolution has the shape of `value`.
-
-    Raises ValueError for sizes that do not match.
+    output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of that shape must give the
+    shape of `value`, else ValueError.
     """
     source = one_of("input", input, "value", value)
     weights = one_of("filters", filters, "filter", filter)
@@ -161,7 +162,8 @@ def depthwise_conv2d_native(
 ) -> Tensor:
     """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
-    The result has c * m channels. Raises ValueError as `conv2d` does.
+    Each channel gives m channels of the result, which has c * m. Raises ValueError where
+    `conv2d` does.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
@@ -179,7 +181,8 @@ def depthwise_conv2d_native_backprop_input(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its input.
 
-    input_sizes: the sizes of the input. out_backprop: the gradient of the result.
+    input_sizes: the four sizes of that input. out_backprop: the gradient with respect to the
+    result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropInput(
@@ -199,7 +202,8 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its filter.
 
-    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
+    filter_sizes: the four sizes of that filter. out_backprop: the gradient with respect to the
+    result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropFilter(
@@ -217,7 +221,9 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Call `depthwise_conv2d_native`; `rate`, by its newer name `dilations`, has two entries."""
+    """Call `depthwise_conv2d_native`; `rate` (newer: `dilations`) is (vertical, horizontal)
+    dilation.
+    """
     rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
         return depthwise_conv2d_native(
@@ -238,7 +244,7 @@ def separable_conv2d(
 ) -> Tensor:
     """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raises ValueError as these do, and for a pointwise filter that is larger than a pixel.
+    Raises ValueError where these two do, and for a pointwise filter larger than 1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

@@ -1,11 +1,13 @@
 """Convolution of images and its two gradients, by matrix products.
 
-For a tile of windows, the matrix of columns holds the elements under each window as one row. Its
-product with the filter, a matrix (window elements x channels, outputs), is the tile's output, and
-these two matrices and the output's gradient give both gradients. A tile is sized to stay in the
-cache.
+The windows are processed in tiles. For each tile, the matrix of columns (im2col) holds the
+elements under each window as one row. Its product with the filter, as a matrix (window elements x
+channels, outputs), is the tile's output. The two gradients are products of the output's gradient
+with the columns and with the filter. A tile is sized to stay in the cache.
 
     images (n, h, w, c) --columns--> (places, kh kw c) @ filter (kh kw c, out) --> (places, out)
+
+A place is one position of the window.
 """
 
 from __future__ import annotations
@@ -39,17 +41,20 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _TILE_BYTES = 1 << 20
-"""The bytes of a matrix of columns: about a core's second-level cache."""
+"""The maximum bytes of a matrix of columns: about the size of a core's second-level cache."""
 
 
 def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of pieces of `count` with at most `step` elements each."""
+    """Yield (start, stop) of consecutive pieces of range(count), of at most `step` elements."""
     for start in range(0, count, step):
         yield start, min(start + step, count)
 
 
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
-    """Fold a width that a single window covers into the channels, and return both arrays."""
+    """Return both arrays; if one window covers the width, with the width folded into the channels.
+
+    Then the columns need no copies along the width.
+    """
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
     if not covers or not image.flags.c_contiguous:
@@ -62,7 +67,7 @@ def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]
 
 
 class _Convolution:
-    """One convolution's matrices, bound to arrays with their channels last.
+    """One convolution's matrices, bound to arrays whose channels are last.
 
     image: (n, h, w, c). weights: (kh, kw, c, out). result: (n, oh, ow, out).
     """
@@ -75,7 +80,7 @@ class _Convolution:
         self.outputs = weights.shape[3]
         self.dtype = sum_dtype(context)
         row = self.depth * self.dtype.as_numpy_dtype().itemsize * x.out
-        rows = max(1, _TILE_BYTES // max(1, row))  # rows of windows per tile
+        rows = max(1, _TILE_BYTES // max(1, row))  # output rows per tile
         self.batch_step = max(1, rows // max(1, y.out))
         self.row_step = min(rows, y.out)
         self.max_windows = (
@@ -83,11 +88,11 @@ class _Convolution:
         )  # windows per tile
 
     def scratch(self, *shape: int) -> Any:
-        """Allocate scratch memory in the dtype of the computation."""
+        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return the array in the dtype of the computation, and the call that fills it."""
+        """Return the array in the dtype of the sums, and the call that converts it, if needed."""
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
         copy = self.scratch(*array.shape)
@@ -95,7 +100,9 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single adjacent elements, so that the image is its own columns."""
+        """Whether windows are single pixels, without strides or padding: the image is its own
+        columns.
+        """
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1
             and not (self.y.reaches_out or self.x.reaches_out)
@@ -104,7 +111,9 @@ class _Convolution:
         )
 
     def tiles(self) -> list[_Tile]:
-        """Return the tiles, which share one matrix of columns."""
+        """Return the tiles; they share one buffer for columns, and are processed one after
+        another.
+        """
         buffer = self.scratch(self.max_windows, self.depth)
         return [
             _Tile(self, buffer, slice(*images), *rows)
@@ -114,7 +123,7 @@ class _Convolution:
 
 
 class _Tile:
-    """Some rows of windows of some images.
+    """A tile: windows of some images, in some consecutive rows of the output.
 
     columns: (windows, kh kw c), the elements under each window.
     """
@@ -138,14 +147,14 @@ class _Tile:
         self.reaches_out = work.y.reaches_out or work.x.reaches_out
 
     def lay_out(self) -> None:
-        """Fill the columns with the elements under the windows."""
+        """Copy the elements under each window into the columns, with 0 outside the image."""
         if self.reaches_out:
             self.columns.fill(0)
         for column, seen in self.steps:
             np.copyto(column, seen)
 
     def add_to_pixels(self) -> None:
-        """Add the columns to the pixels under the windows."""
+        """Add each element of the columns to the pixel that it came from."""
         for column, seen in self.steps:
             np.add(seen, column, seen)
 

@@ -24,7 +24,8 @@ def conv3d(
 ) -> Tensor:
     """Convolve `input` [n, d, h, w, c] with `filter` [kd, kh, kw, c, out].
 
-    strides, dilations: the distance of windows, and of their elements: five numbers.
+    strides, dilations: the distance between windows, and between the elements of one window: a
+    number for each of the five dimensions.
     padding: "SAME" or "VALID". data_format: "NDHWC", or "NCDHW" for volumes [n, c, d, h, w].
 
     Raises ValueError for windows larger than the volume, and for mismatched channels.
@@ -46,7 +47,8 @@ def conv3d_backprop_filter_v2(
 ) -> Tensor:
     """Return the gradient of `conv3d` with respect to its filter.
 
-    filter_sizes: the sizes of the filter. out_backprop: the gradient of the result.
+    filter_sizes: the five sizes of that filter. out_backprop: the gradient with respect to the
+    result.
     """
     attrs = volume_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv3DBackpropFilterV2(

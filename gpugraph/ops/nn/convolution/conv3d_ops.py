@@ -38,7 +38,9 @@ _ATTRS = {
 
 
 class _Windows:
-    """A matrix whose rows are the elements under the windows of one volume, reused for all."""
+    """A matrix whose rows are the elements under the windows of one volume; volumes share its
+    memory.
+    """
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:
         self.context = context
@@ -54,22 +56,24 @@ class _Windows:
         self.reaches_out = any(axis.reaches_out for axis in axes)
 
     def scratch(self, *shape: int) -> Any:
-        """Allocate scratch memory in the dtype of the computation."""
+        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
-        """Allocate scratch memory for a filter, as a matrix."""
+        """Allocate scratch memory for a filter, as a matrix (window elements x channels,
+        outputs).
+        """
         return self.scratch(self.depth, self.outputs)
 
     def lay_out(self, volume: Any) -> None:
-        """Fill the rows with the elements of the volume under the windows."""
+        """Copy the elements under each window into the rows, with 0 outside the volume."""
         if self.reaches_out:
             self.rows.fill(0)
         for into, pixels in self.seen:
             np.copyto(into, volume[pixels])
 
     def add_to_pixels(self, volume: Any) -> None:
-        """Add the rows to the pixels under the windows."""
+        """Add each element of the rows to the pixel of `volume` that it belongs to."""
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
 

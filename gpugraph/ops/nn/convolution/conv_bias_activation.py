@@ -1,7 +1,9 @@
-"""A convolution with an epilogue: a bias and an activation, before the results are stored.
+"""A convolution with an epilogue: a bias and an activation are applied before the results are
+stored.
 
-The remap pass builds these ops from Conv2D, BiasAdd and Relu; programs do not. `fused_ops` names
-the epilogue. The results equal those of the three separate ops bit for bit.
+Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu by it;
+the attr `fused_ops` names the ops after the convolution. The results equal those of the separate
+ops bit for bit.
 """
 
 from __future__ import annotations
@@ -27,11 +29,14 @@ from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, check_eq
 from gpugraph.ops.nn.windows.window_launches import forward_shapes
 
 ACTIVATIONS = ("", "Relu", "Relu6")
-"""The activations after the bias, by their numbers in host_product.h."""
+"""The activations after the bias; the index of each is its number in host_product.h."""
 
 
 def _activation_number(attrs: Any) -> int:
-    """Return the number of the activation; raise ValueError for ops that cannot be fused."""
+    """Return the index of the activation in `ACTIVATIONS`.
+
+    Raises ValueError for other `fused_ops`.
+    """
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])
     if fused[:1] != ["BiasAdd"] or len(fused) > 2 or after not in ACTIVATIONS:

@@ -1,7 +1,7 @@
 """Transposed convolution in one, two and three dimensions: the `tf.nn.conv_transpose` family.
 
-Each is the gradient of a convolution with respect to its input: it maps the shape of results to
-that of images.
+Each is the gradient of a convolution with respect to its input: it maps values in the shape of a
+convolution's results to values in the shape of its images.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def conv1d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv1d` with `filters` [size, out, c] to `input` [n, steps, c].
 
-    output_shape: of the result, [n, longer, out]. strides, dilations: a number, or three.
+    output_shape: the shape of the result, [n, output steps, out]. strides, dilations: a number, or
+    one for each of the three dimensions.
 
     Raises ValueError for sizes that do not match and for a data format other than "NWC" and "NCW".
     """
@@ -66,10 +67,13 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value`.
+    """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value` [n, d, h, w,
+    c].
 
-    output_shape: of the result, [n, od, oh, ow, out]. strides, dilations: one, three or five
-    numbers. Raises ValueError for sizes that do not match.
+    output_shape: the shape of the result, [n, od, oh, ow, out]. strides, dilations: one, three or
+    five numbers.
+
+    Raises ValueError for sizes that do not match.
     """
     source = input if value is None else value
     weights = filters if filter is None else filter
@@ -91,10 +95,9 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`.
+    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose` for 3, 4 or 5 output sizes.
 
-    The length of `output_shape` decides.
-    Raises ValueError if the length is not 3, 4 or 5.
+    Raises ValueError if `output_shape` has another length.
     """
     with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:
         if isinstance(output_shape, Tensor):
@@ -130,7 +133,7 @@ def _length(output_shape: Any) -> int:
 def atrous_conv2d_transpose(
     value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """Apply `conv2d_transpose` with dilation `rate` and stride 1.
+    """Apply `conv2d_transpose` with stride 1 and `rate` as the dilation of height and width.
 
     Raises ValueError for a rate below 1, for mismatched channels, and for sizes that do not match.
     """

@@ -1,8 +1,8 @@
-"""The declaration of a convolution: three ops, which are each other's gradients.
+"""The declaration of a convolution: three ops, each of which has the other two as its gradients.
 
-`declare_convolution` declares a convolution of any layout, its gradient with respect to the images
-and that with respect to the filter, with their inference. Conv2D, Conv3D and DepthwiseConv2dNative
-differ in their kernels and in the number of result channels.
+`declare_convolution` declares a convolution, its gradient with respect to the images and the one
+with respect to the filter, with their shape inference. Conv2D, Conv3D and DepthwiseConv2dNative
+differ in the layout of the images, in their kernels, and in the number of result channels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ OutputsOf = Callable[[Sequence[Size]], Size]
 
 
 class ConvolutionOp(NamedTuple):
-    """One of the three ops: its op type and kernels. gpu: by layout and NumPy kernel."""
+    """One of the three ops: its op type and its kernels.
+
+    bind: the NumPy kernel. gpu: returns the CUDA kernel, given the layout and the NumPy kernel.
+    native: the kernel in C, if there is one.
+    """
 
     op_type: str
     bind: Bind
@@ -36,24 +40,24 @@ class ConvolutionOp(NamedTuple):
     native: CSource | None = None
 
     def function(self) -> OpFunction:
-        """Return the function that adds such an op to a graph."""
+        """Return the function that adds an op of this type to a graph."""
         return getattr(raw_ops, self.op_type)
 
     def kernels(self, layout: Layout) -> dict[str, Any]:
-        """Return the kernels, by the names of the arguments of `op`."""
+        """Return the kernels, as keyword arguments of `op`."""
         host = Call(make=self.bind)
         return {"cpu": host, "gpu": self.gpu(layout, host), "native": self.native}
 
 
 def last_size(sizes: Sequence[Size]) -> Size:
-    """Return the outputs of a filter [..., channels, outputs]."""
+    """Return the number of outputs of a filter [..., channels, outputs]."""
     return sizes[-1]
 
 
 def _infer_forward(
     layout: Layout, outputs_of: OutputsOf, context: InferContext
 ) -> Sequence[TensorShape]:
-    """Return the shape of images (input 0) convolved with a filter (input 1)."""
+    """Return the shape of the convolution of input 0, images, with input 1, a filter."""
     batch, spatial, channels = layout.sizes(context.shapes[0], context.attrs)
     *window, depth, outputs = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
     may_group = outputs_of is last_size and layout.num_axes == 2
@@ -68,7 +72,11 @@ def _infer_forward(
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """Raise ValueError unless channels are a multiple of the filter's; a run needs equal ones."""
+    """Check the images' channels against `depth`, the filter's.
+
+    Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple (a
+    grouped convolution), the graph accepts it with `shape`, and the run raises UnimplementedError.
+    """
     if channels is None or depth is None or channels == depth:
         return
     if depth == 0 or channels % depth:
@@ -91,7 +99,7 @@ def infer_convolution(layout: Layout, context: InferContext) -> Sequence[TensorS
 def _check(
     layout: Layout, outputs_of: OutputsOf, context: InferContext, images: Sizes, filter: Any
 ) -> None:
-    """Raise ValueError unless input 2 may be the gradient of `images` convolved with `filter`."""
+    """Raise ValueError unless input 2 has the shape of `images` convolved with `filter`."""
     check_equal(images.channels, filter[-2], f"the {layout.noun}' channels and the filter's")
     window = filter[: layout.num_axes]
     gradient = layout.check_gradient(context, 2, images, window, "out_backprop")
@@ -101,7 +109,9 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Turn errors about paddings and strides into run-time ones; the graph uses `shape` anyway."""
+    """Return a context in which a Misfit rejects only runs: graph construction continues with
+    `shape`.
+    """
     try:
         yield
     except Misfit as misfit:
@@ -140,7 +150,8 @@ def declare_convolution(
 ) -> OpFunction:
     """Declare the three ops and return the function of the convolution itself.
 
-    size_types: the dtypes that `input_sizes` may have, by an attr Tshape; int32 by default.
+    outputs_of: maps the filter's sizes to the number of result channels. size_types: the dtypes
+    that `input_sizes`, an input of the op `by_input`, may have, by an attr Tshape; None: int32.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

@@ -1,8 +1,9 @@
 """Launches of the CUDA kernels of convolution: matrix products (convolution.cu).
 
-A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in tiles with
-one block each. Products of few tiles split the sums over `steps` into parts, which a second launch
-adds up.
+A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in which
+`steps` is the axis that is summed over. Each tile of the result has one thread block. If there
+are too few tiles to occupy the GPU, the steps are split into parts with a block each, and a second
+launch adds up the parts.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _BLOCKS = 264
-"""The number of blocks that occupies a GPU: below it, sums are split into parts."""
-_STEPS = 32  # of the longest tile; the length of a part is a multiple
-_MAX_LAYERS = 65535  # blocks along a grid's third axis
+"""The number of blocks that occupies a GPU: with fewer, sums are split into parts."""
+_STEPS = 32  # the length of a part is a multiple: the longest tile covers 32 steps
+_MAX_LAYERS = 65535  # CUDA's limit for the grid's z axis: parts times phases
 
 
 class _Tiles(NamedTuple):
-    """The tile of a block, and that of one thread, or of `lanes` threads together."""
+    """The tile of the result that a block computes, and the tile that each `lanes` threads
+    compute.
+    """
 
     rows: int
     columns: int
@@ -43,16 +46,16 @@ class _Tiles(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """The threads of a block."""
+        """The number of threads of a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns) * self.lanes
 
     def blocks(self, rows: int, columns: int) -> int:
-        """Return the number of tiles that cover a matrix."""
+        """Return the number of tiles that cover a matrix of the result."""
         return ceil(rows / self.rows) * ceil(columns / self.columns)
 
 
 class _Choice(NamedTuple):
-    """The tiles of one multiplier."""
+    """The tile sizes that one multiplier (a kernel file) offers, from large to small."""
 
     large: _Tiles
     high: _Tiles
@@ -60,9 +63,10 @@ class _Choice(NamedTuple):
     small: _Tiles
 
     def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
-        """Return the largest tiles that are mostly full and leave no processor idle.
+        """Return the largest tiles that are mostly full and still occupy most multiprocessors.
 
-        is_heavy: whether an element, or its load, takes more registers than larger tiles leave."""
+        is_heavy: whether the kernel needs too many registers per element or load for larger tiles.
+        """
         if is_heavy:
             return self.small
         if columns <= 32:
@@ -73,7 +77,9 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies. max_load: the maximum number of elements per load."""
+    """A kernel file that multiplies. max_load: the maximum number of elements per load from
+    memory.
+    """
 
     name: str
     choice: _Choice
@@ -90,7 +96,7 @@ _THREADS = _Multiplier(
 _WARPS = _Multiplier(
     "convolution_mma",
     _Choice(
-        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three blocks fit where one of 128 x 128 would
+        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three fit where one of 128 x 128 would
         _Tiles(128, 32, 32, 32, 32),
         _Tiles(64, 64, 32, 32, 32),
     ),
@@ -101,10 +107,11 @@ _WARPS = _Multiplier(
 class _Product(NamedTuple):
     """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
 
-    mode: GG_MODE of the kernels. loads: the numbers of adjacent elements in the left and in the
-    right matrix. arrays: the arguments they come from. is_dense: whether steps may be split into
-    parts.
-    phases: the number of products of this size, one for each phase of the strides.
+    mode: GG_MODE of the kernels. loads: the numbers of adjacent elements in memory, of the left and
+    of the right matrix. arrays: the arguments that hold the two matrices. is_dense: whether steps
+    may be split into parts.
+    phases: in the gradient with respect to images, pixels are grouped by their position modulo the
+    strides; this is the number of groups, each a product of this size.
     """
 
     mode: int
@@ -120,15 +127,16 @@ class _Product(NamedTuple):
     phases: int = 1
 
     def packs(self, max_load: int) -> tuple[int, int]:
-        """Return the numbers of elements per load of the left and the right matrix."""
+        """Return the numbers of elements per load, of the left and of the right matrix."""
         left, right = self.loads
         return self.work.pack(left, max_load), pack_width(right, max_load)
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Return the product of windows and filter.
+    """Return the forward product: the windows' elements times the filter.
 
-    They are [places, window x channels] and [window x channels, outputs].
+    The matrices are [places, window x channels] and [window x channels, outputs]; a place is one
+    position of the window.
     """
     images, filter, results = forward_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
@@ -140,9 +148,10 @@ def _forward(layout: Layout, signature: Signature) -> _Product:
 
 
 def _input_gradient(layout: Layout, signature: Signature) -> _Product:
-    """Return the product: gradients [pixels of a phase, window x outputs] @ filter.
+    """Return the product for the gradient with respect to the images.
 
-    The filter is [window x outputs, channels].
+    The matrices are the result's gradient [pixels of a phase, window x outputs] and the filter
+    [window x outputs, channels].
     """
     images, filter, results = input_gradient_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
@@ -155,7 +164,11 @@ def _input_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
-    """Return the product: windows [window x channels, places] @ gradients [places, outputs]."""
+    """Return the product for the gradient with respect to the filter.
+
+    The matrices are the windows' elements [window x channels, places] and the result's gradient
+    [places, outputs].
+    """
     images, filter, results = filter_gradient_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
     outputs = filter[-1]
@@ -166,7 +179,7 @@ def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
-    """Return (parts, steps per part) of sums over `steps` in this number of blocks."""
+    """Return (number of parts, steps per part) for sums over `steps`, given the number of tiles."""
     max_parts = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
     steps_per_part = ceil(ceil(steps / max_parts) / _STEPS) * _STEPS
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
@@ -233,7 +246,7 @@ def _launches(
 def _launches_by_warps(
     product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """Return launches for tensor cores, for the dtypes that they do not round."""
+    """Return launches for tensor cores; for dtypes that they would round, an empty list."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
     return _launches(product_of, layout, activation, signature, _WARPS)
@@ -253,16 +266,19 @@ def _source(
 
 
 def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = None) -> Source:
-    """Return the kernel of convolution.
+    """Return the CUDA kernel of convolution.
 
-    activation: if given, a bias, the input before the output, is added, followed by the activation
-    with this number.
+    host: the NumPy kernel, its fallback. activation: if given, the kernel adds a bias, the op's
+    third input, and then applies the activation whose number this function returns.
     """
     return _source(_forward, layout, host, activation)
 
 
 def input_gradient_gpu(layout: Layout, host: Call) -> Source:
-    """Return the kernel of the gradient of convolution with respect to its images."""
+    """Return the CUDA kernel of the gradient of convolution with respect to its images.
+
+    host: the NumPy kernel, its fallback.
+    """
     return _source(_input_gradient, layout, host)
 
 

@@ -30,7 +30,7 @@ def convolution(
     filters: Any = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Call `conv1d`, `conv2d` or `conv3d`, by the rank of `input`.
+    """Call `conv1d`, `conv2d` or `conv3d`, for an `input` of rank 3, 4 or 5.
 
     strides, dilation_rate (newer: `dilations`): one for each dimension except batch and channels.
 
@@ -59,5 +59,5 @@ def convolution(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """Apply `conv2d` with dilation `rate`."""
+    """Apply `conv2d` with stride 1 and `rate` as the dilation of height and width."""
     return convolution(value, filters, padding, dilation_rate=[rate, rate], name=name)

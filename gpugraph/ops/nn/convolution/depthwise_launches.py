@@ -12,7 +12,7 @@ from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
-"""The number of blocks that occupies a GPU: below it, sums over windows are split into parts."""
+"""The number of blocks that occupies a GPU: with fewer, sums over windows are split into parts."""
 
 
 def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int]:
@@ -21,7 +21,7 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """Return a launch over `count` elements."""
+    """Return a launch over the result's `count` elements; `times` is the outputs per channel."""
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
     numbers = (count // pack, work.channels, times, *work.numbers)

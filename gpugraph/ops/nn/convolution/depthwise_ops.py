@@ -1,7 +1,8 @@
 """Depthwise convolution, which treats each channel separately, and its two gradients.
 
-Each element of the window is one product of a strided view of the images with its weights, for
-all places at once. Results are viewed as (n, oh, ow, channels, outputs per channel).
+For each element (i, j) of the window, one NumPy product multiplies a strided view of the images
+by the filter's weights [i, j], for all positions of the window at once. Results are viewed as (n,
+oh, ow, channels, outputs per channel).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_
 
 
 class _Depthwise:
-    """Views of a convolution's arrays; sums of float16 are kept in float32."""
+    """Views of a convolution's arrays; float16 is summed in float32."""
 
     def __init__(self, context: KernelContext, image: Any, sizes: Any, result: Any) -> None:
         self.context = context
@@ -50,15 +51,20 @@ class _Depthwise:
         self.part = self.scratch(self.result.shape)
 
     def scratch(self, shape: Sequence[int]) -> Any:
-        """Allocate scratch memory in the dtype of the computation."""
+        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
         return self.context.scratch(tuple(shape), self.dtype)
 
     def product(self, one: Any, other: Any, piece: Any) -> Callable[[], Any]:
-        """Return the call that computes piece = one * other in the dtype of the computation."""
+        """Return the call that computes piece = one * other in the dtype of the sums."""
         return partial(np.multiply, one, other, piece, dtype=self.dtype.as_numpy_dtype)
 
     def steps(self, image: Any, result: Any) -> list[tuple[Any, Any, Any, int, int]]:
-        """Return (view of the image, of the result, of scratch, i, j) for elements (i, j)."""
+        """Return (view of the image, of the result, of scratch, i, j) for each element of the
+        window.
+
+        For element (i, j) and the windows that have it inside the image, the views are its pixels,
+        the windows' results, and memory for their products.
+        """
         return [
             (image[:, rows, columns], result[:, down, across], self.part[:, down, across], i, j)
             for i, down, rows in self.y.elements()
@@ -67,7 +73,9 @@ class _Depthwise:
 
 
 def _by_channel(attrs: Any, array: Any, channels: int, times: int) -> Any:
-    """Return the results as (n, oh, ow, channels, times)."""
+    """Return the results viewed as (n, oh, ow, channels, times); `times` is the outputs per
+    channel.
+    """
     if IMAGES.channels_last(attrs):
         return array.reshape((*array.shape[:3], channels, times))
     split = array.reshape((array.shape[0], channels, times, *array.shape[2:]))

@@ -2,7 +2,8 @@
 
     dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
 
-Elements outside the image do not count. A gradient goes to the first of equal sums.
+s are the strides, r the rates. Elements outside the image are ignored. If several sums of a window
+are the largest, the gradient goes only to the first.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """Return the attrs in the form of convolutions."""
+    """Return the op's attrs under the names of a convolution's, for `IMAGES`."""
     return {
         "strides": attrs["strides"],
         "dilations": attrs["rates"],
@@ -57,7 +58,11 @@ def _lowest(dtype: Any) -> Any:
 
 
 class _Sums:
-    """The largest sum of each window, and the number of the first element that attains it."""
+    """The largest sum of pixel and filter in each window, and the index of its element.
+
+    best: (n, oh, ow, c), memory for the sums. The index of element (i, j) is i * window width + j;
+    of equal sums the first counts.
+    """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
         self.axes = IMAGES.axes(_window_attrs(context.attrs), image.shape[1:3], weights.shape[:2])
@@ -66,7 +71,11 @@ class _Sums:
         self.here = context.scratch(best.shape, dtypes.bool)
 
     def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield (element, number, pixels of the image, views of each result by window)."""
+        """Yield (element, its index, slices of the image, views of scratch and results).
+
+        The views are those of `sums`, `here` and each of `results`, for the windows that have the
+        element inside the image.
+        """
         for element, windows, pixels in window_steps(self.axes):
             number = element[0] * self.axes[1].window + element[1]
             arrays = (self.sums, self.here, *results)
@@ -74,13 +83,15 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """Return the calls that fill `best`, and `place` with numbers of elements."""
+        """Return the calls that fill `best`, and `place`, if given, with the indices of
+        elements.
+        """
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
         if place is None:
             for element, _, pixels, sums, _, best in self.steps(self.best):
                 calls += [
                     partial(np.add, image[pixels], self.weights[element], sums),
-                    partial(np.fmax, best, sums, best),  # NaN is never the largest
+                    partial(np.fmax, best, sums, best),  # fmax ignores NaN
                 ]
             return calls
         calls.append(partial(place.fill, 0))
@@ -121,7 +132,7 @@ def _bind_back(
 
 
 def _sizes(context: InferContext) -> tuple[Any, Any, TensorShape]:
-    """Return the sizes of images and of the filter, and the shape of the result."""
+    """Return the sizes of the images and of the filter, and the shape of the result."""
     image = of_rank(context.shapes[0], 4, "input")
     weights = of_rank(context.shapes[1], 3, "filter")
     check_equal(image[3], weights[2], "the images' channels and the filter's")
@@ -191,11 +202,11 @@ def dilation2d(
 ) -> Tensor:
     """Return the largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
 
-    strides, rates (newer: `dilations`): the distance of windows, and of their elements, as
-      [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside do not count.
+    strides, rates (newer: `dilations`): the distance between windows, and between the elements of
+    one window, as [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside the image are ignored.
 
-    It can be differentiated once. Raises ValueError for other ranks, mismatched channels, and
-    windows larger than the images.
+    The result has a gradient, but no second gradient. Raises ValueError for other ranks, mismatched
+    channels, and windows larger than the images.
     """
     return _dilation(
         input,
@@ -212,8 +223,8 @@ def erosion2d(
 ) -> Tensor:
     """Return the smallest difference of `value` [n, h, w, c] and a rotated `kernel` in each window.
 
-    The kernel [kh, kw, c] is rotated by 180 degrees: -dilation2d(-value, rotated). Arguments and
-    errors are those of `dilation2d`.
+    It is -dilation2d(-value, rotated), where `rotated` is the kernel [kh, kw, c] rotated by 180
+    degrees. Arguments and errors are those of `dilation2d`.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
         negated = negative(value)

@@ -1,1 +1,1 @@
-"""Cross entropies, CTC, sampled losses and their candidates."""
+"""Losses: cross entropies, CTC, and losses over a sample of the classes, with the samplers."""

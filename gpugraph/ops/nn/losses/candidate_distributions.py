@@ -1,7 +1,7 @@
 """Distributions from which candidate classes are drawn, and the random words that they consume.
 
-Equal seeds give TensorFlow's candidates: each distribution takes as many words per class as
-TensorFlow's, and rejects the same ones.
+A word is a random uint32 of the Philox generator. Equal seeds give TensorFlow's candidates: each
+distribution consumes as many words per class, and rejects the same ones.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _FRACTION = np.uint32(0x7FFFFF)
 
 
 class Words:
-    """The random words from a position on."""
+    """A sequence of random uint32 words that starts at a position of a Philox generator."""
 
     def __init__(self, place: Philox) -> None:
         self._place = place
         self._left: Any = np.empty(0, np.uint32)
 
     def take(self, count: int) -> Any:
-        """Return the next `count` words, uint32."""
+        """Return the next `count` words, uint32, and advance."""
         missing = count - len(self._left)
         if missing > 0:
             blocks = max(16, -(-missing // 4))
@@ -36,21 +36,25 @@ class Words:
         return words
 
     def give_back(self, words: Any) -> None:
-        """Return unused words, which are the next to be taken."""
+        """Put unused words back: the next `take` returns them first."""
         self._left = np.concatenate([words, self._left])
 
     def longs(self, count: int) -> Any:
-        """Return numbers made of two words each, uint64."""
+        """Return the next `count` numbers of 64 bits, uint64, made of two words each."""
         return self.take(2 * count).copy().view(np.uint64)
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """Return how many of the smallest numbers are rejected, so that [0, span) is uniform."""
+    """Return how many of the smallest numbers to reject, to make the others modulo `span`
+    uniform.
+    """
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
 def _below(words: Words, span: int, count: int, bits: int) -> Any:
-    """Return `count` uniform numbers in [0, span)."""
+    """Return `count` uniform integers in [0, span), int64, each from one number of 32 or 64
+    `bits`.
+    """
     num_rejected = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take
     numbers: list[Any] = []
@@ -79,17 +83,17 @@ class Law(Protocol):
         """Return the probability of each class, float32."""
 
     def learn(self, classes: Any) -> None:
-        """Count classes that are true."""
+        """Add the true classes of a run to the counts, if the distribution depends on them."""
 
 
 class _FixedLaw:
-    """A distribution that does not change."""
+    """A distribution that does not depend on the true classes of earlier runs."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
 
     def learn(self, classes: Any) -> None:
-        """Do nothing."""
+        """Do nothing: the distribution does not learn."""
 
 
 class Uniform(_FixedLaw):
@@ -122,7 +126,9 @@ class LogUniform(_FixedLaw):
 
 
 class Learned:
-    """Classes in proportion to how often they were true so far, plus one."""
+    """Draws each class in proportion to 1 + the number of times that it was true in earlier
+    runs.
+    """
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
@@ -138,14 +144,16 @@ class Learned:
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
-        """Count each class once more."""
+        """Add 1 to the count of each of these classes."""
         np.add.at(self.counts, classes, 1)
 
 
 class Weighted(_FixedLaw):
-    """Classes by given weights, drawn by the alias method.
+    """Classes with given weights, drawn by the alias method.
 
-    It draws a slot uniformly, then the slot's class or its alias by their shares.
+    Each class has a slot of equal probability, which it shares with at most one other class, its
+    alias. A draw takes a slot uniformly, then one of the slot's two classes in proportion to their
+    shares of it.
     M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
     """
 
@@ -156,7 +164,7 @@ class Weighted(_FixedLaw):
             )
         super().__init__(range_max)
         self.weights = np.asarray(weights, np.float32)
-        self.total = np.cumsum(self.weights)[-1]  # added sequentially
+        self.total = np.cumsum(self.weights)[-1]  # a sequential sum in float32, as in TensorFlow
         if not (self.weights >= 0).all() or not 0 < self.total < np.inf:
             raise invalid_argument(
                 f"weights must be at least 0, and their sum above it, not {weights}"
@@ -172,7 +180,11 @@ class Weighted(_FixedLaw):
         return np.where(chances < self.shares[places], places, self.others[places])
 
     def _pairs(self, words: Words, count: int) -> Any:
-        """Return two words per class; a rejected second word is drawn again."""
+        """Return two words for each of `count` classes, [count, 2], for a fraction and a slot.
+
+        A second word that would make the slot's choice biased is rejected, and only it is drawn
+        again.
+        """
         num_rejected, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
         while missing:
@@ -196,7 +208,7 @@ class Weighted(_FixedLaw):
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """Return for each class its share of its slot, and the class that has the rest."""
+    """Return each class's share of its own slot, in [0, 1], and its alias, which has the rest."""
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
     shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
@@ -208,13 +220,13 @@ def _shares(weights: Any) -> tuple[Any, Any]:
         others[low] = high
         shares[high] -= 1 - shares[low]
         (small if shares[high] < 1 else large).append(high)
-    for index in (*small, *large):  # up to rounding, they fill their slots
+    for index in (*small, *large):  # shares of 1, except for rounding
         shares[index], others[index] = 1.0, index
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
 class Candidates:
-    """Candidates, and the expected counts of them and of the true classes."""
+    """Drawn classes, and the expected numbers of draws of them and of the true classes."""
 
     def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
         self.candidates, tries = _draw_classes(law, words, count, unique)
@@ -223,7 +235,10 @@ class Candidates:
 
 
 def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
-    """Return the classes, and the number of draws that they took."""
+    """Return `count` classes, and the number of draws that they took.
+
+    If they must be unique, repeated classes are dropped, and more are drawn.
+    """
     drawn = law.draw(words, count)
     if not unique or not count:
         return drawn, count
@@ -235,7 +250,11 @@ def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """Return the expected count of a class; for unique candidates, its inclusion probability."""
+    """Return how often a class of probability `chance` is expected among the candidates.
+
+    tries: the number of draws; if there were more than `count`, repeated classes were dropped, and
+    the result is the probability that the class was drawn at least once.
+    """
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))
@@ -244,7 +263,10 @@ def _expected_counts(chance: Any, count: int, tries: int) -> Any:
 def draw(
     law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
 ) -> Candidates:
-    """Draw `count` classes, and update the distribution with the true ones.
+    """Draw `count` classes, then let the distribution learn the true ones.
+
+    lock: held meanwhile, since runs at the same time share the distribution. true: int64 [batch,
+    num_true].
 
     Raises InvalidArgumentError if more unique classes are requested than exist, and for true
     classes out of range.

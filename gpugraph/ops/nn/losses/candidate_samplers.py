@@ -1,8 +1,8 @@
-"""Candidate sampling: a few drawn classes represent all classes that are not true.
+"""Candidate sampling: a few drawn classes stand in for all classes that are not true.
 
 Each sampler returns (candidates [num_sampled], expected_true [batch, num_true], expected
-[num_sampled]): the drawn classes, and the expected counts of the true classes and of the
-candidates.
+[num_sampled]): the drawn classes, and how often the true classes and the candidates are expected
+among the candidates.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gpugraph.ops.nn.windows.window_geometry import text
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
 
 _RESERVED = 512
-"""The number of blocks of random words reserved per candidate, independent of its needs."""
+"""The number of Philox blocks (four words) that a run reserves for each candidate, used or not."""
 
 _COUNTS = {
     "num_true": Attr("int", required=True, minimum=1),
@@ -61,7 +61,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 class _State(NamedTuple):
-    """The state of an op in a session, between runs."""
+    """The state of a sampler in one session, which lasts from run to run."""
 
     law: Law
     stream: Stream
@@ -69,7 +69,7 @@ class _State(NamedTuple):
 
 
 def _sampler(name: str, law: Callable[[Any], Law], extra: dict[str, Any], doc: str) -> OpFunction:
-    """Declare a sampler; `law` builds its distribution from the attrs."""
+    """Declare a sampler op; `law` builds its distribution from the attrs, which include `extra`."""
 
     def bind(
         context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
@@ -127,7 +127,11 @@ _learned_unigram = _sampler(
 
 
 def _weights(attrs: Any) -> Weighted:
-    """Return the weights of this shard's classes: 0 for reserved ones, then the distorted ones."""
+    """Return the distribution over this shard's classes.
+
+    The weights are 0 for reserved classes, then those of the file or of `unigrams`, raised to the
+    power of `distortion`.
+    """
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])
     weights = _in_file(file) if file else [float(weight) for weight in attrs["unigrams"]]
@@ -138,7 +142,10 @@ def _weights(attrs: Any) -> Weighted:
 
 
 def _in_file(name: str) -> list[float]:
-    """Return the last comma-separated number of each line; raise NotFoundError without the file."""
+    """Return the last comma-separated number of each line of the vocabulary file.
+
+    Raises NotFoundError if there is no such file.
+    """
     with system_errors(name), open_to_read(name) as file:
         lines = file.read().decode().splitlines()
     weights = []
@@ -240,7 +247,7 @@ _hits = op(
 
 
 def _public_sampler(name: str, function: OpFunction, doc: str) -> Callable[..., Any]:
-    """Return the public function `name` of a sampler of classes below `range_max`."""
+    """Return the public function `name` of a sampler whose only parameter is `range_max`."""
 
     def sampler(
         true_classes: Any,
@@ -305,14 +312,14 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw candidates like `uniform_candidate_sampler`, but by weights.
+    """Draw candidates like `uniform_candidate_sampler`, but with probabilities proportional to
+    weights.
 
-    The weights are raised to the power of `distortion`.
-    The weights are `unigrams`, or the last number, after a comma, of each line of `vocab_file`.
-    The first `num_reserved_ids` classes are never drawn; the weights are those of the classes
-    after them. Of `num_shards` parts, only the classes of `shard` are used.
-
-    A run raises InvalidArgumentError unless there are `range_max` weights.
+    The weights are `unigrams`, or the number after the last comma of each line of `vocab_file`;
+    they are raised to the power of `distortion`. The first `num_reserved_ids` classes are never
+    drawn, and the weights belong to the classes after them. Classes are dealt to `num_shards` parts
+    by class modulo `num_shards`; only those of part `shard` are used. A run raises
+    InvalidArgumentError unless there are `range_max` weights.
     """
     return _fixed_unigram(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
@@ -330,9 +337,9 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return all classes below `num_sampled`, in order, each expected once.
+    """Return all classes below `num_sampled` in order, each with an expected count of 1.
 
-    See `uniform_candidate_sampler`.
+    Arguments and results are those of `uniform_candidate_sampler`.
     """
     return _all(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
@@ -347,9 +354,10 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return (indices int32, ids int64, weights float32) of true classes among the candidates.
+    """Return (indices int32, ids int64, weights float32) of true classes that were drawn as
+    candidates.
 
-    For each of `true_classes` [batch, num_true] that is in `sampled_candidates`, these are its row,
-    the candidate's position, and -FLT_MAX.
+    There is one entry for each of `true_classes` [batch, num_true] that is in `sampled_candidates`:
+    its row, the candidate's position, and -FLT_MAX, to be added to the candidate's logit.
     """
     return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

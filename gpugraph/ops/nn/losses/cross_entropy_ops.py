@@ -1,6 +1,7 @@
 """Cross entropies: dense and sparse labels against softmax, and labels against sigmoid.
 
-The softmax ops compute the loss and its gradient together: backprop = softmax - labels.
+The softmax ops compute the loss and its gradient with respect to the logits together: the output
+`backprop` is softmax - labels.
 """
 
 from __future__ import annotations
@@ -42,7 +43,11 @@ def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
-    """Return calls: shifted = features - row maximum; powers = softmax; column = log(sum(exp))."""
+    """Return calls that start both losses.
+
+    They compute shifted = features - row maximum, powers = softmax, and, in the column of `rows`,
+    log(sum(exp(shifted))).
+    """
     return [
         *rows.shift(features, shifted),
         partial(np.exp, shifted, powers),
@@ -81,7 +86,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Return whether a gradient is absent, or zeros for an unused output."""
+    """Return whether a gradient is None, or zeros that were created for an unused output."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -90,7 +95,7 @@ def _row_times(loss_grad: Any, rows: Any) -> Any:
 
 
 def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
-    """Return the gradient of the logits, through the loss and through `backprop` itself."""
+    """Return the gradient with respect to the logits, through the outputs `loss` and `backprop`."""
     grad = _row_times(dloss, op.outputs[1])
     if _is_zero(dbackprop):
         return grad
@@ -101,7 +106,7 @@ def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
 
 
 def _may_be_repeated(source: Tensor, other: Tensor) -> bool:
-    """Return whether `source` is, or may be, broadcast against `other`."""
+    """Return whether the op broadcasts `source` against `other`, or may do so in a run."""
     sizes, other_sizes = source.shape.sizes, other.shape.sizes
     if sizes is None or other_sizes is None or len(sizes) < len(other_sizes):
         return True
@@ -146,7 +151,9 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
-    """Return the sizes of the labels; raise a Misfit unless they are a vector."""
+    """Return the sizes of the labels; raise a Misfit (inputs that do not fit) unless they are a
+    vector.
+    """
     return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
 
 
@@ -229,14 +236,14 @@ _NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
 def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
-    """Return logits of narrow types as float32, because sums of exponentials need the range."""
+    """Return logits of a dtype in `narrow` as float32: sums of exponentials need its range."""
     if logits.dtype.base_dtype in narrow:
         return raw_ops.Cast(logits, DstT=dtypes.float32)
     return logits
 
 
 def _as_rows(tensor: Tensor) -> Any:
-    """Return `tensor` as a matrix of rows along its last axis."""
+    """Return `tensor` reshaped to a matrix whose rows lie along the tensor's last axis."""
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) == 2:
         return tensor
@@ -265,8 +272,9 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """Return -sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
 
-    labels: distributions of the shape and dtype of the logits. Shape: that of the logits without
-    `axis`. Both have gradients. float16 and bfloat16 are computed in float32.
+    labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
+    has the shape of the logits without `axis`. Labels and logits both have gradients. float16 and
+    bfloat16 are computed in float32.
     """
     chosen = either(axis, dim, "axis", "dim")
     _need_names("softmax_cross_entropy_with_logits", None, labels, logits)
@@ -285,7 +293,10 @@ def softmax_cross_entropy_with_logits_v2(
 
 
 def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor:
-    """Return the loss of each row, in the shape of the logits without their last axis."""
+    """Return the loss of each row, in the shape of the logits without their last axis.
+
+    source: the logits before the cast to float32 and the transposition; the result has its dtype.
+    """
     narrow = source.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
     loss: Tensor = _dense(
@@ -308,7 +319,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Call `softmax_cross_entropy_with_logits_v2` with labels that are constant for gradients.
+    """Call `softmax_cross_entropy_with_logits_v2` without a gradient for the labels.
 
     Raises ValueError unless `labels` and `logits` are passed by name.
     """
@@ -326,9 +337,10 @@ def sparse_softmax_cross_entropy_with_logits(
     """Return -log(softmax(logits)) at each row's label.
 
     logits: (..., classes), floats; labels: the shape of the logits without the last axis, int32
-    or int64 in [0, classes). Shape: that of the labels. Raises ValueError for mismatched shapes and
-    unless both are passed by name; a run raises InvalidArgumentError for a label out of range.
-    float16 is computed in float32.
+    or int64 in [0, classes). The result has the labels' shape. float16 is computed in float32.
+
+    Raises ValueError for mismatched shapes and unless labels and logits are passed by name; a run
+    raises InvalidArgumentError for a label out of range.
     """
     _need_names("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits):
@@ -365,8 +377,8 @@ def sigmoid_cross_entropy_with_logits(
 ) -> Tensor:
     """Return -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
 
-    It is computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which never overflows. Raises
-    ValueError if the shapes differ and unless both are passed by name.
+    With x = logits and z = labels it is computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which
+    never overflows. Raises ValueError if the shapes differ and unless both are passed by name.
     """
     _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", logits, labels) as scope:

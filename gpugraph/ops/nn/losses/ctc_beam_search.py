@@ -1,8 +1,9 @@
 """The most likely sequences of labels, by a search in the tree of all sequences.
 
-A. Graves 2006, prefix search. A node of the tree is a sequence, its parent the same without the
-last label; the beam holds the most likely nodes. The probabilities that a path ends in a blank and
-that it ends in a label are kept separately, since a repeated label counts only after a blank.
+A. Graves 2006, prefix search. A node of the tree is a sequence; its parent is the sequence without
+the last label. The beam holds the most likely nodes. A path assigns each time a label or the blank.
+The probability of paths that end in a blank and that of paths that end in a label are kept
+separately, since a repeated label is a new one only after a blank.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ def _either(one: float, other: float) -> float:
 
 
 class _Node:
-    """A sequence of labels, with its log probabilities at this step and the one before."""
+    """A sequence of labels, with its log probabilities at this time step and at the one before.
+
+    blank, labelled: the log probability of the paths that end in a blank, and of those that end in
+    a label. total: of both. Names with `old_` have the values of one step before.
+    """
 
     __slots__ = (
         "blank", "children", "label", "labelled", "old_blank", "old_total", "parent", "total",
@@ -46,15 +51,17 @@ class _Node:
         self.drop()
 
     def drop(self) -> None:
-        """Remove the node from the beam."""
+        """Mark the node as outside the beam: set its log probabilities of this step to -inf."""
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, one step before, of the paths that `label` can extend."""
+        """Return the log probability, one step before, of the paths that one more `label` makes
+        longer.
+        """
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
-        """Return the labels; with `merge`, equal ones in a row only once."""
+        """Return the labels from first to last; with `merge`, one for each run of equal labels."""
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
@@ -69,7 +76,7 @@ def _likelihood(entry: tuple[float, int, _Node]) -> tuple[float, int]:
 
 
 class _Beam:
-    """The most likely nodes, at most `width`; the heap has the least likely one first."""
+    """The most likely nodes, at most `width`, as a heap with the least likely node first."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -77,7 +84,7 @@ class _Beam:
         self.entries = 0
 
     def accepts(self, total: float) -> bool:
-        """Return whether a node of this log probability enters."""
+        """Return whether a node with this log probability would enter the beam."""
         if total == _NEVER:
             return False
         return len(self.heap) < self.width or total > self.heap[0][0]
@@ -90,7 +97,7 @@ class _Beam:
     def add(self, node: _Node) -> None:
         """Add a node, and drop the least likely one if there are too many."""
         self.entries += 1
-        entry = (node.total, -self.entries, node)  # of equal ones the first stays
+        entry = (node.total, -self.entries, node)  # ties keep the node that was added first
         if len(self.heap) < self.width:
             heapq.heappush(self.heap, entry)
         else:
@@ -104,7 +111,10 @@ class _Beam:
 
 
 def _continue(node: _Node, known: list[float], blank: int) -> None:
-    """Update a sequence that stays the same for one step."""
+    """Update the log probabilities of a sequence for a step that adds no label.
+
+    known: the log probability of each class at this step.
+    """
     parent = node.parent
     if parent is not None:
         if parent.total != _NEVER:
@@ -115,7 +125,10 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Add the sequences that extend the node's by one label, label by label."""
+    """Add to the beam the sequences that extend this one by one label, in order of labels.
+
+    known: the log probability of each label at this step.
+    """
     likely = known + node.old_total
     if node.label >= 0:
         likely[node.label] = known[node.label] + node.old_blank
@@ -129,15 +142,16 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
                 child = node.children[label] = _Node(node, label)
             child.labelled = child.total = total
             beam.add(child)
-        elif child is not None:  # it left the beam in this step, and does not continue
+        elif child is not None:  # it left the beam in this step, so it has no past to continue
             child.old_blank = child.old_total = _NEVER
 
 
 def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
     """Return the `paths` most likely label sequences for logits [time, classes].
 
-    merge: whether equal labels in a row are merged. Raises InvalidArgumentError if the search
-    has found fewer than `paths` sequences.
+    width: the number of sequences kept at each step. merge: whether equal labels in a row of a
+    result are merged. Raises InvalidArgumentError if the search has found fewer than `paths`
+    sequences.
     """
     blank = logits.shape[1] - 1
     beam, root = _Beam(width), _Node(None, -1)

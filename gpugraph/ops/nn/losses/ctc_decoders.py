@@ -1,4 +1,4 @@
-"""Labels decoded from logits: the most likely label at each time, or the most likely sequences.
+"""CTC decoding: labels from logits, by the most likely class at each time or by a beam search.
 
 The last class is the blank, which separates equal labels in a row.
 """
@@ -46,7 +46,9 @@ def _check_times(times: Any, steps: int) -> None:
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-    """Return (indices, values, shape) of rows of different lengths."""
+    """Return the (indices, values, shape) of a sparse tensor with these rows of different
+    lengths.
+    """
     lengths = [len(labels) for labels in rows]
     indices = [(row, place) for row, length in enumerate(lengths) for place in range(length)]
     return (
@@ -57,7 +59,7 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """Return the number of sequences; raise ValueError for other ranks."""
+    """Return the number of sequences, or None; raise ValueError for inputs of other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]
@@ -103,14 +105,13 @@ _greedy = op(
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Decode the most likely class at each time, without blanks.
+    """Return the most likely class at each time, without blanks.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the numbers of times to
-    use.
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
+    use of each sequence.
     merge_repeated: whether a class at several times in a row is one label.
-
-    Returns ([labels], minus the sum of the largest logits [batch, 1]). A run raises
-    FailedPreconditionError for lengths beyond the last time.
+    Returns ([labels], score): a SparseTensor, and [batch, 1], minus the sum of the largest logits.
+    A run raises FailedPreconditionError for lengths beyond the last time.
     """
     indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
     return [SparseTensor(indices, values, sizes)], total
@@ -172,17 +173,17 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Return the most likely label sequences of each example, in order, with log probabilities.
+    """Return the most likely label sequences of each example, best first, with log probabilities.
 
-    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the numbers of times to
-    use.
+    inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
+    use of each sequence.
     beam_width: the number of sequences kept at each time.
     merge_repeated: whether equal labels in a row are merged, even if a blank separates them.
+    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
 
-    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths]. Raises
-    ValueError for a `beam_width` or `top_paths` below 1; a run raises FailedPreconditionError for
-    lengths beyond the last time, and InvalidArgumentError for more paths than the beam's width, or
-    than were found.
+    Raises ValueError for a `beam_width` or `top_paths` below 1. A run raises
+    FailedPreconditionError for lengths beyond the last time, and InvalidArgumentError if
+    `top_paths` exceeds `beam_width` or the number of sequences that were found.
     """
     flat = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
@@ -196,7 +197,9 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Call `ctc_beam_search_decoder` with `merge_repeated` False, the usual choice."""
+    """Call `ctc_beam_search_decoder` with `merge_repeated` False, which keeps labels that a blank
+    separates.
+    """
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -208,8 +211,8 @@ def collapse_repeated(
 ) -> tuple[Tensor, Tensor]:
     """Merge equal labels in a row; return (labels [batch, longest], lengths [batch]).
 
-    labels: [batch, max], of which the first `seq_length` [batch] of each row count. The resulting
-    rows are padded with 0.
+    labels: [batch, max], of which only the first `seq_length` [batch] of each row are used. The
+    resulting rows are padded with 0 to the longest of them.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

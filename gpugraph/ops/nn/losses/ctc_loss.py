@@ -1,8 +1,9 @@
 """Connectionist temporal classification: the loss of a label sequence with unknown timing.
 
 A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels
-has U = 2 L + 1 places. A path visits them in time order, and may skip a blank between two
-different labels. All paths of all sequences of a batch are summed at once, step by step:
+has U = 2 L + 1 places. A path is at one place at each time: it stays, moves to the next place, or
+skips a blank between two different labels. The probabilities of all paths of all sequences of a
+batch are summed together, step by step:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
     behind[u] = log p(the inputs after t, from place u at t)
@@ -41,7 +42,11 @@ _ATTRS = {
 
 
 def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
-    """Return the labels of each sequence; raise InvalidArgumentError if out of range or order."""
+    """Return the labels of each of `count` sequences, from the indices and values of a sparse
+    tensor.
+
+    Raises InvalidArgumentError for indices out of range or not in ascending order.
+    """
     try:
         shape = [count, int(indices[:, 1].max(initial=-1)) + 1]
         check_increasing(indices, positions(indices, shape))
@@ -54,7 +59,11 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 
 
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
-    """Return the labels of a sequence before the blanks at its end."""
+    """Return the labels of a sequence before the first blank; only blanks may follow it.
+
+    number: the sequence's index in the batch. collapse: whether equal labels in a row count as one.
+    Raises InvalidArgumentError for an empty row, a negative label, or a label after a blank.
+    """
     if not row:
         raise invalid_argument(f"Labels length is zero in batch {number}")
     labels = [
@@ -76,9 +85,10 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 
 
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
-    """Return the effective labels of each sequence.
+    """Return the labels of each sequence, without blanks.
 
-    Raises InvalidArgumentError if a sequence has more labels than times.
+    Raises InvalidArgumentError if a sequence has more labels than times, unless the attrs ignore
+    such sequences.
     """
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
@@ -97,7 +107,12 @@ def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> li
 
 
 class _Paths:
-    """All places of all sequences, [batch, places], and the transitions between them."""
+    """All places of all sequences, [batch, places], and the log weights of the moves between them.
+
+    stay, skip: 0 where a path may stay at the place, or reach it by skipping a blank, else -inf.
+    inside, last: 0 at the places of a sequence, and at its last two, where a path may end; else
+    -inf.
+    """
 
     def __init__(self, labels: list[list[int]], times: Any, blank: int, merge: bool) -> None:
         counts = np.array([len(row) for row in labels])
@@ -118,7 +133,9 @@ class _Paths:
         self.last = np.where(last, self.inside, -np.inf)
 
     def ahead(self, seen: Any) -> Any:
-        """Return `ahead` at each time, given the log probabilities of places at each time."""
+        """Return `ahead` [time, batch, places], given `seen`, the log probability of each place's
+        class.
+        """
         totals = np.full(seen.shape, -np.inf)
         totals[0, :, :2] = seen[0, :, :2] + self.inside[:, :2]
         for t in range(1, len(seen)):
@@ -130,7 +147,9 @@ class _Paths:
         return totals
 
     def behind(self, seen: Any) -> Any:
-        """Return `behind` at each time; each sequence starts at its own last time."""
+        """Return `behind` [time, batch, places]; the recursion of a sequence starts at its own last
+        time.
+        """
         totals = np.full(seen.shape, -np.inf)
         for t in range(len(seen) - 1, -1, -1):
             if t + 1 < len(seen):
@@ -152,9 +171,10 @@ def _log_softmax(logits: Any) -> Any:
 
 
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
-    """Compute loss = -log p(labels), and its gradient.
+    """Compute loss = -log p(labels), and its gradient with respect to the logits.
 
-    The gradient is the probability of each class minus its share in all paths.
+    The gradient is the softmax of the logits minus each class's share in the probability of all
+    paths.
     """
     steps, batch, classes = logits.shape
     known = _log_softmax(logits)
@@ -247,15 +267,17 @@ def ctc_loss(
 
     labels: an int32 SparseTensor [batch, longest]: the labels of each sequence.
     inputs (newer: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
-      classes]; the last class is the blank. sequence_length: int32 [batch], the numbers of times to
-      use.
+    classes]; the last class is the blank. sequence_length: int32 [batch], the number of times to
+    use of each sequence.
     preprocess_collapse_repeated: whether equal labels in a row count as one.
     ctc_merge_repeated: whether a label may last for several times.
-    ignore_longer_outputs_than_inputs: whether sequences with more labels than times have loss 0.
+    ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has loss 0
+    instead of raising an error.
 
-    Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for sequences
-    without labels, with negative ones, or with too many for their time, and for lengths beyond the
-    last time. A loss is infinite if repeated labels leave no path. It can be differentiated once.
+    Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for a sequence
+    without labels, with negative ones, or with more labels than times, and for lengths beyond the
+    last time. The loss is infinite if no path exists because repeated labels need blanks between
+    them. The loss has a gradient, but no second gradient.
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")

@@ -1,6 +1,7 @@
-"""The newer form of the CTC loss, which also takes dense labels.
+"""The newer form of the CTC loss, `tf.nn.ctc_loss_v2`, which also takes dense labels.
 
-The op requires sparse labels, and the blank as the last class: both are brought into that form.
+The op CTCLoss requires sparse labels, and the blank as the last class; this module converts dense
+labels, and reorders the classes of the logits.
 """
 
 from __future__ import annotations
@@ -23,18 +24,21 @@ _FIRST, _LAST = np.array(0, np.int32), np.array(2, np.int32)
 
 
 def _order(classes: int, blank: int) -> list[int]:
-    """Return the classes, with the blank after all others."""
+    """Return the classes in ascending order, except that the blank is last."""
     return [*range(blank), *range(blank + 1, classes), blank]
 
 
 def _renumber_labels(labels: Any, classes: int, blank: int) -> Any:
-    """Renumber the labels for classes with the blank last."""
+    """Return the labels as indices into `_order(classes, blank)`."""
     numbers = np.argsort(_order(classes, blank)).astype(np.int32)
     return raw_ops.GatherV2(numbers, labels, _FIRST)
 
 
 def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor:
-    """Return each row's first labels; one blank for an empty row, since the op requires a label."""
+    """Return the first `lengths` labels of each row as a sparse tensor, renumbered.
+
+    An empty row gets one blank, since the op requires a label.
+    """
     labels, lengths = convert_to_tensor(labels), cast(lengths, dtypes.int32)
     wide = raw_ops.PadV2(
         labels, np.array([[0, 0], [0, 1]], np.int32), cast(blank, labels.dtype.base_dtype)
@@ -59,19 +63,17 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return -log p(labels) [batch] by connectionist temporal classification.
+    """Return -log p(labels) [batch] by connectionist temporal classification, with any blank class.
 
-    The blank may be any class.
-
-    labels: integers [batch, longest], of which label_length [batch] count, or an int32 SparseTensor
-      (then label_length is ignored). logits: floats [time, batch, classes], with
-      `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], the numbers of
-      times to use. blank_index: the class of the blank, counted from the end if negative; 0 by
-      default for dense labels. unique: not needed here.
+    labels: integers [batch, longest], of which the first label_length [batch] are used, or an int32
+    SparseTensor (then label_length is ignored). logits: floats [time, batch, classes], with
+    `logits_time_major` False [batch, time, classes]; logit_length: int32 [batch], the number of
+    times to use. blank_index: the class of the blank, counted from the end if negative; 0 by
+    default for dense labels. unique: ignored; TensorFlow uses it for speed.
 
     Raises ValueError for sparse labels without `blank_index`, for a blank that is not a class, and
     if the number of classes is not known. A run raises InvalidArgumentError for more labels than
-    times, and for labels that are not classes. It can be differentiated once.
+    times, and for labels that are not classes. The loss has a gradient, but no second gradient.
     """
     del unique
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
@@ -100,8 +102,9 @@ def ctc_loss_v2(
 def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return the distinct labels of each row, and the position of each label among them.
 
-    labels: integers [batch, longest]. Returns int64 [batch, longest], each row's labels in the
-    order in which they first appear, then zeros, and int32 [batch, longest], their positions in it.
+    labels: integers [batch, longest]. The first result, int64 [batch, longest], holds each row's
+    distinct labels in order of first appearance, then zeros; the second, int32 [batch, longest],
+    holds for each label its position in that row.
     """
     with op_scope(name, "ctc_unique_labels", labels):
         wanted = convert_to_tensor(labels, name="labels")
@@ -111,7 +114,7 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
         places = raw_ops.Range(0, raw_ops.Shape(wanted)[1], 1)
         is_first = raw_ops.Cast(raw_ops.Equal(first, places), DstT=dtypes.int32)
         count = raw_ops.Cumsum(is_first, np.array(1, np.int32), exclusive=True)
-        # For each row and place: whether the label there begins the slot with that number.
+        # begins[row, place, k]: whether k distinct labels precede `place`
         begins = raw_ops.Equal(raw_ops.ExpandDims(count, 2), places)
         starts = raw_ops.Cast(begins, DstT=dtypes.int64) * raw_ops.Cast(
             raw_ops.ExpandDims(is_first, 2), DstT=dtypes.int64

@@ -1,7 +1,7 @@
 """Weights of losses and metrics: their shapes, and those of labels and predictions.
 
-The broadcasting rules for weights are stricter than those for operands: weights are one number, or
-have the rank of the values, with each size equal or 1.
+The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the
+rank of the values, with each size equal to the values' or 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WHY = "weights can not be broadcast to values."
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """Return an operation that raises InvalidArgumentError unless `weights` broadcast to `values`.
 
-    Raises ValueError if this is known at graph construction.
+    Raises ValueError if graph construction already shows that they do not.
     """
     with op_scope(None, "assert_broadcastable", weights, values):
         with op_scope(None, "weights", weights) as inside:
@@ -53,7 +53,10 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 
 def _static_result(weights: Tensor, values: Tensor) -> str:
-    """Return the name of the static check that the weights pass; empty if it is not known."""
+    """Return the name of the op for a check that static shapes pass; empty if a run must decide.
+
+    Raises ValueError if the static shapes fail the check.
+    """
     sizes, values_sizes = weights.shape.sizes, values.shape.sizes
     if sizes == ():
         return "static_scalar_check_success"
@@ -74,7 +77,7 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Return whether each size of the weights is 1 or that of the values."""
+    """Return a bool scalar tensor: whether each size of the weights is 1 or that of the values."""
     count = raw_ops.ExpandDims(weights_rank, 0)
     padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)
     beside = raw_ops.Slice(padded, np.array([0], np.int32), count)
@@ -105,8 +108,9 @@ def remove_squeezable_dimensions(
 ) -> tuple[Tensor, Tensor]:
     """Return labels and predictions, with a superfluous last dimension of one of them dropped.
 
-    rank_difference: the rank of predictions minus that of labels. Unknown ranks are compared in the
-    run, which raises InvalidArgumentError for a last dimension that is not 1.
+    rank_difference: the expected rank of predictions minus that of labels; if the actual difference
+    is one more, predictions lose their last dimension, if one less, labels do. Unknown ranks are
+    compared in the run, which raises InvalidArgumentError for a last dimension that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -127,9 +131,10 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Return weights of the rank of `beside`, the values, if theirs is one more or one less.
+    """Return the weights with the rank of `beside`, the values, if their ranks differ by 1.
 
-    A last dimension of 1 is dropped or added; scalars stay. Unknown ranks are compared in the run.
+    A last dimension of 1 is dropped or added; scalar weights stay. Unknown ranks are compared in
+    the run.
     """
     tensor = convert_to_tensor(weights)
     weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
@@ -145,7 +150,10 @@ def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
 
 
 def _of_rank(tensor: Tensor, condition: Tensor, wanted: Any) -> Tensor:
-    """Return the tensor; if the condition holds, with rank `wanted` by a last dimension of 1."""
+    """Return `tensor`, reshaped to rank `wanted` if `condition` holds in the run.
+
+    The reshape adds or drops a last dimension of size 1.
+    """
     if tensor.shape.rank and tensor.shape[-1].value not in (None, 1):
         return tensor
     sizes = raw_ops.ConcatV2([shape(tensor), np.ones(1, np.int32)], 0)

@@ -1,4 +1,4 @@
-"""Losses over very many classes that sample few of them: NCE and the sampled softmax.
+"""Losses that sample a few of very many classes: NCE and the sampled softmax.
 
 M. Gutmann and A. Hyvarinen 2010, Noise-contrastive estimation; S. Jean et al. 2014, On using very
 large target vocabulary.
@@ -48,11 +48,13 @@ def nce_loss(
 ) -> Tensor:
     """Return the noise-contrastive loss [batch]: true classes against `num_sampled` drawn ones.
 
-    weights: [num_classes, dim], or its parts. biases: [num_classes]. labels: int [batch,
-    num_true], the true classes. inputs: [batch, dim].
+    weights: [num_classes, dim], or a list of parts of it, to which `partition_strategy` maps
+    classes as in `embedding_lookup`. biases: [num_classes]. labels: int [batch, num_true], the true
+    classes.
+    inputs: [batch, dim].
     sampled_values: the result of a candidate sampler; by default of
-      `log_uniform_candidate_sampler` with unique candidates.
-    remove_accidental_hits: whether to ignore candidates that are true.
+    `log_uniform_candidate_sampler` with unique candidates.
+    remove_accidental_hits: whether to ignore candidates that are true classes of the same example.
 
     Any float dtype is supported. Raises ValueError for shapes that do not match.
     """
@@ -80,8 +82,8 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
 
-    Arguments and errors are those of `nce_loss`; seed: of the default sampler. This loss is for
-    training; evaluate a model by the loss over all classes.
+    Arguments and errors are those of `nce_loss`; seed: the seed of the default sampler. This loss
+    is for training; evaluate a model by the loss over all classes.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -92,7 +94,9 @@ def sampled_softmax_loss(
 
 
 def _row_sums(x: Tensor) -> Tensor:
-    """Return the sums of a matrix's rows, by a product, so that the gradient is a product too."""
+    """Return the sum of each row of a matrix, as a matrix product, so that the gradient is a
+    product too.
+    """
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
 
@@ -156,7 +160,10 @@ def _log(counts: Tensor, dtype: Any) -> Tensor:
 
 
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
-    """Return the products of each input with the rows of its true classes, [batch, num_true]."""
+    """Return the dot product of each input with the weights of its true classes, [batch, num_true].
+
+    rows: [batch * num_true, dim], the weights.
+    """
     width = shape(rows)[1:2]
     by_example = concat([[-1, num_true], width], 0)
     products = multiply(expand_dims(inputs, 1), reshape(rows, by_example))
@@ -165,7 +172,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
-    """Return -FLT_MAX for true candidates, else 0, to add to logits [batch, num_sampled]."""
+    """Return a mask to add to the candidates' logits: -FLT_MAX for true classes, else 0."""
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(
         [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"

@@ -1,4 +1,4 @@
-"""The loss of counts, given the logarithm of their rate."""
+"""The Poisson loss: for counts, given the logarithm of their expected rate."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def log_poisson_loss(
 ) -> Tensor:
     """Return exp(log_input) - log_input * targets, elementwise.
 
-    targets, log_input: floats of one shape. compute_full_loss: whether Stirling's approximation
-    of log(targets!) is added, for targets above 1.
+    targets, log_input: floats of one shape. compute_full_loss: whether to add Stirling's
+    approximation of log(targets!), where targets exceed 1.
 
     Raises ValueError if the shapes differ.
     """

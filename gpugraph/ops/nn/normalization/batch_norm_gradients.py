@@ -1,13 +1,13 @@
 """The first and second gradients of batch normalization, in sums by channel.
 
-With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements per channel, and means
-over these written E: the first gradients of y = d r scale + offset for an incoming dy are
+With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements per channel, and E[v]
+for the mean of v over them, the first gradients of y = d r scale + offset for an incoming dy are
 
     dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
 
-if mean and variance depend on the images; if they do not, dx is scale r dy. Their gradients
-treat dy, x, scale, mean and variance as independent: the dependence of the last two on x
-is in the gradient of these outputs.
+if mean and variance are computed from the images (training); otherwise dx is scale r dy. The
+second gradients treat dy, x, scale, mean and variance as independent inputs: mean and variance
+are outputs of the forward op, whose gradient adds their dependence on x.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, si
 
 
 class _Layout(NamedTuple):
-    """The layout of images: sums by channel, and broadcasts of vectors by channel."""
+    """The axes of images: functions that sum over each channel, or broadcast one number per
+    channel.
+    """
 
     axes: Any
     by_channel: Any
@@ -35,7 +37,9 @@ class _Layout(NamedTuple):
         return raw_ops.Sum(value, self.axes)
 
     def spread(self, vector: Any) -> Any:
-        """Return a vector by channel in a shape that broadcasts against images."""
+        """Return `vector`, with one number per channel, in a shape that broadcasts against
+        images.
+        """
         return vector if self.is_last else raw_ops.Reshape(vector, self.by_channel)
 
 
@@ -50,12 +54,17 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Return whether a gradient is absent, or zeros for an unused output."""
+    """Return whether a gradient is None, or the zeros that stand for the gradient of an unused
+    output.
+    """
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
 def _count(images: Tensor, channels: Any, like: Any) -> Any:
-    """Return the number of elements of a channel, in the dtype of `like`."""
+    """Return the number of elements of one channel, in the dtype of `like`.
+
+    channels: a `_Layout`.
+    """
     sizes = images.shape.sizes
     dtype = like.dtype.base_dtype
     if sizes is not None and None not in sizes:
@@ -67,9 +76,10 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 
 
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
-    """Return the gradients of FusedBatchNorm; `backward` is the op type that computes them.
+    """Return the gradients of FusedBatchNorm with respect to its five inputs.
 
-    others: the gradients of batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
+    backward: the op type that computes the first three. others: the gradients of the outputs
+    batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
     x, scale = op.inputs[:2]
     training = op.attrs["is_training"]
@@ -82,7 +92,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """Return the gradient of x through the outputs mean and variance."""
+    """Return the gradient of x through the op's outputs mean and variance; grads: theirs."""
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
     by_mean, by_sample, by_reserve, by_variance = grads[:4]
@@ -99,7 +109,11 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """Terms of the second gradient, in the dtype of per-channel values."""
+    """The terms that the second gradients share, in the dtype of the per-channel values.
+
+    Names are those of the module's docstring; a, b and c are the incoming gradients of dx, dscale
+    and doffset.
+    """
 
     def __init__(self, op: Any, grads: Any) -> None:
         dy, x, scale, mean, variance = op.inputs[:5]
@@ -107,7 +121,7 @@ class _Values:
         self.sum, self.spread = layout.sum, layout.spread
         self.image_type, dtype = x.dtype.base_dtype, mean.dtype.base_dtype
         self.dy, self.a = cast(dy, dtype), cast(grads[0], dtype)
-        self.b, self.c = grads[1], grads[2]  # the gradients of dscale and doffset
+        self.b, self.c = grads[1], grads[2]  # incoming gradients of dscale and doffset
         self.scale = cast(scale, dtype)
         self.n = _count(x, layout, mean)
         self.d = raw_ops.Sub(cast(x, dtype), self.spread(mean))
@@ -125,7 +139,9 @@ def _product(first: Any, *others: Any) -> Any:
 
 
 def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
-    """Return the gradients of FusedBatchNormGrad: by dy, x, scale, mean and variance."""
+    """Return the gradients of FusedBatchNormGrad with respect to dy, x, scale, mean and
+    variance.
+    """
     v = _Values(op, grads)
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
     factor = raw_ops.Mul(v.scale, v.r)

@@ -19,11 +19,15 @@ from gpugraph.ops.nn.windows.window_launches import place_type
 
 _BLOCKS = 1056
 _PARTS = 256
-"""The maximum number of parts of a sum."""
+"""The maximum number of parts into which the sum of one channel is split."""
 
 
 class _Work(NamedTuple):
-    """Images as (outer, channels, inner), and the partition of their sums."""
+    """Images viewed as (outer, channels, inner), and the division of each channel's sum into parts.
+
+    last: whether channels are the last axis. width: the channels that one block sums. parts,
+    per_part: the number of parts of a sum, and the elements of each.
+    """
 
     signature: Signature
     outer: int
@@ -49,22 +53,22 @@ class _Work(NamedTuple):
 
     @property
     def columns(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block for sums by parts."""
+        """Grid and block of the launch that sums each channel by parts."""
         grid = ceil(self.channels / self.width), self.parts, 1
         return grid, (self.width, THREADS // self.width, 1)
 
     @property
     def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block for merging the parts."""
+        """Grid and block of the launch that merges the parts of each channel."""
         return (self.channels, 1, 1), (1, THREADS, 1)
 
     @property
     def whole(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block over all elements."""
+        """Grid and block of a launch over all elements of the images."""
         return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
 
     def vector(self, name: str, times: int = 1) -> Scratch:
-        """Return scratch memory for `times` numbers per channel."""
+        """Return scratch memory `name` for `times` numbers per channel."""
         return Scratch(name, times * self.channels, self.dtype)
 
     def launch(
@@ -73,7 +77,9 @@ class _Work(NamedTuple):
         shape: tuple[tuple[int, int, int], tuple[int, int, int]],
         *arguments: Arg | Scratch | int | float,
     ) -> Launch:
-        """Return a launch of this grid and block, with the macros of batch_norm.cu."""
+        """Return a launch of `function` with this grid and block, and the macros of
+        batch_norm.cu.
+        """
         types = self.signature.input_types
         images, vectors = types[0].base_dtype, types[2].base_dtype
         macros: dict[str, str | int] = {
@@ -87,7 +93,7 @@ class _Work(NamedTuple):
 
 
 def _work(signature: Signature, index: int) -> _Work:
-    """Return the work on the images, which are input `index`."""
+    """Return the `_Work` for the images, which are input `index` of the op."""
     if not prod(signature.input_shapes[index]):
         raise NotImplementedError("there are no images")
     shape, last = signature.input_shapes[index], IMAGES.channels_last(signature.attrs)
@@ -108,7 +114,11 @@ def _work(signature: Signature, index: int) -> _Work:
 
 
 def _forward(signature: Signature) -> list[Launch]:
-    """Return launches. Inputs: x, scale, offset, mean, variance; outputs: y and four by channel."""
+    """Return the launches of the forward kernel.
+
+    Arguments 0 to 4 are x, scale, offset, mean and variance; 5 to 9 are y and the four outputs
+    with one number per channel.
+    """
     work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
     factor, channels, inner = work.vector("factor"), work.channels, work.inner
     outputs = Arg(6), Arg(7), Arg(8), Arg(9)
@@ -137,7 +147,11 @@ def _forward(signature: Signature) -> list[Launch]:
 
 
 def _backward(signature: Signature) -> list[Launch]:
-    """Return launches. Inputs: dy, x, scale, mean, variance; outputs: dx, dscale, doffset."""
+    """Return the launches of the gradient.
+
+    The inputs are dy, x, scale, mean and variance, then V3's sixth; the outputs are dx, dscale and
+    doffset.
+    """
     work, epsilon = _work(signature, 1), float(signature.attrs["epsilon"])
     out, channels, inner = len(signature.input_types), work.channels, work.inner
     slopes, products = work.vector("slopes", work.parts), work.vector("products", work.parts)
@@ -165,18 +179,25 @@ def _backward(signature: Signature) -> list[Launch]:
 
 
 def norm_gpu(host: Call) -> Source:
-    """Return the kernel of batch normalization."""
+    """Return the CUDA kernel of batch normalization; host: the NumPy kernel, its fallback."""
     return Source("batch_norm.cu", _forward, host, optional=[3, 4, 10])
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """Return the kernel of the gradients, for an op with `inputs` inputs; a sixth is empty."""
+    """Return the CUDA kernel of the gradients, for an op with `inputs` inputs.
+
+    A sixth is not read.
+    """
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)
 
 
 def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
-    """Return a function of host_batch_norm.h. images: the input's number; extra: last integer."""
+    """Return the kernel in C that `function` of host_batch_norm.h computes.
+
+    images: the index of the input that holds the images. extra: returns the last integer parameter
+    before epsilon.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         shape = signature.input_shapes[images]
@@ -194,7 +215,10 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 
 
 def no_moments(signature: Signature) -> int:
-    """Return 0; raise NotImplementedError for nonempty moments in training, which NumPy refuses."""
+    """Return 0; raise NotImplementedError if training has nonempty mean or variance inputs.
+
+    The NumPy kernel then runs instead, and raises the error.
+    """
     elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
     if signature.attrs["is_training"] and elements:
         raise NotImplementedError("mean and variance are not empty")

@@ -31,7 +31,7 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """Return the axis of the channels; raise ValueError for a rank without one."""
+    """Return the channel axis of a tensor of this rank; raise ValueError for a rank below 2."""
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]
@@ -79,7 +79,7 @@ _bias_add = op(
     doc="value + bias, one bias per channel: the last axis (NHWC) or the second (NCHW).",
 )
 
-# Along the last axis it is an ordinary broadcasting addition, and can be fused.
+# Along the last axis it is ordinary broadcasting, so an elementwise kernel can be fused.
 _LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
 add_kernel(
     "BiasAdd", "GPU", Elementwise("x + y", Call(make=_bind_bias_add)), types=_LAST_AXIS, priority=1
@@ -112,7 +112,7 @@ def _channel_sum_terms(signature: Signature, dy: Term) -> list[Term]:
 
 
 def _channels_then_ones(source: Tensor) -> Any:
-    """Return the shape (-1, 1, ..., 1) with one dimension less than `source`."""
+    """Return the shape (-1, 1, ..., 1), with one dimension less than the rank of `source`."""
     rank = source.shape.rank
     if rank is not None:
         return np.array((-1, *(1,) * (rank - 2)), np.int32)
@@ -121,7 +121,7 @@ def _channels_then_ones(source: Tensor) -> Any:
 
 
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
-    """Broadcast the bias's gradient along all axes except that of the channels."""
+    """Broadcast `ddy`, one number per channel, along all axes except that of the channels."""
     source, data_format = op.inputs[0], op.attrs["data_format"]
     if data_format in ("NCHW", b"NCHW"):
         ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
@@ -182,10 +182,10 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (mean, variance) of `x` over `axes`; the variance is that of the population.
+    """Return (mean, variance) of `x` over `axes`; the variance divides by n, not by n - 1.
 
     float16 is averaged in float32. `shift` has no effect. With `keepdims` (older: `keep_dims`)
-    the axes stay, with size 1.
+    the reduced axes stay, with size 1.
     """
     del shift
     keep = bool(keep_dims if keepdims is None else keepdims)
@@ -205,9 +205,9 @@ def moments(
 
 
 def _without(value: Tensor, axes: Any) -> Any:
-    """Return `value` without the axes of size 1 that a reduction has left."""
+    """Return `value` without `axes`, which a reduction has left with size 1."""
     if isinstance(axes, Tensor):
-        return raw_ops.Sum(value, axes)  # over axes of size 1
+        return raw_ops.Sum(value, axes)  # drops the axes, whose size is 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
     return raw_ops.Squeeze(value, squeeze_dims=chosen) if chosen else value
 

@@ -3,11 +3,11 @@
     y = (x - mean) / sqrt(variance + epsilon) * scale + offset
 
 In training, mean and variance are computed from the images, channel by channel, and are outputs;
-otherwise they are inputs. Per-channel values are float32 for float16 images.
-TensorFlow has no float64 here; we do, so that gradients can be checked.
+otherwise they are inputs. Per-channel values are float32 for float16 images. Unlike TensorFlow's,
+the op also takes float64, in which gradients can be checked.
 
-Kernels repeat per-channel values to a row as long as an image, so that each NumPy call
-processes images row by row, in any format.
+The NumPy kernels repeat per-channel values to a row as long as an image, so that one NumPy call
+combines each image, in either data format, with that row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ Run = Callable[[], Any]
 
 
 class _Images:
-    """Images of one shape and format: sums by channel, and rows of per-channel values."""
+    """Images of one shape and data format. count: elements per channel. dtype: the
+    computation's.
+    """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
         self.context = context
@@ -65,17 +67,17 @@ class _Images:
         self.ones = np.ones(self.count, self.dtype.as_numpy_dtype, like=like)
 
     def vector(self) -> Any:
-        """Allocate memory for a number per channel."""
+        """Allocate scratch memory for one number per channel."""
         return self.context.scratch((self.channels,), self.dtype)
 
     def scratch(self) -> Any:
-        """Allocate memory for the images, as rows."""
+        """Allocate scratch memory for the images, one row each."""
         return self.context.scratch(self.shape, self.dtype)
 
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
-        """Return the images as rows in the dtype of the computation, and calls that copy them.
+        """Return the images as rows in the dtype of the computation, and calls that convert them.
 
-        The calls copy from the array beforehand, or with `is_written` to it afterwards."""
+        The calls copy from `array`, to run first, or, with `is_written`, to it, to run last."""
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
@@ -84,14 +86,16 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """Return a per-channel vector repeated over a whole image, and the call that fills it."""
+        """Return `vector`, a number per channel, spread over an image, and the call that fills
+        it.
+        """
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
         source = vector if self.last else vector[:, None]
         return whole.reshape(-1), partial(np.copyto, whole, source)
 
     def sums(self, rows: Any, out: Any) -> Run:
-        """Return the call that computes the sum of each channel."""
+        """Return the call that stores the sum of each channel of `rows` in `out`."""
         if self.last:
             return partial(np.matmul, self.ones, rows.reshape(self.count, self.channels), out)
         split = rows.reshape(self.batch, self.channels, self.pixels)
@@ -116,9 +120,8 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """Bind the forward kernel.
-
-    results: batch_mean, batch_variance, reserve_space_1 and _2, and an empty _3.
+    """Bind the forward kernel; results: its outputs after y, of which V3's reserve_space_3 is
+    empty.
     """
     work = _Images(context, x)
     source, before = work.rows(x)
@@ -149,7 +152,7 @@ def _bind_forward(
 
 
 def _quiet(run: Run) -> Run:
-    """Return the run with warnings suppressed: the mean of no images is undefined."""
+    """Return `run` without NumPy's warnings: the mean of no images is 0 / 0."""
 
     def quiet() -> None:
         with np.errstate(all="ignore"):
@@ -159,7 +162,9 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """Return the steps that compute mean and variance, and the images minus their mean."""
+    """Return the steps that compute mean and variance, and `centered`: the images minus their
+    mean.
+    """
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
     mean_row, lay_mean = work.row(mean)
@@ -180,7 +185,7 @@ def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any
 
 
 def _inverse_deviation(context: KernelContext, variance: Any, out: Any) -> list[Run]:
-    """Return the steps that compute 1 / sqrt(variance + epsilon)."""
+    """Return the steps that compute out = 1 / sqrt(variance + epsilon)."""
     return [
         partial(np.add, variance, out.dtype.type(context.attrs["epsilon"]), out),
         partial(np.sqrt, out, out),
@@ -193,7 +198,7 @@ def _bind_backward(
 ) -> Run:
     """Bind the gradient kernel.
 
-    others: reserve_space_3 if there is one; dx, dscale, doffset, and two that are empty.
+    others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty ones.
     """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
@@ -230,7 +235,9 @@ def _bind_backward(
 def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """Return steps that subtract from `slope` its part that acts through mean and variance."""
+    """Return steps: target = `slope` minus the parts from mean and variance. sums: dscale,
+    doffset.
+    """
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
     row, lay = work.row(part)
@@ -250,7 +257,7 @@ def _subtract_statistics_part(
 
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
-    """Return the number of channels of all these inputs; raise ValueError if they differ."""
+    """Return the channels of images and inputs `vectors`; raise ValueError if they differ."""
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
         check_equal(channels, size, "the images' channels and the inputs by channel")
@@ -294,7 +301,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """One version of the op: its dtypes, and whether it has a third reserve."""
+    """One version of the op: its dtypes, and whether it has the output reserve_space_3."""
 
     suffix: str
     by_channel: str
@@ -367,10 +374,10 @@ def fused_batch_norm(
     """Normalize `x` by channel, times `scale`, plus `offset`; return (y, mean, variance).
 
     x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All other
-      inputs are float32 vectors by channel.
+    tensors are float32 vectors with one number per channel.
     is_training: whether to normalize by the mean and variance of `x` itself, which are then
-      returned (the variance is that of the sample, over n - 1); else by `mean` and `variance`.
-    epsilon: at least 1.001e-5.
+    returned (that variance divides by n - 1); else by `mean` and `variance`.
+    epsilon: raised to 1.001e-5 if smaller.
 
     Raises ValueError for shapes that do not match, and for `mean` or `variance` in training.
     """

@@ -42,7 +42,7 @@ def l2_normalize(
 ) -> Tensor:
     """Return x / sqrt(max(sum(x ** 2), epsilon)).
 
-    The sum is over `axis` (older: `dim`), by default over all.
+    The sum is over `axis` (older: `dim`), by default over all axes.
     """
     chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:
@@ -59,11 +59,10 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Return (count, sum, sum of squares, shift) of `x` over `axes`.
+    """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    Both sums are those of `x` minus `shift`.
-    `normalize_moments` computes mean and variance from them. With `keepdims` (older: `keep_dims`)
-    the axes stay, with size 1.
+    If `shift` is given, both sums are those of `x` - `shift`. With `keepdims` (older: `keep_dims`)
+    the reduced axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -110,10 +109,10 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (mean, variance) of `x` over `axes`, with a weight for each element.
+    """Return (mean, variance) of `x` over `axes`, in which each element counts by its weight.
 
     frequency_weights: broadcast against `x`. float16 is computed in float32. With `keepdims`
-    (older: `keep_dims`) the axes stay, with size 1.
+    (older: `keep_dims`) the reduced axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "weighted_moments", x, frequency_weights):
@@ -153,8 +152,8 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
 
-    With `scale_after_normalization`, the result is scaled by `gamma`. Newer names: `input`, `mean`,
-    `variance`.
+    Only with `scale_after_normalization` the result is scaled by `gamma`. `input`, `mean` and
+    `variance` are newer names of `t`, `m` and `v`.
     """
     return batch_normalization(
         either(input, t, "input", "t"),
@@ -174,10 +173,11 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Return `sigmoid_cross_entropy_with_logits` with weight `pos_weight` on its first term.
+    """Return `sigmoid_cross_entropy_with_logits`, with the term of positive labels times
+    `pos_weight`.
 
-    It is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)),
-    which never overflows. `targets` is an older name of `labels`. Raises ValueError if the shapes
+    It is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), and
+    never overflows. `targets` is an older name of `labels`. Raises ValueError if the shapes
     differ.
     """
     chosen = either(labels, targets, "labels", "targets")

@@ -1,6 +1,6 @@
 """Local response normalization: each channel is divided by a norm of the neighbouring channels.
 
-    y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 over depth_radius to both sides)
+    y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 up to depth_radius channels away)
 
 Krizhevsky et al. 2012, ImageNet classification with deep convolutional neural networks.
 """
@@ -36,7 +36,9 @@ _ATTRS = {
 
 
 class _Work:
-    """Scratch rows of channels, in float32 for float16 images."""
+    """Scratch memory for images as rows of channels, float32 for float16 images, and the op's
+    attrs.
+    """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
         self.context, self.dtype = context, sum_dtype(context)
@@ -53,14 +55,16 @@ class _Work:
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """Compute the sum over the neighbours of each channel."""
+        """Compute out: for each channel, the sum of `source` over the channels up to `radius`
+        away.
+        """
         np.copyto(out, source)
         for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):
             np.add(out[:, distance:], source[:, :-distance], out[:, distance:])
             np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
-        """Compute out = bias + alpha * the sum of squares near each channel."""
+        """Compute out = bias + alpha * the sum of squares up to `radius` channels away."""
         np.multiply(images, images, squares)
         self.near(squares, out)
         np.multiply(out, self.alpha, out)
@@ -114,7 +118,10 @@ def _bind_backward(
 
 
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
-    """Return a launch over all elements; their count, the channels and the radius are arguments."""
+    """Return a launch of `function` over all elements.
+
+    It receives the arrays in `arguments`; the count of elements, the channels and the radius; and
+    the numbers in `arguments`."""
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
@@ -159,7 +166,10 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
-    """Return the sum over the neighbours of each channel, as a product with a matrix of 0 and 1."""
+    """Return a function that sums over the neighbours of each channel.
+
+    It multiplies by a matrix of 0 and 1, so that the sum has gradients.
+    """
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
     distances = raw_ops.Abs(raw_ops.Sub(raw_ops.ExpandDims(numbers, 1), numbers))
@@ -173,7 +183,11 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
 
 
 def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
-    """Return the gradients of dx = dy norm^-beta - 2 alpha beta x near(dy y / norm)."""
+    """Return the gradients of LRNGrad with respect to dy, x and y.
+
+    LRNGrad is dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), where near sums over
+    neighbouring channels.
+    """
     dy, x, y = op.inputs
     near = _near(op, x)
     number = x.dtype.base_dtype.as_numpy_dtype

@@ -1,7 +1,6 @@
-"""Max pooling across depth: the largest element of several channels of one pixel.
+"""Max pooling across depth: the largest of several adjacent channels of one pixel.
 
-The windows are adjacent groups of channels: as wide as the stride, and a divisor of the
-channels, which are last.
+The channels must be last. They are divided into groups of equal size, without overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +22,10 @@ def _refusal(message: str) -> Misfit:
 
 
 def pooled_channels(attrs: Any, channels: Size) -> Size:
-    """Return the number of resulting channels; raise UnimplementedError for other windows."""
+    """Return the number of resulting channels; raise a Misfit for windows that are not supported.
+
+    In a run the Misfit (attrs that do not fit the op) is an UnimplementedError.
+    """
     if not IMAGES.channels_last(attrs):
         raise _refusal("Depthwise max pooling is not yet supported for NCHW: transpose the images")
     (batch, *window, depth), (first, *_, stride) = attrs["ksize"], attrs["strides"]
@@ -48,7 +50,7 @@ def pooled_channels(attrs: Any, channels: Size) -> Size:
 
 
 def infer_depth_pooling(context: InferContext) -> list[TensorShape]:
-    """Return the shape of input 0 with one channel per group of channels."""
+    """Return the shape of the pooled images: input 0, with one channel per group of channels."""
     batch, spatial, channels = IMAGES.sizes(context.shapes[0], context.attrs)
     strides = context.attrs["strides"][1:3]
     out = [None if size is None else -(-size // step) for size, step in zip(spatial, strides)]
@@ -57,14 +59,16 @@ def infer_depth_pooling(context: InferContext) -> list[TensorShape]:
 
 
 def _groups(context: KernelContext, images: Any) -> Any:
-    """Return the windows of the pixels that strides leave, as a new last axis."""
+    """Return a view of the pixels that the strides select, with each group of channels as a new
+    last axis.
+    """
     _, y, x, depth = context.attrs["strides"]
     seen = images[:, ::y, ::x]
     return seen.reshape(*seen.shape[:-1], -1, depth)
 
 
 def bind_depth_max(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Return the call that computes the largest element of each group."""
+    """Return the call that stores the largest element of each group in `out`."""
 
     def run() -> None:
         np.max(_groups(context, source), axis=-1, out=out)
@@ -79,7 +83,7 @@ def _first_largest(context: KernelContext, source: Any) -> Any:
 def bind_depth_max_back(
     context: KernelContext, source: Any, largest: Any, dy: Any, out: Any
 ) -> Callable[[], Any]:
-    """Return the call that gives each group's gradient to its first largest element."""
+    """Return the call that adds each group's gradient to the group's first largest element."""
     del largest
     _, y, x, _ = context.attrs["strides"]
 
@@ -95,7 +99,7 @@ def bind_depth_max_back(
 def bind_depth_max_back_back(
     context: KernelContext, source: Any, largest: Any, ddx: Any, out: Any
 ) -> Callable[[], Any]:
-    """Return the call that reads `ddx` at each group's largest element."""
+    """Return the call that reads `ddx` at each group's first largest element."""
     del largest
 
     def run() -> None:

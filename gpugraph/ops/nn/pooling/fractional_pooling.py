@@ -1,4 +1,4 @@
-"""Pooling by a fractional ratio: windows of two sizes, in random order.
+"""Pooling by a fractional ratio: each axis is divided into windows of two sizes, in random order.
 
 B. Graham, "Fractional max-pooling", 2014. Equal seeds give TensorFlow's windows.
 """
@@ -32,13 +32,18 @@ _OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
 
 
 def _share(place: Philox) -> float:
-    """Return a number in [0, 1) of 52 bits, from the next two words."""
+    """Return a float in [0, 1) with 52 random bits, from the next two words (uint32) of the
+    generator.
+    """
     high, low = (int(word) for word in place.words(2))
     return float(((high & 0xFFFFF) << 32 | low) / 2**52)
 
 
 def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
-    """Return window sizes that differ by at most 1; starts: ceil(alpha (i + u)), u random."""
+    """Return the sizes of `count` windows that cover `size` elements and differ by at most 1.
+
+    Window i starts at ceil(alpha (i + u)), where alpha = size / count, and u is one random number.
+    """
     alpha, smallest = size / count, size // count
     largest_share = min((smallest + 2) / alpha - 1, (size + 1 - smallest) / alpha - (count - 1))
     share = _share(stream.reserve(1)) * largest_share
@@ -56,7 +61,7 @@ def _in_random_order(size: int, count: int, stream: Stream) -> Any:
 
 
 def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
-    """Return the starts of `count` windows, and the end of the last."""
+    """Return the starts of `count` windows that cover `size` elements, and the end of the last."""
     if size % count == 0:
         sizes: Any = np.full(count, size // count)
     else:
@@ -66,14 +71,17 @@ def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
 
 
 def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
-    """Return each window along one dimension; overlapping ones share their edge with the next."""
+    """Return each window along one dimension; overlapping ones include the next window's first
+    element.
+    """
     return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
 
 
 def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
-    """Yield ((i, j), (rows, columns)) of each window of images [batch, height, width, depth].
+    """Yield (slices of the output, slices of the images) for each window.
 
-    Raises InvalidArgumentError for a window that is empty or not inside the images.
+    image: [batch, height, width, depth]. rows, columns: the windows' starts, and the end of the
+    last. Raises InvalidArgumentError for a window that is empty or not inside the images.
     """
     _check_starts("row_pooling_sequence", rows, image.shape[1])
     _check_starts("col_pooling_sequence", columns, image.shape[2])
@@ -125,7 +133,11 @@ def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
-    """Refuse, in a run, inputs whose sizes are not those of the windows of `image`."""
+    """Raise a Misfit, only in a run, for inputs whose sizes are not those of the windows of
+    `image`.
+
+    names: the names of the inputs after the first, which are checked.
+    """
     sizes = image.sizes or ()
     if len(sizes) != 4:
         message = f"orig_input_tensor_shape must hold 4 sizes, got {shape_text(image)}"
@@ -152,7 +164,7 @@ def _largest(part: Any, _: Any) -> Any:
 def _mean(part: Any, dtype: Any) -> Any:
     count = part.shape[1] * part.shape[2]
     total = part.sum((1, 2))
-    if dtype.kind == "i":  # rounded towards zero, as C divides
+    if dtype.kind == "i":  # rounded towards zero, as C's division does
         return np.trunc(total / count).astype(dtype)
     return total / count
 
@@ -293,17 +305,20 @@ def fractional_max_pool(
 ) -> Any:
     """Pool images [batch, height, width, depth] by windows of two sizes, in random order.
 
-    Each element of the output, of int(size / ratio) rows and columns, is the largest in a window.
+    The output has int(height / ratio) rows and int(width / ratio) columns; each element is the
+    largest of a window, channel by channel.
 
     Args:
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
-      pseudo_random: whether the windows' sizes alternate by a rule with one random number.
+      pseudo_random: whether one random number determines the order of the windows' sizes, which
+        then alternate evenly; else the sizes are shuffled.
       overlapping: whether neighbouring windows share the elements on their common edge.
-      deterministic: whether each run has the same windows.
-      seed, seed2: those of the op; without them the windows differ between sessions.
+      deterministic: whether each run of a session has the same windows.
+      seed, seed2: the op's two seeds; if both are 0, the windows differ between sessions.
 
     Returns:
-      (output, row_pooling_sequence, col_pooling_sequence).
+      (output, row_pooling_sequence, col_pooling_sequence): the sequences, int64, are the windows'
+      starts and the end of the last.
     """
     return _pooled(
         "FractionalMaxPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,

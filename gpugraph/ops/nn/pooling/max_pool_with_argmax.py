@@ -1,7 +1,8 @@
 """Max pooling with the position of each window's largest element, and its gradients.
 
-A position is (y * width + x) * channels + channel, with `include_batch_in_index` in the whole
-batch. Of equal elements the first counts; NaN is the largest only if a window begins with it.
+A position is (y * width + x) * channels + channel within the image; with `include_batch_in_index`
+it is the index in the flattened batch. Of equal elements the first is the largest; NaN is the
+largest only if it is the window's first element.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """Return the attrs in the form of the other pooling ops."""
+    """Return the attrs that `IMAGES` reads, with the data format that this op does not have."""
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """Return the number that is added to positions in each image, [n, 1, 1, 1]."""
+    """Return the offset of each image that is added to its positions, [n, 1, 1, 1]."""
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
@@ -76,7 +77,7 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 
 
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
-    """Return a function that returns the flat positions in the whole batch.
+    """Return a function that reads `where`, and returns the positions in the flattened batch.
 
     It raises InvalidArgumentError for positions outside the images.
     """
@@ -124,7 +125,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
-    """Raise ValueError unless input `index` may have this shape; `name` is for messages."""
+    """Raise ValueError if input `index` cannot have this shape; the words of `name` appear in the
+    message.
+    """
     sizes = of_rank(context.shapes[index], 4, name.split()[-1])
     check_all_equal(of_rank(shape, 4, "output"), sizes, name)
 

@@ -1,4 +1,5 @@
-"""The public pooling functions: for sequences, images and volumes, by rank, and by type.
+"""The public pooling functions: for sequences, images and volumes; by the input's rank; and by the
+pooling type.
 
 Sequences are pooled as images that are one pixel high.
 """
@@ -41,7 +42,10 @@ def _pool(
     data_format: str,
     name: str | None,
 ) -> Tensor:
-    """Pool along `count` dimensions, with sizes and strides in any form."""
+    """Call `function`, a pooling op over `count` spatial dimensions.
+
+    ksize, strides: one number, one for each spatial dimension, or one for each dimension.
+    """
     return function(
         source,
         ksize=whole_entries(ksize, count, data_format, "ksize"),
@@ -63,9 +67,11 @@ def max_pool(
 ) -> Tensor:
     """Return the largest element of each window of `value` [n, h, w, c], channel by channel.
 
-    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and the distance between them: a number, two (height,
+    width), or one for each dimension. padding: "SAME" or "VALID".
 
-    Raises ValueError for windows that are larger than the image, or over batch or channels.
+    Raises ValueError for windows that are larger than the image. Windows over the batch, or over
+    channels in combination with pixels, are not supported.
     """
     source, layout = one_of("value", value, "input", input), image_format(data_format)
     return _pool(max_pool_op, 2, source, ksize, strides, padding, layout, name or "MaxPool")
@@ -80,9 +86,10 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return the mean of each window of `value` [n, h, w, c], of the elements inside the image.
+    """Return the mean of each window of `value` [n, h, w, c], over the elements inside the image.
 
-    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and the distance between them: a number, two (height,
+    width), or one for each dimension. padding: "SAME" or "VALID".
 
     Raises ValueError for windows that are larger than the image, or over batch or channels.
     """
@@ -100,7 +107,8 @@ def max_pool3d(
 ) -> Tensor:
     """Return the largest element of each window of `input` [n, d, h, w, c], channel by channel.
 
-    ksize, strides: the size of the windows, and their distance. padding: "SAME" or "VALID".
+    ksize, strides: the size of the windows, and the distance between them: a number, three, or one
+    for each dimension. padding: "SAME" or "VALID".
 
     Raises ValueError for windows that are larger than the volume, or over batch or channels.
     """
@@ -115,7 +123,8 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of `input` [n, d, h, w, c], of the elements inside.
+    """Return the mean of each window of `input` [n, d, h, w, c], over the elements inside the
+    volume.
 
     Arguments and errors are those of `max_pool3d`.
     """
@@ -132,7 +141,8 @@ def max_pool1d(
 ) -> Tensor:
     """Return the largest element of each window of sequences [n, steps, c], channel by channel.
 
-    ksize, strides: the size of the windows, and their distance: a number, or three.
+    ksize, strides: the size of the windows, and the distance between them: a number, or one for
+    each of the three dimensions.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
     Raises ValueError for another format, and for windows that are longer than the sequences.
@@ -148,7 +158,8 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window of sequences [n, steps, c], of the elements inside.
+    """Return the mean of each window of sequences [n, steps, c], over the elements inside the
+    sequence.
 
     Arguments and errors are those of `max_pool1d`.
     """
@@ -186,7 +197,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool`; this is the newer name."""
+    """Call `max_pool`, of which `max_pool2d` is the newer name."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -203,7 +214,11 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool1d`, `max_pool` or `max_pool3d`, by the rank of `input`; else ValueError."""
+    """Call `max_pool1d`, `max_pool` or `max_pool3d`, for an input of rank 3, 4 or 5.
+
+    If the rank is unknown, the length of `data_format` replaces it. Raises ValueError for other
+    ranks.
+    """
     return _by_rank(_MAX, input, ksize, strides, padding, data_format, name)
 
 
@@ -215,7 +230,11 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `avg_pool1d`, `avg_pool` or `avg_pool3d`, by the rank of `input`; else ValueError."""
+    """Call `avg_pool1d`, `avg_pool` or `avg_pool3d`, for an input of rank 3, 4 or 5.
+
+    If the rank is unknown, the length of `data_format` replaces it. Raises ValueError for other
+    ranks.
+    """
     return _by_rank(_MEAN, input, ksize, strides, padding, data_format, name)
 
 
@@ -252,11 +271,12 @@ def max_pool_with_argmax(
 ) -> tuple[Tensor, Tensor]:
     """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
 
-    where: (y * w + x) * c + channel, of the first of equals; with `include_batch_in_index` the
-      index in the whole tensor. Its dtype is `output_dtype` (older: `Targmax`), int64 by default,
-      or int32.
+    largest: the largest element. where: its position (y * w + x) * c + channel in its image, with
+    `include_batch_in_index` its index in the flattened batch; of equal elements, that of the first.
+    Its dtype is `output_dtype` (older: `Targmax`): int64, the default, or int32.
 
-    Raises ValueError for a data format other than "NHWC", and as `max_pool` does.
+    Raises ValueError for a data format other than "NHWC", and for windows that are larger than the
+    image.
     """
     if data_format != "NHWC":
         raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
@@ -284,14 +304,14 @@ def pool(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return the largest element ("MAX") or the mean ("AVG") of windows, by the rank of `input`.
+    """Return the largest element ("MAX") or the mean ("AVG") of windows of an input of rank 3, 4 or
+    5.
 
     window_shape, strides: one for each dimension except batch and channels.
-
     dilation_rate (newer: `dilations`): the distance between the elements of a window.
 
-    Raises ValueError for another type, for inputs of another rank, and for a rate of more than 1
-    with a stride of more than 1 or padding "SAME".
+    Raises ValueError for another `pooling_type`, for inputs of another rank, and for a rate of more
+    than 1 together with a stride of more than 1 or padding "SAME".
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")

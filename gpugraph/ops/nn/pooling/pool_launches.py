@@ -14,7 +14,7 @@ Arguments = tuple[Arg | Scratch, ...]
 
 
 def _lowest(is_volume: bool, dtype: DType) -> str:
-    """Return the initial value of the search for the maximum, in C."""
+    """Return the C expression for the initial value of a search for the maximum."""
     if dtype.is_floating:
         return "-INFINITY" if is_volume else f"(T_VALUE)({float(dtype.min)!r})"
     low = int(np.iinfo(dtype.as_numpy_dtype).min)
@@ -22,14 +22,19 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """Return the dtype for the numbers of a window's elements, plus one for no element."""
+    """Return the dtype for the index of an element in its window, plus one value for "no
+    element".
+    """
     return uint8 if work.window < 255 else int32
 
 
 def _launch(
     function: str, work: Geometry, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """Return a launch over `pixels`: those of the images or those of the results."""
+    """Return a launch of `function` with an element for each pixel and channel.
+
+    pixels: the number of pixels of the images, or of the results.
+    """
     pack = work.pack()
     count = pixels * work.channels // pack
     macros = {
@@ -47,13 +52,19 @@ def _dtype(signature: Signature) -> DType:
 
 
 def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
-    """Return launches that compute the largest element, or the mean, of each window."""
+    """Return the launch of `function`, which computes the largest element or the mean of each
+    window.
+    """
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
 
 def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Return launches that find the largest elements, then sum the gradients of each pixel."""
+    """Return launches for the gradient of max pooling.
+
+    The first stores the index of each window's largest element; the second sums, for each pixel,
+    the gradients of the windows in which it is the largest.
+    """
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
     back = _launch("gg_max_pool_back", work, work.pixels, (numbers, Arg(2), Arg(3)), dtype)
@@ -63,7 +74,7 @@ def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
 
 
 def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Return launches that read a gradient at each window's largest element."""
+    """Return a launch that reads, for each window, the gradient at its largest element."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]

@@ -1,8 +1,9 @@
-"""Pooling of images and volumes: the largest element of each window, or the mean of those inside.
+"""Pooling of images and volumes: the largest element of each window, or the mean of the elements
+inside the image.
 
-The gradient goes to the first element of the window that holds the largest value.
-The ops for images and for volumes have the same kernels: `_declare_max` and `_declare_mean`
-declare those of one layout.
+The gradient of max pooling goes to the first element of the window that holds the largest value.
+The ops for images and for volumes share their kernels; `_declare_max` and `_declare_mean` are
+called once for each of the two layouts.
 """
 
 from __future__ import annotations
@@ -55,7 +56,11 @@ Run = Callable[[], Any]
 
 
 def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
-    """Return (view of the source, of each result, number) for each element of the window."""
+    """Return (view of the source, views of the results, number) for each element of the window.
+
+    The views hold, for the windows that have this element inside the source, its pixels and the
+    windows' results. number: its index among the elements that are inside for some window.
+    """
     batch = slice(None)
     return [
         (source[(batch, *pixels)], *(result[(batch, *windows)] for result in results), number)
@@ -64,7 +69,7 @@ def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, 
 
 
 def _axes(layout: Layout, context: KernelContext, source: Any) -> list[Axis]:
-    """Return the axes over `source`, whose channels are last."""
+    """Return the windows along each spatial axis of `source`, whose channels are last."""
     return layout.axes(context.attrs, source.shape[1:-1])
 
 
@@ -74,7 +79,7 @@ def _lowest(layout: Layout, dtype: Any) -> Any:
 
 
 def _is_across_depth(layout: Layout, attrs: Any) -> bool:
-    """Return whether the windows are over channels of an image's pixels."""
+    """Return whether images are pooled over groups of channels instead of pixels."""
     return layout is IMAGES and layout.pools_depth(attrs)
 
 
@@ -94,10 +99,10 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """The number of each window's largest element, which `calls` find in each run.
+    """The number of the element that is the largest of each window; `calls` find it in each run.
 
-    As in TensorFlow, for images the first element counts until a larger one comes, also if it
-    is NaN; a volume's window with only NaN and -inf has none.
+    As in TensorFlow, in images the first element counts until a larger one follows, even if it is
+    NaN. In volumes, a window with only NaN and -inf has no largest element.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
@@ -121,7 +126,7 @@ class _Places:
             ]
 
     def steps(self, source: Any, *results: Any) -> list[tuple[Any, ...]]:
-        """Return the same as `_steps`, with the views of `place` and `here`."""
+        """Return `_steps` with views of `place` and `here` after those of `results`."""
         return _steps(self.axes, source, *results, self.place, self.here)
 
 
@@ -164,7 +169,9 @@ def _bind_max_back_back(
 
 
 def _shares(context: KernelContext, axes: Sequence[Axis], like: Any) -> Any:
-    """Return 1 / (number of elements inside) for each window: (..., 1)."""
+    """Return, for each window, 1 / the number of its elements inside the source; the last axis has
+    size 1.
+    """
     counts = []
     for axis in axes:
         inside = np.zeros(axis.out)
@@ -292,7 +299,10 @@ def _op(
     host: Sequence[int] = (),
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
-    """Declare a pooling op or a gradient of one; only those over images have native kernels."""
+    """Declare a pooling op or a gradient of one; only ops over images have native kernels.
+
+    host: the indices of the inputs that are in host memory. more_types: further attrs for dtypes.
+    """
     kernel = Call(make=unless_empty(partial(bind, layout)))
     return op(
         name,
@@ -315,7 +325,9 @@ _GRADIENT_INPUTS = "orig_input: T, orig_output: T, grad: T"
 def _declare_max(
     layout: Layout, name: str, grad_name: str, grad_grad_name: str, types: Sequence[DType]
 ) -> OpFunction:
-    """Declare three ops, which are each other's gradients, and return the first's function."""
+    """Declare max pooling, its gradient and the gradient's gradient; return the first op's
+    function.
+    """
     attrs = _attrs(layout)
 
     def gradient(op: Any, dy: Any) -> Any:
@@ -353,7 +365,10 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare two ops, which are each other's gradients, and return the first's function."""
+    """Declare mean pooling and its gradient; return the first op's function.
+
+    Each is the other's gradient.
+    """
     attrs = _attrs(layout)
 
     def gradient(op: Any, dy: Any) -> Any:

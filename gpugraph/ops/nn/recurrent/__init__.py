@@ -1,1 +1,1 @@
-"""Cells of recurrent networks, and sequences of them, as single ops."""
+"""Steps and sequences of GRU and LSTM networks, each as a single op."""

@@ -24,7 +24,10 @@ _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 
 
 def _check(context: InferContext) -> tuple[int | None, int | None, int | None]:
-    """Return batch, input and state sizes; raise ValueError if weights or biases do not match."""
+    """Return the batch size and the sizes of input and state.
+
+    Raises ValueError if the shapes of weights or biases do not match these sizes.
+    """
     x, state = (of_rank(context.shapes[index], 2, name) for index, name in enumerate(("x", "h")))
     batch = TensorShape.of((x[0],)).merge_with(TensorShape.of((state[0],))).sizes
     assert batch is not None
@@ -82,7 +85,10 @@ def _cell_grad(*arrays: Any) -> None:
 
 
 def _back(op: Any, *slopes: Any) -> list[Any]:
-    """Return the gradients. As in TensorFlow, only the gradient of the new state counts."""
+    """Return the gradients of the inputs.
+
+    As in TensorFlow, only the gradient of the new state h is used, not those of r, u and c.
+    """
     x, before, w_ru, w_c, b_ru, b_c = op.inputs
     reset, update, candidate, _ = op.outputs
     d_x, d_before, d_c_bar, d_gates = raw_ops.GRUBlockCellGrad(

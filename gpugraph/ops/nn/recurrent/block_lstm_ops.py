@@ -1,8 +1,8 @@
 """LSTMBlockCell and BlockLSTM: a step and a sequence of an LSTM, and their gradients, as ops.
 
 i, ci, f, o are the input gate, the candidate, the forget gate and the output gate; cs is the cell's
-state, co = tanh(cs) and h = o co the output. Peepholes add w * cs to the gates. BlockLSTMV2 has its
-weights in the order i, f, ci, o, and no forget_bias.
+state, co = tanh(cs) and h = o co the output. Peepholes add w * cs to the gates before activation.
+In BlockLSTMV2 the columns of the weights are in the order i, f, ci, o, and there is no forget_bias.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WEIGHTS = "cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T"
 _GATES = "i: T, cs: T, f: T, o: T, ci: T, co: T"
 _PARTS = f"{_GATES}, h: T"
 _ORDERS = {"V1": (0, 1, 2, 3), "V2": (0, 2, 1, 3)}
-"""The positions of i, ci, f and o among the columns of the weights."""
+"""The positions of i, ci, f and o among the four column blocks of the weights, by version."""
 
 
 def _sigmoid(x: Any) -> Any:
@@ -34,7 +34,10 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> list[Any]:
-    """Return i, cs, f, o, ci, co and h of one step."""
+    """Return i, cs, f, o, ci, co and h of one step.
+
+    weights: cs_prev, h_prev, w, wci, wcf, wco and b. order: see `_ORDERS`.
+    """
     before, output, w, wci, wcf, wco, b = weights
     columns = np.split(np.concatenate([x, output], 1) @ w + b, 4, 1)
     i, ci, f, o = (columns[place] for place in order)
@@ -56,7 +59,12 @@ def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> l
 def _step_back(
     before: Any, peepholes: Sequence[Any], parts: Sequence[Any], slopes: Sequence[Any], peeps: bool
 ) -> tuple[Any, list[Any]]:
-    """Return the gradients of the previous state, and of i, ci, f and o before activation."""
+    """Return the gradients of the previous cell state, and those of i, ci, f and o before
+    activation.
+
+    before: the previous cell state. parts: i, cs, f, o, ci and co. slopes: the gradients of cs and
+    h.
+    """
     i, _, f, o, ci, co = parts[:6]
     wci, wcf, wco = peepholes
     d_state, d_output = slopes
@@ -82,9 +90,9 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """Check the inputs from `first` on; return the sizes of x and of the state.
+    """Check the inputs from index `first` on; return the sizes of x and the size of the state.
 
-    The last size of x is the input's.
+    The last size of x is the number of inputs.
     """
     x, state, output, w, *vectors = context.shapes[first : first + 8]
     whole = list(of_rank(x, 2 + first, "x"))
@@ -158,7 +166,10 @@ def _bind_cell_grad(context: KernelContext, _: Any, *arrays: Any) -> Callable[[]
 
 
 def _cell_back(op: Any, *slopes: Any) -> list[Any]:
-    """Return the gradients. As in TensorFlow, only the gradients of cs and h count."""
+    """Return the gradients of the inputs.
+
+    As in TensorFlow, only the gradients of the outputs cs and h are used.
+    """
     x, _, output, w = op.inputs[:4]
     d_before, d_gates, *d_peepholes = raw_ops.LSTMBlockCellGrad(
         *op.inputs, *op.outputs[:6], slopes[1], slopes[6], use_peephole=op.attrs["use_peephole"]
@@ -254,7 +265,7 @@ def _bind_sequence_grad(
 
 
 def _reordered(columns: Any, order: Sequence[int]) -> Any:
-    """Reorder the four parts of the last dimension of weights or biases."""
+    """Reorder the four column blocks of weights or biases."""
     if order == _ORDERS["V1"]:
         return columns
     axis = len(columns.shape) - 1
@@ -263,7 +274,10 @@ def _reordered(columns: Any, order: Sequence[int]) -> Any:
 
 
 def _sequence_back(order: Sequence[int]) -> Callable[..., list[Any]]:
-    """Return the gradient function. As in TensorFlow, only the gradients of cs and h count."""
+    """Return the gradient function of a BlockLSTM with this order of columns.
+
+    As in TensorFlow, only the gradients of the outputs cs and h are used.
+    """
 
     def gradient(op: Any, *slopes: Any) -> list[Any]:
         *first, w, wci, wcf, wco, b = op.inputs

@@ -1,1 +1,3 @@
-"""Windows that slide: geometry, launches and C functions that convolution and pooling share."""
+"""Sliding windows: the geometry, CUDA launches and C functions that convolution and pooling
+share.
+"""

@@ -1,7 +1,7 @@
-"""Native functions of windows over images, with their integer arguments: sizes and geometry.
+"""Native kernels (C) for convolution and pooling of images, with their integer parameters.
 
-The functions are in host_convolution.h and host_depthwise.h, whose integers host_windows.h
-names, and in host_pooling.h.
+The functions are in host_convolution.h, host_depthwise.h and host_pooling.h. host_windows.h names
+the parameters of the first two: sizes, strides, dilations and paddings.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ def _check(signature: Signature) -> None:
 
 
 def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
-    """Return the transposes of image arrays, by number, that put their channels last."""
+    """Return {number: axes} for the arrays of images that need a transpose to have their channels
+    last.
+    """
     if IMAGES.channels_last(signature.attrs):
         return {}
     return dict.fromkeys(images, (0, 2, 3, 1))
 
 
 def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of images with their channels last."""
+    """Return the shape that images of `shape` have with their channels last."""
     if IMAGES.channels_last(signature.attrs):
         return tuple(shape)
     batch, channels, *sizes = shape
@@ -42,15 +44,19 @@ def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """Return the source of a convolution or a gradient of it.
+    """Return the native kernel of a convolution or a gradient of it.
 
-    shapes: returns the shapes of images, filter and results. images: the arrays that are images."""
+    shapes: returns the shapes of images, filter and results. images: the numbers of the arrays,
+    among inputs and outputs, that are images."""
     parameters = partial(_convolution_parameters, shapes)
     return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
-    """Return a convolution with a bias; `activation` returns its number in host_product.h."""
+    """Return the native kernel of a convolution with a bias and an activation.
+
+    activation: returns the activation's number in host_product.h.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         images, filter, results = shapes(signature)
@@ -66,7 +72,10 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """Return the source of a depthwise convolution, with one filter per channel."""
+    """Return the native kernel of a depthwise convolution.
+
+    It supports only one filter per channel.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         filters = shapes(signature)[1][3]
@@ -80,9 +89,9 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
-    """Return `_parameters`, with an axis that a single window covers folded into the channels."""
+    """Return `_parameters`, with each axis that a single window covers folded into the channels."""
     numbers = _parameters(shapes, signature)
-    for axis in (1, 0):  # width, then height: the next axis must be adjacent to the channels
+    for axis in (1, 0):  # width before height: a folded axis must be adjacent to the channels
         size, window, out, before = (numbers[start + axis] for start in (1, 4, 7, 13))
         if not (size == window and out == 1 and before == 0 and numbers[11 + axis] == 1):
             break
@@ -101,7 +110,10 @@ def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
 
 
 def pooling_source(function: str, shapes: Shapes) -> CSource:
-    """Return the source of pooling or a gradient; `shapes` returns those of images and windows."""
+    """Return the native kernel of pooling or a gradient of it.
+
+    shapes: returns the shapes of the images and of the results.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         _check(signature)

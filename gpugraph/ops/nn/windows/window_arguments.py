@@ -1,4 +1,7 @@
-"""Arguments of the public functions of windows: sizes, strides and data formats in their forms."""
+"""The arguments of public functions of convolution and pooling: sizes, strides and data formats.
+
+Users may write them in several forms; the functions here bring them to the form of the ops.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
-    """Return an argument by its name or its older one; raise ValueError for both, or neither."""
+    """Return the value of an argument that has two names; raise ValueError for both values or
+    neither.
+    """
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")
     if value is None and old_value is None:
@@ -23,9 +28,9 @@ def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
 
 
 def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
-    """Return `value` as one entry per dimension, of which `count` are spatial.
+    """Return `value` as one entry per dimension, `count` spatial ones and 1 for batch and channels.
 
-    Raises ValueError unless it has one entry, one for each spatial dimension, or all.
+    value: one entry, one for each spatial dimension, or one for each dimension; else ValueError.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]
@@ -41,7 +46,7 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
 
 
 def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -> dict[str, Any]:
-    """Return the attrs of windows of volumes."""
+    """Return the attrs of a convolution of volumes; strides and dilations may be in any form."""
     return {
         "strides": whole_entries(strides, 3, data_format, "strides"),
         "padding": padding,
@@ -51,7 +56,10 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 
 
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
-    """Return `value` as one entry per dimension, 1 by default; else raise ValueError."""
+    """Return `value` as a list of `count` ints, 1 by default.
+
+    Raises ValueError for another length.
+    """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
         raise ValueError(
@@ -61,7 +69,7 @@ def spatial_entries(value: Any, count: int, name: str) -> list[int]:
 
 
 def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
-    """Raise ValueError if strides and dilation rates are both more than 1."""
+    """Raise ValueError if a stride and a dilation rate are both more than 1."""
     if max(strides) > 1 and max(rates) > 1:
         raise ValueError(
             f"strides > 1 not supported in conjunction with dilation_rate > 1: {strides}"
@@ -69,7 +77,9 @@ def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
 
 
 def spatial_rank(source: Tensor) -> int:
-    """Return the number of spatial dimensions; raise ValueError unless it is 1 to 3."""
+    """Return the number of spatial dimensions; raise ValueError unless the input's rank is 3, 4 or
+    5.
+    """
     rank = source.shape.rank
     if rank is None or not 3 <= rank <= 5:
         raise ValueError(f"The input must be of rank 3, 4 or 5, but its shape is {source.shape}")
@@ -77,7 +87,10 @@ def spatial_rank(source: Tensor) -> int:
 
 
 def format_of_rank(data_format: str | None, count: int) -> str:
-    """Return the data format, by default channels last; raise ValueError for another rank."""
+    """Return the data format for `count` spatial dimensions, by default with channels last.
+
+    Raises ValueError for a format of another rank.
+    """
     if data_format not in (None, _LAST[count], _FIRST[count]):
         raise ValueError(
             f"data_format must be {_LAST[count]} or {_FIRST[count]}, but it is {data_format!r}"
@@ -86,7 +99,9 @@ def format_of_rank(data_format: str | None, count: int) -> str:
 
 
 def image_format(data_format: str | None) -> str:
-    """Return the data format of images, "NHWC" by default; raise ValueError unless it or "NCHW"."""
+    """Return the data format of images, "NHWC" by default; raise ValueError unless "NHWC" or
+    "NCHW".
+    """
     layout = data_format or "NHWC"
     if layout not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW', but it is {data_format!r}")
@@ -94,20 +109,24 @@ def image_format(data_format: str | None) -> str:
 
 
 class SequenceFormat(NamedTuple):
-    """The form of sequences as images one pixel high: the axis of height, and the data format."""
+    """The form of sequences as images one pixel high: the axis of the height, and the data
+    format.
+    """
 
     axis: int
     data_format: str
 
     def entries(self, value: Any, name: str) -> list[int]:
-        """Return `value` (one number, or three) as an entry for each dimension of the images."""
+        """Return `value` (one number, or one for each of three dimensions) as four entries, for the
+        images.
+        """
         entries = whole_entries(value, 1, self.data_format, name)
         entries.insert(self.axis, 1)
         return entries
 
 
 def sequence_format(data_format: str | None) -> SequenceFormat:
-    """Return the format of sequences; raise ValueError for an unknown one."""
+    """Return the form of sequences for a data format; raise ValueError for an unknown format."""
     if data_format in (None, "NHWC", "NWC"):
         return SequenceFormat(1, "NHWC")
     if data_format in ("NCHW", "NCW"):

@@ -51,19 +51,24 @@ def text(value: Any) -> str:
 
 
 def check_equal(one: Size, other: Size, what: str) -> None:
-    """Raise ValueError if two sizes are known and differ; `what` describes them."""
+    """Raise ValueError if two sizes are known and differ; `what` names them in the message."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
 
 
 def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) -> None:
-    """Raise ValueError unless all sizes may be equal, pair by pair."""
+    """Raise ValueError if any two sizes at the same position are known and differ."""
     for size, other in zip(sizes, others):
         check_equal(size, other, what)
 
 
 class Axis(NamedTuple):
-    """`out` windows of `window` elements along an axis of `size`, with `before` of padding."""
+    """`out` windows of `window` elements along an axis of `size`, with `before` elements of
+    padding.
+
+    stride: the distance between windows. dilation: the distance between the elements of a window.
+    before: the padding before the first element.
+    """
 
     size: int
     window: int
@@ -73,9 +78,11 @@ class Axis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """Return the windows from start to stop with `element` inside the image, and its positions.
+        """Return the windows that have `element` inside the image, and its positions, as two
+        slices.
 
-        Windows are counted from `start`. Both slices have the same length.
+        Only windows from `start` to `stop` are considered; the first slice counts from `start`.
+        Both slices have the same length.
         """
         offset = element * self.dilation - self.before
         first = max(start, -(offset // self.stride))
@@ -87,7 +94,9 @@ class Axis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """Yield (element, windows, positions) for the elements that some window has inside."""
+        """Yield (element, *span(element)) for each element that is inside the image in some
+        window.
+        """
         for element in range(self.window):
             windows, positions = self.span(element, start, stop)
             if windows.stop > windows.start:
@@ -95,7 +104,7 @@ class Axis(NamedTuple):
 
     @property
     def reaches_out(self) -> bool:
-        """Whether some window has elements outside."""
+        """Whether some window has elements outside the image."""
         last = (self.out - 1) * self.stride - self.before + (self.window - 1) * self.dilation
         return self.out > 0 and (self.before > 0 or last >= self.size)
 
@@ -103,7 +112,11 @@ class Axis(NamedTuple):
 def axis_of(
     size: int, window: int, stride: int, dilation: int, padding: str, explicit: tuple[int, int]
 ) -> Axis:
-    """Return the axis with windows of this size; raise ValueError if they are larger than it."""
+    """Return the axis with windows of this size.
+
+    explicit: (before, after), the padding unless `padding` is "SAME". Raises ValueError if a window
+    is larger than the axis with its padding.
+    """
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
         out = -(-size // stride)
@@ -121,20 +134,23 @@ def axis_of(
 
 
 def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
-    """Yield (element, windows, positions) for each element of the window, as tuples by axis."""
+    """Yield (element, windows, positions) for each element of the window, each a tuple by axis."""
     for parts in product(*(list(axis.elements()) for axis in axes)):
         element, windows, positions = zip(*parts)
         yield element, windows, positions
 
 
 def sum_dtype(context: KernelContext) -> DType:
-    """Return the dtype that sums are computed in: float32 for float16, else the output's."""
+    """Return the dtype for sums: float32 if the output is float16, else the output's."""
     dtype = context.output_types[0].base_dtype
     return float32 if dtype is float16 else dtype
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """Return the accumulator for the sums of `array`, and the calls that copy it there, if any."""
+    """Return an array to accumulate the sums for `array` in, and calls that copy them to `array`.
+
+    If `array` itself has the dtype for sums, it is returned, and there are no calls.
+    """
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
         return array, []
@@ -143,7 +159,9 @@ def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[
 
 
 def unless_empty(bind: Bind) -> Bind:
-    """Wrap `bind` for empty arrays: empty outputs need no call, sums of empty inputs are 0."""
+    """Wrap `bind` to handle empty arrays: an empty output needs no call, empty inputs give
+    zeros.
+    """
 
     @wraps(bind)
     def bind_unless_empty(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -166,7 +184,10 @@ class Sizes(NamedTuple):
 
 
 def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
-    """Return the error for windows along batch or channels, where attr `key` has `entries`."""
+    """Return the error for windows along batch or channels.
+
+    entries: the entries of attr `key` for batch and channels.
+    """
     given = f"{key} is {list(attrs[key])}, and is to be 1 in the batch and channel dimensions"
     if "ksize" not in attrs:
         what = f"Current implementation does not yet support {key} in the batch and depth"
@@ -179,7 +200,10 @@ def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
 
 
 class Layout(NamedTuple):
-    """The arrays that windows slide over: their name in messages, and their data formats."""
+    """The layout of images or volumes: `noun`, their name in messages, and their two data formats.
+
+    last, first: the data formats with channels last and with channels first.
+    """
 
     noun: str
     last: str
@@ -205,13 +229,19 @@ class Layout(NamedTuple):
         return data_format == self.last
 
     def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split a list with one entry per dimension into spatial entries and the two others."""
+        """Split a list with one entry per dimension into its spatial entries and those of batch and
+        channels.
+        """
         first = 1 if self.channels_last(attrs) else 2
         stop = first + self.num_axes
         return list(entries[first:stop]), [*entries[:first], *entries[stop:]]
 
     def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
-        """Return the spatial entries of a list attr; raise a Misfit unless the others are 1."""
+        """Return the spatial entries of a list attr.
+
+        Raises a Misfit, an error for attrs that do not fit the op, unless the entries of batch and
+        channels are 1.
+        """
         values = [int(value) for value in attrs[key]]
         rank = self.num_axes + 2
         if len(values) != rank:
@@ -226,12 +256,12 @@ class Layout(NamedTuple):
         return tuple(spatial)
 
     def pools_depth(self, attrs: Attrs) -> bool:
-        """Return whether the windows of pooling are over several channels."""
+        """Return whether attr ksize has more than one channel."""
         sizes = attrs["ksize"]
         return len(sizes) == self.num_axes + 2 and int(self._cut(attrs, sizes)[1][1]) != 1
 
     def _explicit(self, attrs: Attrs) -> list[tuple[int, int]]:
-        """Return (before, after) of each spatial axis."""
+        """Return (before, after) of each spatial axis, from attr explicit_paddings."""
         flat = [int(padding) for padding in attrs["explicit_paddings"]]
         if len(flat) != 2 * self.num_axes + 4:
             raise ValueError(
@@ -248,9 +278,11 @@ class Layout(NamedTuple):
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> list[Axis | None]:
-        """Return the axes of these windows over images of these sizes; None: not known.
+        """Return the axes of these windows over images of these sizes; an axis of unknown size is
+        None.
 
-        Raises ValueError for invalid attrs, and for windows that are too large.
+        window: the window's size along each spatial axis.
+        Raises ValueError for invalid attrs, and for windows that are larger than the padded image.
         """
         padding = text(attrs["padding"])
         known = ("SAME", "VALID", "EXPLICIT") if "explicit_paddings" in attrs else ("SAME", "VALID")
@@ -275,7 +307,9 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[Axis]:
-        """Return the axes if all sizes are known; `window` is attr ksize by default."""
+        """Return the axes of these windows, if all sizes are known; `window` is attr ksize by
+        default.
+        """
         planned = self.plan_axes(
             attrs, sizes, self.spatial(attrs, "ksize") if window is None else window
         )
@@ -285,9 +319,9 @@ class Layout(NamedTuple):
     def out_sizes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> tuple[Size, ...]:
-        """Return the number of windows along each axis."""
+        """Return the number of windows along each spatial axis; None if it is unknown."""
         axes = self.plan_axes(attrs, sizes, window)
-        if text(attrs["padding"]) == "SAME":  # independent of the windows' size
+        if text(attrs["padding"]) == "SAME":  # then the count does not depend on the window's size
             strides = self.spatial(attrs, "strides")
             return tuple(
                 None if size is None else -(-size // stride) for size, stride in zip(sizes, strides)
@@ -297,9 +331,9 @@ class Layout(NamedTuple):
     def check_gradient(
         self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
     ) -> Sizes:
-        """Return the sizes of input `index`, the gradient of the windows' results over `sizes`.
+        """Return the sizes of input `index`, the gradient of what windows over `sizes` give.
 
-        Raises ValueError unless it is for the same batch and windows.
+        Raises ValueError unless its batch and spatial sizes are those of the windows' results.
         """
         gradient = self.sizes(context.shapes[index], context.attrs, name)
         check_equal(sizes.batch, gradient.batch, f"the {self.noun} and the gradient's")
@@ -311,7 +345,10 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """Return the sizes of `shape`; raise ValueError for another rank."""
+        """Return the batch, spatial and channel sizes of `shape`, by the data format.
+
+        Raises ValueError for another rank.
+        """
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)
         return Sizes(batch, tuple(spatial), channels)
@@ -319,13 +356,13 @@ class Layout(NamedTuple):
     def shape(
         self, attrs: Attrs, batch: Size, spatial: Sequence[Size], channels: Size
     ) -> TensorShape:
-        """Return the shape of images or volumes of these sizes."""
+        """Return the shape of images or volumes of these sizes, in the data format of the attrs."""
         if self.channels_last(attrs):
             return TensorShape.of((batch, *spatial, channels))
         return TensorShape.of((batch, channels, *spatial))
 
     def last_channels(self, attrs: Attrs, *arrays: Any) -> list[Any]:
-        """Return views of images or volumes with their channels last."""
+        """Return the arrays, as views with their channels last."""
         if self.channels_last(attrs):
             return list(arrays)
         axes = (0, *range(2, self.num_axes + 2), 1)

@@ -1,7 +1,8 @@
 """The geometry of windows as integers, for launches of CUDA kernels (window_geometry.cuh).
 
-An image is a volume of depth 1: `geometry_of` describes both alike, by integers and by the macros
-GG_VOLUME, GG_LAST and PLACE.
+An image is treated as a volume of depth 1. `geometry_of` describes images and volumes by integers
+and by the macros GG_VOLUME (volumes or images), GG_LAST (channels last) and PLACE (C type of
+offsets).
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ from gpugraph.kernel import Signature
 from gpugraph.ops.nn.windows.window_geometry import Axis, Layout
 
 _MANY = (1 << 31) - (1 << 24)
-"""The number of elements from which offsets need 64 bits."""
+"""Arrays of this many elements or more need 64-bit offsets."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)
 
 Shape = tuple[int, ...]
 
 
 class Geometry(NamedTuple):
-    """Windows over a batch of images or volumes. axes: depth, height and width."""
+    """Windows over a batch of images or volumes.
+
+    axes: depth, height and width. last: whether channels are last. volume: whether they are
+    volumes.
+    """
 
     batch: int
     channels: int
@@ -32,7 +37,7 @@ class Geometry(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """The parameters GG_AXES."""
+        """The values of the kernels' parameters GG_AXES: the six integers of each axis."""
         return [number for axis in self.axes for number in axis]
 
     @property
@@ -47,11 +52,13 @@ class Geometry(NamedTuple):
 
     @property
     def window(self) -> int:
-        """The elements of a window."""
+        """The number of elements of a window."""
         return prod(axis.window for axis in self.axes)
 
     def macros(self, *counts: int) -> dict[str, str | int]:
-        """Return the macros; `counts` are the numbers of elements of other arrays."""
+        """Return the macros for the compiler; `counts` are the numbers of elements of further
+        arrays.
+        """
         large = max(self.pixels * self.channels, self.places * self.channels, *counts, 0)
         return {
             "GG_LAST": int(self.last),
@@ -60,7 +67,7 @@ class Geometry(NamedTuple):
         }
 
     def pack(self, channels: int | None = None, max_width: int = 4) -> int:
-        """Return the number of channels per load."""
+        """Return the number of channels per load from memory; 1 if channels are not last."""
         return (
             pack_width(self.channels if channels is None else channels, max_width)
             if self.last
@@ -69,19 +76,25 @@ class Geometry(NamedTuple):
 
 
 def place_type(count: int) -> str:
-    """Return the C type of offsets in arrays of `count` elements, the macro PLACE."""
+    """Return the C type for offsets in arrays of `count` elements, the macro PLACE."""
     return "int64_t" if count >= _MANY else "int32_t"
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements of `count` per load: 8 or 4, but at most `max_width`, or 1."""
+    """Return the number of elements per load: the larger of 8 and 4 that divides `count`, else 1.
+
+    Widths above `max_width` are not used.
+    """
     return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 
 
 def geometry_of(
     layout: Layout, signature: Signature, shape: Shape, window: Sequence[int] | None = None
 ) -> Geometry:
-    """Return the geometry over images or volumes; `window` is attr ksize by default."""
+    """Return the geometry of windows over images or volumes of `shape`.
+
+    window: the window's sizes, for convolution; by default attr ksize, for pooling.
+    """
     attrs = signature.attrs
     if window is None and layout.pools_depth(attrs):
         raise NotImplementedError("pooling across channels has no CUDA function")
@@ -98,10 +111,14 @@ def forward_shapes(signature: Signature) -> Sequence[Shape]:
 
 
 def input_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Return the shapes of images, filter and results, for the gradient of the images."""
+    """Return the shapes of images, filter and results, for the op that computes the images'
+    gradient.
+    """
     return signature.output_shapes[0], *signature.input_shapes[1:]
 
 
 def filter_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Return the shapes of images, filter and results, for the gradient of the filter."""
+    """Return the shapes of images, filter and results, for the op that computes the filter's
+    gradient.
+    """
     return signature.input_shapes[0], signature.output_shapes[0], signature.input_shapes[2]

@@ -1,4 +1,4 @@
-"""Dilated windows by ops without dilation: space is moved into the batch first.
+"""Dilated windows by ops without dilation: pixels that are `rate` apart are moved into the batch.
 
 input --space_to_batch_nd, padded to whole blocks--> op --batch_to_space_nd, cropped--> result
 """
@@ -29,10 +29,10 @@ def required_space_to_batch_paddings(
     """Return the paddings of `space_to_batch_nd` and the crops of the later `batch_to_space_nd`.
 
     input_shape, block_shape: [N]. base_paddings: [N, 2], the paddings that are always applied;
-    zeros by default. The minimum additional padding for whole blocks is at the end. Both results
-    are int32 [N, 2].
+    zeros by default. The minimum padding that makes whole blocks is added at the end of each
+    dimension. Both results are int32 [N, 2].
 
-    Raises ValueError if N is unknown or differs.
+    Raises ValueError if N is unknown, or differs between the arguments.
     """
     with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
         sizes = convert_to_tensor(input_shape, int32, name="input_shape")
@@ -77,15 +77,15 @@ def with_space_to_batch(
     spatial_dims: Sequence[int] | None = None,
     data_format: str | None = None,
 ) -> Tensor:
-    """Apply `op` with dilated windows: their elements are `dilation_rate` apart.
+    """Apply `op` with windows whose elements are `dilation_rate` apart.
 
-    dilation_rate: int32 [N], one for each of `spatial_dims`, the N dimensions after batch (and
-      channels, in a `data_format` that starts with "NC") by default.
-    op: a function of the batches, N and the padding, "VALID" if any rate is above 1.
-    filter_shape: its first N sizes are the window's; needed for padding "SAME".
+    dilation_rate: int32 [N], one for each of `spatial_dims`. By default these are the N dimensions
+    after the batch, or after batch and channels in a `data_format` that starts with "NC".
+    op: called as op(batches, N, padding), where padding is "VALID" if any rate is above 1.
+    filter_shape: the window's sizes are its first N; needed for padding "SAME".
 
-    Raises ValueError for rates below 1, for dimensions that do not ascend or begin before 1, for
-    another padding, and for "SAME" without a filter_shape.
+    Raises ValueError for rates below 1, for `spatial_dims` that are not ascending positive numbers,
+    for another padding, and for "SAME" without a filter_shape.
     """
     source = convert_to_tensor(input, name="input")
     rate = convert_to_tensor(dilation_rate, int32, name="dilation_rate")
@@ -127,7 +127,7 @@ def _spatial_axes(
 
 
 def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
-    """Return the padding that windows need around the images, half on either side, or none."""
+    """Return the padding [N, 2] for "SAME", half before and half after; zeros for "VALID"."""
     if padding == "VALID":
         return np.zeros((count, 2), np.int32)
     if padding != "SAME":
@@ -154,7 +154,11 @@ def _sizes_at(source: Tensor, places: list[int]) -> Any:
 
 
 def _at_dimensions(values: Any, places: list[int], fill: int) -> Any:
-    """Return `values` for the dimensions `places`, and `fill` for the dimensions between them."""
+    """Return `values`, one for each of the dimensions `places`, as one for each dimension from 1
+    on.
+
+    Dimensions that are not in `places` get `fill`.
+    """
     if places == list(range(1, 1 + len(places))):
         return values
     known = constant_value(values) if isinstance(values, Tensor) else values

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.sizes import Size, is_open
+from gpugraph.base.sizes.size_functions import is_open
+from gpugraph.base.sizes.size_traces import Size
 
 
 def size_array(sizes: Any, numpy_type: Any) -> Any:

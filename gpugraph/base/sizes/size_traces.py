@@ -23,12 +23,7 @@ Terms = tuple[tuple[tuple[int, ...], int], ...]
 """A polynomial in normal form: by monomial (the sorted numbers of its atoms) the coefficient."""
 
 _EMPTY: tuple[int, ...] = ()
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": min,
-    "max": max,
-}
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "<": operator.lt,
@@ -82,13 +77,12 @@ class SizeTrace:
             operands = [_value(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)
-            bounds = [_least(operand) >= 0 for operand in (left, right)]
-            self.natural.append(any(bounds) if name == "max" else all(bounds))
+            self.natural.append(_least(left) >= 0 and _least(right) >= 0)
         return Size(self, (((number,), 1),), self._hints[number])
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
         """Return the outcome of a comparison here, and record it as a condition."""
-        outcome = _COMPARISONS[name](hint(left), hint(right))
+        outcome = _COMPARISONS[name](_hint(left), _hint(right))
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         return outcome
 
@@ -249,69 +243,8 @@ class Size:
         return self
 
 
-def hint(size: Any) -> int:
-    """Return the value of a size for the first inputs, without a condition: for estimates only."""
+def _hint(size: Any) -> int:
     return size.hint if type(size) is Size else size
-
-
-def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the hints of a shape."""
-    return tuple([hint(size) for size in sizes])
-
-
-def whole(size: Any) -> Any:
-    """Return a size as it is, anything else as an int."""
-    return size if type(size) is Size else int(size)
-
-
-def is_open(sizes: Iterable[Any]) -> bool:
-    """Return whether any of these is a Size."""
-    return any(type(size) is Size for size in sizes)
-
-
-def range_length(bounds: slice, size: Any) -> Any:
-    """Return the number of indices of a slice of an axis of this size."""
-    step = 1 if bounds.step is None else bounds.step
-    if not is_open((bounds.start, bounds.stop, size)):
-        return len(range(*bounds.indices(size)))
-    low, high = (0, size) if step > 0 else (-1, size - 1)  # of positions
-    start = (
-        (low if step > 0 else high)
-        if bounds.start is None
-        else _within(bounds.start, low, high, size)
-    )
-    stop = (
-        (high if step > 0 else low)
-        if bounds.stop is None
-        else _within(bounds.stop, low, high, size)
-    )
-    distance = stop - start if step > 0 else start - stop
-    return 0 if distance <= 0 else -(-distance // abs(step))
-
-
-def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
-    """Return a position of a slice, which counts from the end if negative, within these bounds."""
-    if position < 0:
-        position = position + size
-        return low if position < low else position
-    return high if position > high else position
-
-
-def smaller(one: Any, other: Any) -> Any:
-    """Return the minimum of two sizes, without a condition."""
-    return _extreme("min", one, other)
-
-
-def larger(one: Any, other: Any) -> Any:
-    """Return the maximum of two sizes, without a condition."""
-    return _extreme("max", one, other)
-
-
-def _extreme(name: str, one: Any, other: Any) -> Any:
-    trace = one.trace if type(one) is Size else other.trace if type(other) is Size else None
-    if trace is None:
-        return _OPERATIONS[name](one, other)
-    return one if one is other or _terms(one) == _terms(other) else trace.apply(name, one, other)
 
 
 def _is_whole(value: object) -> bool:
@@ -384,7 +317,7 @@ def _divided(size: Size, by: Any) -> Any:
                 break
             quotient[rest] = n // times
         else:
-            if monomial and not hint(by):
+            if monomial and not _hint(by):
                 raise ZeroDivisionError("a size of 0 as divisor")
             if monomial:
                 size.trace.decide("==", by, 0)

@@ -1,0 +1,19 @@
+"""Sizes that a compilation leaves open: see `size_traces`."""
+
+from gpugraph.base.sizes.size_arrays import (
+    as_whole_numbers as as_whole_numbers,
+    has_open_sizes as has_open_sizes,
+    size_array as size_array,
+)
+from gpugraph.base.sizes.size_functions import (
+    hint as hint,
+    hint_of_shape as hint_of_shape,
+    is_open as is_open,
+    range_length as range_length,
+    whole as whole,
+)
+from gpugraph.base.sizes.size_traces import (
+    Size as Size,
+    SizeTrace as SizeTrace,
+    SizeValues as SizeValues,
+)

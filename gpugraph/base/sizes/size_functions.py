@@ -1,0 +1,56 @@
+"""Functions of sizes that may be open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpugraph.base.sizes.size_traces import Size
+
+
+def hint(size: Any) -> int:
+    """Return the value of a size for the first inputs, without a condition: for estimates only."""
+    return size.hint if type(size) is Size else size
+
+
+def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Return the hints of a shape."""
+    return tuple([hint(size) for size in sizes])
+
+
+def whole(size: Any) -> Any:
+    """Return a size as it is, anything else as an int."""
+    return size if type(size) is Size else int(size)
+
+
+def is_open(sizes: Iterable[Any]) -> bool:
+    """Return whether any of these is a Size."""
+    return any(type(size) is Size for size in sizes)
+
+
+def range_length(bounds: slice, size: Any) -> Any:
+    """Return the number of indices of a slice of an axis of this size."""
+    step = 1 if bounds.step is None else bounds.step
+    if not is_open((bounds.start, bounds.stop, size)):
+        return len(range(*bounds.indices(size)))
+    low, high = (0, size) if step > 0 else (-1, size - 1)  # of positions
+    start = (
+        (low if step > 0 else high)
+        if bounds.start is None
+        else _within(bounds.start, low, high, size)
+    )
+    stop = (
+        (high if step > 0 else low)
+        if bounds.stop is None
+        else _within(bounds.stop, low, high, size)
+    )
+    distance = stop - start if step > 0 else start - stop
+    return 0 if distance <= 0 else -(-distance // abs(step))
+
+
+def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
+    """Return a position of a slice, which counts from the end if negative, within these bounds."""
+    if position < 0:
+        position = position + size
+        return low if position < low else position
+    return high if position > high else position
