@@ -1,1 +1,3 @@
-"""Files and messages of TensorFlow's formats as bytes and values; they do not depend on graphs."""
+"""TensorFlow's file formats and messages: conversion between bytes and values, independent of
+graphs.
+"""
