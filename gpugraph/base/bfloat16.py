@@ -34,8 +34,7 @@ def is_bfloat16(dtype: np.dtype[Any]) -> bool:
 
 
 def absent() -> ModuleNotFoundError:
-    """Return the error to raise if code needs arrays of bfloat16 and `ml_dtypes` is not installed.
-    """
+    """Return the error for code that needs bfloat16 arrays while `ml_dtypes` is not installed."""
     return not_installed("bfloat16", "ml_dtypes", "Arrays of bfloat16", "ml_dtypes")
 
 

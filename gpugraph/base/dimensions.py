@@ -54,8 +54,7 @@ def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], 
 
 
 def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """Return a `_comparison` method that returns NotImplemented if the other operand is not a size.
-    """
+    """Return a `_comparison` that returns NotImplemented if the other operand is not a size."""
     compare = _comparison(operate)
 
     def method(self: Dimension, other: object) -> Any:

@@ -123,9 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether a value of type `other`, or of its base type if that is a reference, has
-        this type.
-        """
+        """Return whether `other` is this type, or the reference type of it."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -157,8 +155,9 @@ _NUMPY_INCOMPATIBLE = frozenset({"resource", "variant"})
 
 
 def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
-    """Create a type and register it by number; the caller sets `base_dtype`, `real_dtype`,
-    `_as_ref`.
+    """Create a type and register it by number.
+
+    The caller sets `base_dtype`, `real_dtype`, `_as_ref`.
 
     like: a NumPy type of the same kind and size.
     """
@@ -343,8 +342,9 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """Return the plain integers of an array or scalar of a quantized type; any other value as it
-    is.
+    """Return the plain integers of an array or scalar of a quantized type.
+
+    Any other value as it is.
     """
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None

@@ -73,9 +73,7 @@ class OpError(Exception):
         return self._error_code
 
     def bare(self) -> OpError:
-        """Return a copy without traceback and operation: a traceback would keep its frames' arrays
-        alive.
-        """
+        """Return a copy without operation and traceback, whose frames would keep arrays alive."""
         return copy(self)
 
     def __str__(self) -> str:
@@ -165,9 +163,7 @@ class ResourceExhaustedError(_CanonicalError):
 
 
 class FailedPreconditionError(_CanonicalError):
-    """A precondition of the op does not hold, such as the initialisation of a variable before its
-    use.
-    """
+    """A precondition of the op does not hold: for example, a variable is not initialized."""
 
     _code = FAILED_PRECONDITION
 

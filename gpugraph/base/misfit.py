@@ -12,8 +12,7 @@ INPUT_NAME = "<input 0>"
 
 
 class Misfit(ValueError):
-    """Inputs or attrs that don't fit an op, with TensorFlow's wording for each place that reports
-    it.
+    """Inputs or attrs that don't fit an op, with TensorFlow's wording for each kind of report.
 
     Args:
       message: the wording if the op's Python function checks, and the default of the other
@@ -53,9 +52,7 @@ class _Wording(str):
 
 
 def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
-    """Return a ValueError that also carries the wordings of a `Misfit` for shape inference and
-    runs.
-    """
+    """Return a ValueError that carries a `Misfit`'s wordings for shape inference and runs too."""
     wording = _Wording(message)
     wording.in_graph, wording.in_run = in_graph, in_run
     return ValueError(wording)

@@ -67,8 +67,7 @@ def with_parameters_of(
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
-    """Return `function` with further parameters, inserted before its `name`, or at the end without
-    one.
+    """Return `function` with further parameters, inserted before the parameter `name` or last.
 
     The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
     of `function` by name, `others` has those of the further parameters.

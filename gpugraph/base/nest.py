@@ -21,9 +21,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def is_composite(value: Any) -> bool:
-    """Return whether a value is a composite of several tensors, as SparseTensor and IndexedSlices
-    are.
-    """
+    """Return whether a value, such as a SparseTensor, is a composite of several tensors."""
     return hasattr(type(value), "_parts") and hasattr(type(value), "_of")
 
 
@@ -85,8 +83,7 @@ def pack_sequence_as(
 
 
 def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
-    """Yield one value for each leaf of `structure`, with the components of each composite joined.
-    """
+    """Yield one value for each leaf of `structure`; join the components of each composite."""
     for leaf in flatten(structure):
         parts = _components(leaf)
         yield leaf._of([next(leaves) for _ in parts]) if parts else next(leaves)
@@ -202,7 +199,9 @@ def _is_attrs(value: Any) -> bool:
 
 
 def parts_of(structure: Any) -> Sequence[Any]:
-    """Return the items of a structure, one level down; those of a dict in the order of sorted keys.
+    """Return the items of a structure, one level down.
+
+    Those of a dict in the order of sorted keys.
     """
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]

@@ -1,6 +1,4 @@
-"""Optional packages, which pip extras of gpugraph install and the first call that needs them
-imports.
-"""
+"""Optional packages: pip extras of gpugraph install them, and their first use imports them."""
 
 from __future__ import annotations
 

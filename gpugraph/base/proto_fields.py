@@ -60,7 +60,9 @@ class Field(Generic[T]):
         vars(instance)[self.name] = self._convert(self._where, value)
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the field differs from its default; for a message, whether it is present.
+        """Return whether the field differs from its default.
+
+        For a message, whether it is present.
         """
         value = vars(instance).get(self.name)
         return value is not None and value != self.default()
@@ -93,9 +95,7 @@ def text() -> Field[str]:
 
 
 class DeferredField(Field[Any]):
-    """A field that holds a protobuf message, or a function that is called on first access to return
-    one.
-    """
+    """A field that holds a protobuf message, or a function that returns it on first access."""
 
     has_presence = True
 
@@ -165,8 +165,9 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """Return a field that holds a number of `enum`, and accepts names too; the first is the
-    default.
+    """Return a field that holds a number of `enum`, and accepts names too.
+
+    The first is the default.
     """
     numbers_by_name = dict(enum.items())
 
@@ -210,9 +211,7 @@ class MapField(Field[dict[Any, T]]):
         self._convert_value, self._convert_key = convert, convert_key
 
     def entry_fields(self) -> dict[str, Field[Any]]:
-        """Return the fields `key` and `value` of one entry, as in the message class that protobuf
-        generates.
-        """
+        """Return the fields `key` and `value` of an entry, as in protobuf's class for entries."""
         kinds: dict[Any, Any] = {to_int: int, to_str: str}
         default = kinds.get(self._convert_value, lambda: None)
         key = integer() if self._convert_key is to_int else text()

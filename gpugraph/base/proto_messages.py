@@ -163,8 +163,7 @@ class Message:
         return len(serialized)
 
     def ListFields(self) -> list[tuple[Any, Any]]:
-        """Return the protobuf descriptor and the value of each set field, ordered by field number.
-        """
+        """Return (protobuf descriptor, value) of each set field, ordered by field number."""
         known = self.DESCRIPTOR.fields_by_name
         pairs = [(known[name], value) for name, value in self._set_fields() if name in known]
         return sorted(pairs, key=lambda pair: int(pair[0].number))
@@ -189,9 +188,7 @@ class Message:
         """Do nothing: unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields that differ from their defaults, or hold a present
-        message.
-        """
+        """Return (name, value) of the fields that differ from their defaults or hold a message."""
         return [(name, getattr(self, name)) for name, f in self._fields.items() if f.is_set(self)]
 
     def Clear(self) -> None:
@@ -217,8 +214,9 @@ class Message:
         return self._fields[name].is_set(self)
 
     def SerializeToString(self) -> bytes:
-        """Return the message as bytes in protobuf's format; fields that TensorFlow lacks are left
-        out.
+        """Return the message as bytes in protobuf's format.
+
+        Fields that TensorFlow lacks are left out.
         """
         target = self._protobuf_class()()
         set_protobuf(self, target)

@@ -22,8 +22,9 @@ def message_class(name: str) -> Any:
 
 
 def protobuf_class(name: str) -> Any:
-    """Return protobuf's class of a message; the name of a nested one is like
-    `GPUOptions.Experimental`.
+    """Return protobuf's class of a message.
+
+    The name of a nested one is like `GPUOptions.Experimental`.
     """
     outer, *inner = name.split(".")
     message_type = message_class(outer)
@@ -41,7 +42,9 @@ def _is_list_of_messages(value: Any) -> bool:
 
 
 def set_protobuf(message: Any, target: Any) -> None:
-    """Copy the set fields of a message to protobuf's message `target`; skip fields that it lacks.
+    """Copy the set fields of a message to protobuf's message `target`.
+
+    Skip fields that it lacks.
     """
     known = target.DESCRIPTOR.fields_by_name
     for name, value in message._set_fields():
@@ -72,7 +75,9 @@ def _fill_map(target: Any, values: dict[Any, Any]) -> None:
 
 
 def take_protobuf(message: Any, source: Any) -> None:
-    """Copy the set fields of protobuf's message `source` to `message`; skip fields that it lacks.
+    """Copy the set fields of protobuf's message `source` to `message`.
+
+    Skip fields that it lacks.
     """
     for field, value in source.ListFields():
         name = field.name

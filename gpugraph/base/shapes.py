@@ -130,8 +130,9 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are known in either; ValueError if they are
-        incompatible.
+        """Return the shape with the sizes that are known in either.
+
+        ValueError if they are incompatible.
         """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
@@ -154,8 +155,9 @@ class TensorShape:
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the sizes of `self` followed by those of `other`; of unknown rank if either rank
-        is.
+        """Return the sizes of `self` followed by those of `other`.
+
+        Of unknown rank if either rank is.
         """
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
@@ -178,8 +180,9 @@ class TensorShape:
             raise _rank_error(self, f"Shape {self} must have rank {rank}", f"{rank}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
-        """Return this shape, with `rank` unknown sizes if its rank is unknown; ValueError for
-        another rank.
+        """Return this shape, with `rank` unknown sizes if its rank is unknown.
+
+        ValueError for another rank.
         """
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
@@ -265,8 +268,7 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
 
 
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
-    """Describe how two incompatible shapes of known rank differ, in the words of shape inference.
-    """
+    """Describe how two incompatible shapes of known rank differ, in shape inference's words."""
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
     unequal = (
@@ -338,9 +340,7 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`: unknown if the rank is unknown, IndexError if there is no such
-    dimension.
-    """
+    """Return `shape[index]`; unknown if the rank is, IndexError if there is no such dimension."""
     return shape[index]
 
 

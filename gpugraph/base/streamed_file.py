@@ -96,8 +96,9 @@ class StreamedFile:
 
     @uninterrupted
     def abandon(self) -> None:
-        """Close the file without a sync; drop the bytes not written yet. Do nothing if it is
-        closed.
+        """Close the file without a sync.
+
+        Drop the bytes not written yet. Do nothing if it is closed.
         """
         self._buffers.clear()
         with contextlib.suppress(OSError):
@@ -186,7 +187,9 @@ class _Writing(_Helper):
         super().__init__("file writer")
 
     def put(self, buffers: list[memoryview]) -> None:
-        """Queue buffers for writing; wait if the queue is full. Raises the OSError of earlier ones.
+        """Queue buffers for writing.
+
+        Wait if the queue is full. Raises the OSError of earlier ones.
         """
         while True:
             if self._error is not None:

@@ -12,8 +12,9 @@ _NUMBERS = ("int", "float", "double", "bool", "int64", "int32")
 
 
 class Variant(NamedTuple):
-    """An element of a variant tensor: the fields of a VariantTensorDataProto; `tensors` are
-    serialized.
+    """An element of a variant tensor: the fields of a VariantTensorDataProto.
+
+    `tensors` are serialized.
     """
 
     type_name: str

@@ -8,7 +8,9 @@ VERSION = "0.1.0"
 """The version of gpugraph; the behaviour is TensorFlow 1.15's."""
 
 TENSORFLOW_VERSION = "1.15.0"
-"""The TensorFlow version whose file formats this package writes; it is stored in files for readers.
+"""The TensorFlow version whose file formats this package writes.
+
+It is stored in files for readers.
 """
 
 KERAS_VERSION = "2.2.4-tf"
@@ -30,7 +32,9 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 """The oldest version of graphs that TensorFlow 1.15 reads."""
 
 CXX11_ABI_FLAG = 0
-"""The value in TensorFlow 1.15's packages; unused, since no C++ ops can be compiled for gpugraph.
+"""The value in TensorFlow 1.15's packages.
+
+Unused, since no C++ ops can be compiled for gpugraph.
 """
 
 MONOLITHIC_BUILD = 0

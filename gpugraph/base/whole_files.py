@@ -49,8 +49,9 @@ _CLASSES = {
 
 
 def local_path(path: Any) -> str:
-    """Return a path for the operating system as a string; of a URL "file:///folder/name", the path
-    in it.
+    """Return a path for the operating system as a string.
+
+    Of a URL "file:///folder/name", the path in it.
     """
     text = os.fsdecode(path)
     if not text.startswith(_SCHEME):
@@ -107,9 +108,7 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """Return the error number for an object that is not a regular file; 0 for a file that is
-    permitted.
-    """
+    """Return the error number for an object that can't be read as a file; 0 for one that can."""
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
@@ -121,9 +120,7 @@ _TEMPORARY = ".tempstate"
 
 
 def temporary_name(path: str) -> str:
-    """Return a new path in the folder of `path`: its name with a random suffix that can't be
-    guessed.
-    """
+    """Return a new path in the folder of `path`: its name with an unguessable random suffix."""
     return f"{path}{_TEMPORARY}{secrets.token_hex(8)}"
 
 
@@ -145,8 +142,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Keep `remove_stale` of all processes from removing these files in the block, even if renamed.
-    """
+    """Keep `remove_stale` of all processes from removing these files, also after a rename."""
     with contextlib.ExitStack() as stack:
         for path in paths:
             with contextlib.suppress(OSError):  # the code that uses the file will report it
@@ -208,8 +204,7 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, then rename it, so that `path` never has a part of the
-    content.
+    """Write a file under a temporary name, then rename it: `path` never has a partial content.
 
     The folder is created if missing. tf.errors.OpError for errors of the system.
     """

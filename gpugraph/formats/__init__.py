@@ -1,3 +1,1 @@
-"""TensorFlow's file formats and messages: conversion between bytes and values, independent of
-graphs.
-"""
+"""TensorFlow's file formats and messages, converted to and from values, independent of graphs."""

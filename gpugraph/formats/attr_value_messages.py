@@ -96,8 +96,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_attr_value(message: Any) -> Any:
-    """Return the value in an AttrValue, None if it has none. Strings in lists are returned as
-    bytes.
+    """Return the value in an AttrValue, None if it has none.
+
+    Strings in lists are returned as bytes.
 
     Raises ValueError or TypeError for invalid dtypes, shapes and tensors, and for a placeholder,
     which may only occur in a function's body.
@@ -117,8 +118,9 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Return the value in an AttrValue, with a string as `str`; a value that is not a message as it
-    is.
+    """Return the value in an AttrValue, with a string as `str`.
+
+    A value that is not a message as it is.
     """
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

@@ -167,8 +167,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
 def complete_attrs(
     op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `attrs` completed: with defaults, and with the attrs that the inputs' dtypes
-    determine.
+    """Return `attrs` with all defaults, and with the attrs that the inputs' dtypes determine.
 
     types: the dtypes of all input tensors, with lists flattened.
 

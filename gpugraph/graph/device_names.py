@@ -135,9 +135,7 @@ class DeviceSpecV2:
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
-        """Return a new spec: the fields of `dev`, with the values of this spec for fields that are
-        None.
-        """
+        """Return a new spec with the fields of `dev`, or of this spec where those are None."""
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
@@ -210,15 +208,12 @@ def check_placeable(spec: str) -> None:
 
 
 def merge_specs(inner: Name, outer: Name) -> str:
-    """Return the name with the fields of `inner`, and the values of `outer` for fields that are
-    None.
-    """
+    """Return the name with the fields of `inner`, or of `outer` where those of `inner` are None."""
     return _merge(_fields_of(inner), _fields_of(outer))
 
 
 def merge_device(spec: Name) -> Callable[[Any], str]:
-    """Return a device function for `tf.device`: the device of an op (or NodeDef) overrides `spec`.
-    """
+    """Return a device function for `tf.device`, in which an op's own request overrides `spec`."""
     outer = _fields_of(spec)
 
     def merge(node_def: Any) -> str:
@@ -250,8 +245,9 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
 
 
 def is_specification_of(spec: Name, name: Name) -> bool:
-    """Return whether every field that `spec` sets has the same value in `name`; both may be
-    partial.
+    """Return whether every field that `spec` sets has the same value in `name`.
+
+    Both may be partial.
     """
     return _fields_of(spec).within(_fields_of(name))
 
@@ -273,9 +269,7 @@ def is_full_name(name: Name) -> bool:
 
 
 def without_type_and_id(spec: Name) -> str:
-    """Return `spec` without device type and index: under soft placement, any device of the task
-    will do.
-    """
+    """Return `spec` without device type and index: any device of the task, under soft placement."""
     return _fields_of(spec)._replace(device_type=None, device_index=None).text
 
 

@@ -33,8 +33,9 @@ class InferContext:
     )  # fmt: skip
 
     is_building = False
-    """Whether the client graph is under construction. TensorFlow then leaves some sizes unknown
-    that the inputs determine.
+    """Whether the client graph is under construction.
+
+    TensorFlow then leaves some sizes unknown that the inputs determine.
     """
 
     def __init__(
@@ -66,8 +67,7 @@ class InferContext:
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Return the vector in input `index` as a shape if some of its values are known, or None.
-        """
+        """Return the vector in input `index` as a shape if it is partly known, or None."""
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
@@ -91,8 +91,9 @@ class InferContext:
         return None
 
     def value_as_shape(self, index: int) -> TensorShape:
-        """Return input `index`, a vector of sizes, as a shape; sizes that are -1 or not constant
-        are unknown.
+        """Return input `index`, a vector of sizes, as a shape.
+
+        Sizes that are -1 or not constant are unknown.
         """
         value = self.value(index)
         if value is not None:

@@ -19,7 +19,7 @@ class ForkGate:
         self.lock = threading.RLock()
 
     def close(self) -> None:
-        """Close the gate at the begin of a fork; `lock` is held until the fork ends."""
+        """Close the gate at the start of a fork; `lock` is held until the fork ends."""
         self.lock.acquire()
         self.is_closed = True
 

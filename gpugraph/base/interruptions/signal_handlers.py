@@ -37,9 +37,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 _PATIENCE_S = 1.0
-"""Seconds after which a run calls a pending handler of the program, and a second Ctrl-C takes
-effect.
-"""
+"""Seconds until a run calls a pending handler of the program, and a second Ctrl-C takes effect."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
@@ -73,8 +71,9 @@ def defers_signals(
 
 
 def uninterrupted(function: _Function) -> _Function:
-    """Return a function during which no signal handler runs; handlers that became pending run after
-    it.
+    """Return a function during which no signal handler runs.
+
+    Handlers that became pending run after it.
     """
     defers_signals()(function)
 
@@ -90,9 +89,7 @@ def uninterrupted(function: _Function) -> _Function:
 
 
 def uninterrupted_finalizer(function: _Function) -> _Function:
-    """Defer signal handlers in a `__del__`: Python would drop an exception that a handler raises
-    there.
-    """
+    """Defer signal handlers in a `__del__`, where Python would drop the exceptions they raise."""
     defers_signals()(function)
     _FINALIZERS.add(function.__code__)
     return function
@@ -111,14 +108,14 @@ def _defer_in_weakref_callbacks() -> None:
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function during which handlers run immediately, even inside an uninterrupted function.
-    """
+    """Call a function during which handlers run at once, even inside an uninterrupted function."""
     return function(*args)
 
 
 def raised_by_handler(error: BaseException) -> bool:
-    """Return whether a signal handler raised this exception; callers must then propagate it
-    unchanged.
+    """Return whether a signal handler raised this exception.
+
+    Callers must then propagate it unchanged.
     """
     return "_raised_by_handler" in error.__dict__
 
@@ -202,7 +199,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
         if on_signal is not None:
             on_signal(entered)
     if around[-1].f_code in _FINALIZERS:
-        with contextlib.suppress(RuntimeError):  # no thread can be started: the next run delivers the signal
+        with contextlib.suppress(RuntimeError):  # no thread available: the next run delivers it
             _thread.start_new_thread(_remind, ())
 
 

@@ -66,7 +66,9 @@ class Entry:
 
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
-    """Return the serialized fields of a dtype and a shape; cached, since many variables share them.
+    """Return the serialized fields of a dtype and a shape.
+
+    Cached, since many variables share them.
     """
     return field(1, type_number) + field(2, shape_message(shape))
 
@@ -106,7 +108,9 @@ def read_header(message: bytes) -> tuple[int, int]:
 
 
 def read_entry(message: bytes) -> Entry:
-    """Return the entry of a tensor; MalformedError for a malformed message or sizes out of range.
+    """Return the entry of a tensor.
+
+    MalformedError for a malformed message or sizes out of range.
     """
     dtype: DType | None = None
     entry = Entry(dtypes.float32, ())
@@ -142,8 +146,9 @@ def read_dtype(number: int) -> DType:
 
 
 def read_shape(message: bytes) -> tuple[int, ...]:
-    """Return the sizes in a TensorShapeProto; MalformedError for an unknown rank or sizes out of
-    range.
+    """Return the sizes in a TensorShapeProto.
+
+    MalformedError for an unknown rank or sizes out of range.
     """
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 

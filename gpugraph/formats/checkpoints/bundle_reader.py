@@ -174,8 +174,9 @@ class BundleReader(TensorReader):
         return entry
 
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
-        """Return the file that has an entry's bytes, and its path; check their location and size
-        first.
+        """Return the file that has an entry's bytes, and its path.
+
+        Check their location and size first.
         """
         if entry.dtype not in STORED:
             raise DataLossError(
@@ -202,7 +203,7 @@ class BundleReader(TensorReader):
         view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
             file.seek(entry.offset)
-            while position < entry.size:  # in blocks, whose checksum is computed while they are in the processor's cache
+            while position < entry.size:  # the checksum is computed while the bytes are cached
                 block = view[position : position + _BLOCK]
                 count = file.readinto(block)  # type: ignore[attr-defined]
                 if not count:
@@ -240,8 +241,9 @@ class BundleReader(TensorReader):
         return result.reshape(entry.shape)
 
     def data(self, shard: int) -> tuple[BinaryIO, int, str]:
-        """Return the data file of a shard, open for unbuffered reading, with its length in bytes
-        and its path.
+        """Return the data file of a shard, its length in bytes and its path.
+
+        The file is open for unbuffered reading.
         """
         if shard not in self._files:
             path = data_name(self.prefix, shard, self._num_shards)

@@ -1,5 +1,4 @@
-"""Writer of V2 checkpoints: tensors one by one into a data file, then the index that refers to
-them.
+"""Writer of V2 checkpoints: tensors one by one into a data file, then the index.
 
 Everything is written under temporary names, synced and renamed; the index is renamed last. If a
 checkpoint of the same name exists, its index refers to its data files until the new index replaces
@@ -47,8 +46,7 @@ from gpugraph.formats.checkpoints.wire import varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 1 << 20
-"""The number of bytes that are checksummed and written at a time, while the processor caches them.
-"""
+"""The number of bytes that are checksummed and written at a time, while they are cached."""
 _PIECE = 16 << 20
 """The maximum number of bytes of a non-contiguous array that are copied at once."""
 
@@ -188,8 +186,9 @@ class BundleWriter:
             os.unlink(self._temporary)
 
     def finish(self) -> None:
-        """Make the checkpoint visible, as a whole; after a failure the old checkpoint is still
-        there.
+        """Make the checkpoint visible, as a whole.
+
+        After a failure the old checkpoint is still there.
         """
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))

@@ -82,8 +82,9 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
-    """Return `session`, or the default session; ValueError if there is none or it has another
-    graph.
+    """Return `session`, or the default session.
+
+    ValueError if there is none or it has another graph.
 
     purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """

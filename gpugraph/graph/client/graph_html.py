@@ -1,5 +1,4 @@
-"""The HTML of a graph for notebooks: its name scopes, folded, with a limited number of operations.
-"""
+"""The HTML of a graph for notebooks: its name scopes, folded, and a bounded list of operations."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ OpRow = tuple[str, str, str, str, str]
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """Return HTML (without a script) that shows the operations in the name scopes of their names.
-    """
+    """Return HTML (without a script) that shows the operations, nested by their name scopes."""
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")

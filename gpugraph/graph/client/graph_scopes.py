@@ -78,8 +78,9 @@ class Scopes(GraphElements):
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return `name` under the current name scope, with a suffix `_1`, `_2`, ... if it is in
-        use.
+        """Return `name` under the current name scope, with a suffix `_1`, `_2`, .
+
+        If it is in use.
 
         mark_as_used: whether the returned name counts as in use from now on.
         """
@@ -135,9 +136,7 @@ class Scopes(GraphElements):
         return NameScope(self, name)
 
     def _scope_of_op(self, name: str) -> NameScope:
-        """Return a name scope that also makes this graph the default, for a function that builds
-        ops.
-        """
+        """Return a name scope for a function that builds ops; the graph is the default inside."""
         return NameScope(self, name, is_default=True)
 
     @contextmanager
@@ -201,8 +200,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Colocate the ops made inside with `op`; device scopes around this block do not apply to
-        them.
+        """Colocate the ops made inside with `op`.
+
+        Device scopes around this block do not apply to them.
 
         `op` is an operation, a tensor or a value convertible to one; None with `ignore_existing`
         clears outer colocation requests.
@@ -300,9 +300,7 @@ class Scopes(GraphElements):
                 raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
     def _enter_scopes(self, op: Operation, state: ScopeState) -> None:
-        """Apply this thread's active scopes to a new op: device, control inputs, colocation, attrs
-        and more.
-        """
+        """Apply this thread's active scopes to a new op."""
         if state.places is not NO_PLACES:
             op._scope_places = state.places
         if state.devices:
@@ -323,8 +321,9 @@ class Scopes(GraphElements):
 
 
 class NameScope:
-    """A `with` block of `Graph.name_scope`; with `is_default`, the graph is also the default
-    inside.
+    """A `with` block of `Graph.name_scope`.
+
+    With `is_default`, the graph is also the default inside.
     """
 
     __slots__ = ("_graph", "_is_default", "_name", "_outer", "_state")

@@ -89,8 +89,9 @@ class IndexedSlices:
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape of the dense tensor; ValueError if `shape` contradicts the known
-        one.
+        """Refine the static shape of the dense tensor.
+
+        ValueError if `shape` contradicts the known one.
         """
         self._known = self.shape.merge_with(shape)
 

@@ -14,8 +14,7 @@ from gpugraph.graph.op_def import OpDef
 
 
 class InlinedCall(NamedTuple):
-    """The call's operation as it was in the imported file, and the operations of its inlined body.
-    """
+    """The operation of a call as the imported file has it, and its inlined operations (`body`)."""
 
     op_def: OpDef
     attrs: dict[str, Any]

@@ -52,8 +52,10 @@ LATER_ATTRS = frozenset(
         *((name, attr) for name in _TRANSFORMS for attr in ("Treal", "Tcomplex")),
     }
 )  # fmt: skip
-"""(op type, attr) of attrs that TensorFlow has only after 1.15, which rejects nodes that have them;
-messages omit such an attr if it has its default."""
+"""Attrs that TensorFlow has only after 1.15, as (op type, attr).
+
+TensorFlow 1.15 rejects nodes that have them, so messages omit such an attr if it has its default.
+"""
 
 
 def node_def_of(op: Any) -> Any:

@@ -217,8 +217,9 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """(file, line, function, source text) of up to three user frames that created this,
-        innermost first.
+        """Up to three user frames that created this, innermost first.
+
+        Each is (file, line, function, source text).
         """
         return self.origin.frames
 
@@ -228,8 +229,9 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the operation's colocation groups; without any, the one of
-        its own name.
+        """Return the names `loc:@op` of the operation's colocation groups.
+
+        Without any, the one of its own name.
         """
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
@@ -240,8 +242,9 @@ class Operation:
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replace the input at `index` by `tensor`. This may create a cycle, which a session
-        rejects.
+        """Replace the input at `index` by `tensor`.
+
+        This may create a cycle, which a session rejects.
 
         TypeError for anything but a tensor of the same dtype, ValueError for one of another graph,
         IndexError if there is no such input.

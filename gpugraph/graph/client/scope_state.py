@@ -1,6 +1,4 @@
-"""`ScopeState`, the record of a graph's active scopes in a thread, and its effect on a new
-operation.
-"""
+"""`ScopeState`, a graph's active scopes in a thread, and their effect on a new operation."""
 
 from __future__ import annotations
 
@@ -18,8 +16,9 @@ DeviceFunction = Callable[[Operation], Any]
 
 
 class ScopePlaces(NamedTuple):
-    """The lines of code that entered the active device scopes (innermost first) and colocation
-    scopes.
+    """The program's lines that entered the active device and colocation scopes.
+
+    Those of devices are innermost first.
 
     `colocations` has the name of the operation to colocate with as its key.
     """
@@ -124,9 +123,7 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
 
 
 def colocate(op: Operation, state: ScopeState) -> None:
-    """Add `op` to the groups of the active colocation scopes, and copy the device of their
-    operations.
-    """
+    """Add `op` to the groups of the active colocation scopes; copy their operations' device."""
     groups = set(op._attrs.get("_class", []))
     for target in state.colocate:
         groups.update(target.colocation_groups())
@@ -136,8 +133,9 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return all device requests merged into one name; inner ones override. None if one is a
-    function.
+    """Return all device requests merged, inner ones overriding; None if one is a function.
+
+    None if one is a function.
 
     requests: the outermost first.
     """

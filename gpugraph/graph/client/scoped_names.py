@@ -1,6 +1,4 @@
-"""Conversion of names of tensors, operations and colocation groups on export from or import to a
-scope.
-"""
+"""Names of tensors, operations and colocation groups, with a name scope removed or prefixed."""
 
 from __future__ import annotations
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """The NotImplementedError that TensorFlow raises, which is also a TypeError for NumPy's
-    callers.
-    """
+    """TensorFlow's NotImplementedError; also a TypeError, as for other values of a wrong kind."""
 
 
 class Tensor:
@@ -83,7 +81,9 @@ class Tensor:
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; ValueError if `shape` contradicts the known one or is too large.
+        """Refine the static shape.
+
+        ValueError if `shape` contradicts the known one or is too large.
         """
         refinement = as_tensor_shape(shape)
         try:
@@ -92,8 +92,9 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor; one with several such inputs occurs
-        several times.
+        """Return the operations that consume this tensor.
+
+        One with several such inputs occurs several times.
         """
         return list(self._consumers)
 

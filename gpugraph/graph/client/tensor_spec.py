@@ -59,8 +59,9 @@ class TensorSpec(ShapedTypeSpec):
         return Tensor
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
-        """Return the most specific spec that both are compatible with; ValueError for different
-        dtypes.
+        """Return the most specific spec that both are compatible with.
+
+        ValueError for different dtypes.
 
         It has a name only if both names are equal.
         """
@@ -70,9 +71,7 @@ class TensorSpec(ShapedTypeSpec):
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether the dtype and shape of a tensor or another spec are compatible with this
-        spec.
-        """
+        """Return whether the dtype and shape of a tensor or spec are compatible with this spec."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)

@@ -176,9 +176,7 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """Return a structure of values like that of `specs`, built from the next tensors of the
-    iterator.
-    """
+    """Return a structure of values like that of `specs`, built from the iterator's next tensors."""
     leaves = [
         next(tensors)
         if leaf._component_specs is leaf
@@ -287,7 +285,9 @@ def _registered(value: Any) -> TypeSpec | None:
 
 
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
-    """Return the spec of a batch of values of these specs; None if no spec is compatible with all.
+    """Return the spec of a batch of values of these specs.
+
+    None if no spec is compatible with all.
     """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):

@@ -258,8 +258,7 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add to `attrs` those that the line omits: from the dtypes of the inputs, then from defaults.
-    """
+    """Add to `attrs` those that the line omits, by the dtypes of the inputs, then by defaults."""
     start = 0
     for place, arg in enumerate(op_def.inputs):
         count = 1

@@ -129,8 +129,7 @@ def reverse_dfs(
 
 
 def _count_inputs(graph: RuntimeGraph) -> list[int]:
-    """Return, by node id, the number of incoming edges, except those from _SOURCE and back edges.
-    """
+    """Return, by node id, the number of edges from ops, without back edges."""
     pending = [0] * graph.num_node_ids
     for node in graph.op_nodes():
         count = len(node._in)

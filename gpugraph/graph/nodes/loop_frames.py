@@ -185,8 +185,9 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 
 
 def _note(frame: Frame, node: Node) -> None:
-    """Add a control flow node to its frame's lists; InvalidArgumentError for one that is not
-    allowed.
+    """Add a control flow node to its frame's lists.
+
+    InvalidArgumentError for one that is not allowed.
     """
     kind = node.node_class
     if kind is NodeClass.ENTER:

@@ -283,8 +283,7 @@ class Node:
     # As a NodeDef and as text
 
     def input_names(self) -> list[str]:
-        """Return the inputs as in a NodeDef: `"a"`, `"a:1"`, then `"^control"`, each control input
-        once.
+        """Return the inputs as in a NodeDef: `"a"`, `"a:1"`, then control inputs, `"^control"`.
 
         An input without an edge is `""`; control edges from _SOURCE are omitted.
         """
@@ -300,9 +299,7 @@ class Node:
 
     @property
     def node_def(self) -> NodeDef:
-        """This node as a `NodeDef` record, with inputs from the current edges and the requested
-        device.
-        """
+        """This node as a `NodeDef` record, with its current inputs and its requested device."""
         return NodeDef(
             self.name, self.type, self.input_names(), self.requested_device, dict(self.attrs)
         )

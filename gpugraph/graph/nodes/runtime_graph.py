@@ -203,8 +203,9 @@ class RuntimeGraph:
         return self._link(src, src_output, dst, dst_input)
 
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
-        """Make `dst` run after `src`; return the new edge, or None if they have a control edge
-        already.
+        """Make `dst` run after `src`.
+
+        Return the new edge, or None if they have a control edge already.
 
         allow_duplicates: add an edge even then.
 
@@ -261,8 +262,7 @@ class RuntimeGraph:
         return len(self._edges)
 
     def fix_source_and_sink_edges(self) -> bool:
-        """Add control edges from _SOURCE to nodes without incoming edges, and to _SINK from nodes
-        without outgoing ones.
+        """Connect nodes without incoming edges to _SOURCE, nodes without outgoing ones to _SINK.
 
         Returns whether an edge was added.
         """
@@ -275,8 +275,9 @@ class RuntimeGraph:
         return self._next_edge_id > before
 
     def to_node_defs(self) -> list[NodeDef]:
-        """Return every op as a NodeDef record by rising id, with its assigned device, else the
-        requested one.
+        """Return every op as a NodeDef record by rising id.
+
+        Its device is the assigned one, or else the requested one.
         """
         defs = []
         for node in self.op_nodes():
