@@ -112,9 +112,9 @@ MODULE_PATHS = (
     | {path: f"library.{path}" for path in _PACKAGES.split()}
     | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
-"""By public path, the path of each module's file if it differs.
+"""By public path, the path of each module's file if that differs.
 
-Both are relative to the package.
+Both paths are relative to the package.
 """
 
 TENSORFLOW_PATHS = {
@@ -191,13 +191,13 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 class _PublicPaths(MetaPathFinder):
     """An importer of modules by their public paths.
 
-    It also applies the additions to public modules.
+    It also applies `add_to_public_modules` to modules that are imported by file path.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return the spec for a public path, a former path, or a file path of a public module.
 
-        Else None.
+        None for other names.
         """
         package, _, rest = fullname.partition(".")
         if package != _PACKAGE:

@@ -342,10 +342,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """Return the plain integers of an array or scalar of a quantized type.
-
-    Any other value as it is.
-    """
+    """Return the plain integers of a quantized array or scalar; return other values unchanged."""
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None
     return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

@@ -15,7 +15,7 @@ class Misfit(ValueError):
     """Inputs or attrs that don't fit an op, with TensorFlow's wording for each kind of report.
 
     Args:
-      message: the wording if the op's Python function checks, and the default of the other
+      message: the wording if the error reaches the program as it is, and the default of the other
         wordings.
       in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
         it stands for the first input.

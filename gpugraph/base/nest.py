@@ -199,10 +199,7 @@ def _is_attrs(value: Any) -> bool:
 
 
 def parts_of(structure: Any) -> Sequence[Any]:
-    """Return the items of a structure, one level down.
-
-    Those of a dict in the order of sorted keys.
-    """
+    """Return the items of a structure, one level down; a dict's in the order of sorted keys."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
     if _is_attrs(structure):

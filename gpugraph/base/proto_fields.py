@@ -60,10 +60,7 @@ class Field(Generic[T]):
         vars(instance)[self.name] = self._convert(self._where, value)
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the field differs from its default.
-
-        For a message, whether it is present.
-        """
+        """Return whether the value differs from the default; whether a message is present."""
         value = vars(instance).get(self.name)
         return value is not None and value != self.default()
 
@@ -165,10 +162,7 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """Return a field that holds a number of `enum`, and accepts names too.
-
-    The first is the default.
-    """
+    """Return a field that holds a number of `enum` (by default the first), and accepts names."""
     numbers_by_name = dict(enum.items())
 
     def convert(where: str, value: Any) -> int:

@@ -155,10 +155,7 @@ class TensorShape:
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the sizes of `self` followed by those of `other`.
-
-        Of unknown rank if either rank is.
-        """
+        """Return the sizes of `self`, then those of `other`; of unknown rank if either rank is."""
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
 

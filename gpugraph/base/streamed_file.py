@@ -96,9 +96,9 @@ class StreamedFile:
 
     @uninterrupted
     def abandon(self) -> None:
-        """Close the file without a sync.
+        """Close the file without a sync, and drop the bytes that are not written yet.
 
-        Drop the bytes not written yet. Do nothing if it is closed.
+        Do nothing if the file is closed.
         """
         self._buffers.clear()
         with contextlib.suppress(OSError):
@@ -139,7 +139,7 @@ class _Helper(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Do the thread's work; return after `_ask_to_end`."""
+        """Do the thread's work; return once `_ask_to_end` was called."""
 
     def end(self) -> None:
         """Let the thread finish, and wait until it has ended. Raises its OSError, if any."""

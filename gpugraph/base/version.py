@@ -10,7 +10,7 @@ VERSION = "0.1.0"
 TENSORFLOW_VERSION = "1.15.0"
 """The TensorFlow version whose file formats this package writes.
 
-It is stored in files for readers.
+Files that record their version contain it.
 """
 
 KERAS_VERSION = "2.2.4-tf"
@@ -34,7 +34,7 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 CXX11_ABI_FLAG = 0
 """The value in TensorFlow 1.15's packages.
 
-Unused, since no C++ ops can be compiled for gpugraph.
+Nothing uses it, since no C++ ops can be compiled for gpugraph.
 """
 
 MONOLITHIC_BUILD = 0

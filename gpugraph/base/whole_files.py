@@ -49,9 +49,9 @@ _CLASSES = {
 
 
 def local_path(path: Any) -> str:
-    """Return a path for the operating system as a string.
+    """Return a path as a string for the operating system, which does not know `file://` URLs.
 
-    Of a URL "file:///folder/name", the path in it.
+    "file:///folder/name" becomes "/folder/name".
     """
     text = os.fsdecode(path)
     if not text.startswith(_SCHEME):
@@ -204,7 +204,7 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, then rename it: `path` never has a partial content.
+    """Write a file under a temporary name, then rename it: `path` never has partial content.
 
     The folder is created if missing. tf.errors.OpError for errors of the system.
     """

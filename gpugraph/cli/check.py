@@ -51,7 +51,7 @@ def check_command(options: argparse.Namespace) -> int:
 def _files(path: Path) -> list[Path]:
     """Return the Python files in a folder and below it, except hidden ones.
 
-    For a file, only that file.
+    For the path of a file, return that path.
     """
     if not path.is_dir():
         return [path]

@@ -83,10 +83,7 @@ def report_command(options: argparse.Namespace) -> int:
 
 
 def _write(choice: _RunChoice, output: str) -> bool:
-    """Write the page and print its path, or print the reason why there is none.
-
-    Return whether it exists.
-    """
+    """Write the page and print its path; return False and print the reason if there is none."""
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

@@ -126,9 +126,8 @@ def _print(title: str, sections: Iterable[Section], max_lines: int) -> None:
 def _message(path: str, content: bytes) -> Any:
     """Parse a file's content as the first message type that is plausible.
 
-    Raise ValueError if none is.
-
-    A file with the suffix `.meta` is tried as a MetaGraphDef first.
+    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raise ValueError if no type is
+    plausible.
     """
     kinds = ["GraphDef", "MetaGraphDef", "SavedModel"]
     if path.endswith(".meta"):

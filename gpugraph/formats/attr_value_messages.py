@@ -120,7 +120,7 @@ def read_attr_value(message: Any) -> Any:
 def plain_attr(value: Any) -> Any:
     """Return the value in an AttrValue, with a string as `str`.
 
-    A value that is not a message as it is.
+    A value that is not a message is returned as it is.
     """
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

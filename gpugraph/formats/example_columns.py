@@ -31,7 +31,7 @@ _FEW = 8  # with fewer examples left, parsing one by one is faster
 class Irregular(ValueError):
     """The bytes do not have the form in which protobuf writes an Example.
 
-    They may be a valid one.
+    They may be a valid Example in another form.
     """
 
 
@@ -153,7 +153,7 @@ class ExampleColumns:
     def strings(self, column: Column) -> list[bytes]:
         """Return the string of each example that has the feature.
 
-        Irregular unless each has exactly one.
+        Raises Irregular unless each list has exactly one string.
         """
         some = column.kinds > 0
         _require(column.starts[some] < column.ends[some])

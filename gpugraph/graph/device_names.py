@@ -247,7 +247,7 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
 def is_specification_of(spec: Name, name: Name) -> bool:
     """Return whether every field that `spec` sets has the same value in `name`.
 
-    Both may be partial.
+    `spec` and `name` may both be partial.
     """
     return _fields_of(spec).within(_fields_of(name))
 

@@ -95,7 +95,7 @@ class OpDef(NamedTuple):
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
 ) -> frozenset[int]:
-    """Return the slots of the arguments `host`, given by index: a list has one slot per tensor."""
+    """Return the slots of the arguments with the indices `host`: a list has one slot per tensor."""
     if not host:
         return _NO_SLOTS
     if not any(arg.is_list for arg in args):

@@ -30,7 +30,7 @@ class MissingName(NamedTuple):
 class MissingNames:
     """The missing names that a program used, in order of use.
 
-    Recorded by the finder of the imports.
+    The finder that imports `tensorflow` records them.
     """
 
     def __init__(self) -> None:

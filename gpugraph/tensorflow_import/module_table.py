@@ -11,7 +11,7 @@ order:
 
 A path with a final list of names in parentheses is a row for each of them. An indented line
 continues the previous one. Public modules need no row. A module may have more names here
-than in TensorFlow; it must have all that TensorFlow's has.
+than in TensorFlow; it must have every name of TensorFlow's module.
 """
 
 from __future__ import annotations

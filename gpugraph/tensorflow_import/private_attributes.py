@@ -44,9 +44,9 @@ def _apply_device_functions(graph: Graph, op: Any) -> None:
 
 
 def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """Return the sizes, None for unknown ones.
+    """Return the sizes, None for unknown ones, or None if the rank is unknown.
 
-    None for an unknown rank (`Tensor._shape_tuple()`).
+    This is `Tensor._shape_tuple()`.
     """
     return None if tensor.shape.sizes is None else tuple(tensor.shape.as_list())
 

@@ -38,7 +38,7 @@ class _Setting:
 
 
 def _settings(text: str) -> dict[str, _Setting]:
-    """Return the descriptors for a text of `attribute=setting` entries.
+    """Return the descriptors, by attribute, for a text of `attribute=setting` entries.
 
     Attributes with the suffix `_t` or `_tensor` read the setting's tensor.
     """

@@ -33,7 +33,7 @@ class NameUse(NamedTuple):
 class ProgramNames(NamedTuple):
     """The names in a program in order of their first lines.
 
-    `fault` is the reason if it can't be parsed.
+    `fault` is the reason if the program can't be parsed; otherwise it is empty.
     """
 
     uses: list[NameUse]

@@ -73,7 +73,7 @@ def defers_signals(
 def uninterrupted(function: _Function) -> _Function:
     """Return a function during which no signal handler runs.
 
-    Handlers that became pending run after it.
+    Handlers of signals that arrived during a call run when the call has ended.
     """
     defers_signals()(function)
 

@@ -66,10 +66,7 @@ class Entry:
 
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
-    """Return the serialized fields of a dtype and a shape.
-
-    Cached, since many variables share them.
-    """
+    """Return the serialized fields of a dtype and a shape, cached because variables share them."""
     return field(1, type_number) + field(2, shape_message(shape))
 
 

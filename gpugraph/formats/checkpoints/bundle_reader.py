@@ -176,7 +176,7 @@ class BundleReader(TensorReader):
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
         """Return the file that has an entry's bytes, and its path.
 
-        Check their location and size first.
+        DataLossError if the bytes' location or number is impossible.
         """
         if entry.dtype not in STORED:
             raise DataLossError(

@@ -161,7 +161,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes at an offset into buffers, which may not be filled.
+    """Read bytes at an offset into buffers, possibly fewer than the buffers hold.
 
     Return the number of bytes read.
     """

@@ -48,7 +48,7 @@ _STORED = frozenset(
 def open_checkpoint(prefix: str) -> TensorReader:
     """Open the V2 checkpoint of this prefix, or the V1 one if there is no V2.
 
-    NotFoundError if neither.
+    NotFoundError if there is neither.
     """
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):
@@ -110,9 +110,8 @@ class SliceTableReader(TensorReader):
     def _tensor(self, name: str, entry: Entry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
-        Set its dtype and shape, which files omit.
-
-        DataLossError if the part is missing or has another number of values.
+        Its dtype and shape, which files omit, are set. DataLossError if the part is missing or has
+        another number of values.
         """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))

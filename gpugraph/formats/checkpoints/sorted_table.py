@@ -24,7 +24,7 @@ _PLAIN, _SNAPPY = 0, 1
 _LARGEST_GROWTH = 64
 """The maximum ratio of the total size of the keys to the size of the file.
 
-Keys share prefixes in it.
+Keys are stored without the prefixes that they share.
 """
 
 

@@ -31,7 +31,7 @@ def varint(value: int) -> bytes:
 def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """Return the varint at `position`, and the position after it.
 
-    MalformedError if it passes `end`.
+    MalformedError if the varint extends beyond `end`.
     """
     value = shift = 0
     while position < end and shift < 70:

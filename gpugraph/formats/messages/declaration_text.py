@@ -18,10 +18,7 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A declared field. `key_type` is the type of a map's keys; it is empty for other fields.
-
-    `oneof` is the name of the field's oneof, or empty.
-    """
+    """A declared field; `key_type` (of a map) and `oneof` are empty where they don't apply."""
 
     number: int
     name: str

@@ -87,4 +87,4 @@ METHODS: dict[str, tuple[str, str]] = {
 """The request and the response message of each method."""
 
 ONE_WAY = frozenset(("SendTensors", "FreeParcels", "SettleCollective"))
-"""Methods without a response: their callers continue as soon as the request is sent."""
+"""Methods whose callers do not wait; a request that is sent over a stream gets no response."""

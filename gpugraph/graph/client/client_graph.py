@@ -144,7 +144,7 @@ class Graph(Scopes, Collections):
             block.seen.add(op)
 
     def _check_contexts(self, op: Operation, state: ScopeState) -> None:
-        """Raise ValueError if an input is inside a loop or branch that does not contain the op."""
+        """Raise ValueError if an input is inside a loop that does not contain the op."""
         user = state.control_flow
         for tensor in op._inputs:
             context = tensor.op._control_flow_context

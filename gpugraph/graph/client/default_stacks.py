@@ -15,7 +15,7 @@ from typing import Any
 
 
 class DefaultStack(threading.local):
-    """A per-thread stack of defaults whose context managers must nest."""
+    """A per-thread stack of defaults; the default entered last must be exited first."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -64,7 +64,7 @@ class _GraphStack(DefaultStack):
         self.bottom: Any = None
 
     def top(self) -> Any:
-        """Return the innermost default of this thread, or its global default graph."""
+        """Return the innermost default of this thread, or the thread's global default graph."""
         return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:

@@ -73,10 +73,7 @@ class Collections:
 
     @property
     def collections(self) -> list[Any]:
-        """The names of all collections.
-
-        Unlike `get_all_collection_keys`, also names that are not strings.
-        """
+        """The names of all collections, not only strings (`get_all_collection_keys`)."""
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
@@ -92,10 +89,7 @@ class Collections:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return the collection's list itself, so that changes to it change the graph.
-
-        Create it if missing.
-        """
+        """Return the collection's list, of which changes change the graph; create it if missing."""
         with self._lock:
             return self._collections.setdefault(name, [])
 

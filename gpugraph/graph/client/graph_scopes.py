@@ -78,9 +78,7 @@ class Scopes(GraphElements):
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return `name` under the current name scope, with a suffix `_1`, `_2`, .
-
-        If it is in use.
+        """Return `name` under the current name scope, made unique by `_1`, `_2` and so on.
 
         mark_as_used: whether the returned name counts as in use from now on.
         """

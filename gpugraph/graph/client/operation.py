@@ -229,10 +229,7 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the operation's colocation groups.
-
-        Without any, the one of its own name.
-        """
+        """Return the names `loc:@op` of the colocation groups, by default that of its own name."""
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]

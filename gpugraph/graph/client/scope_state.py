@@ -16,11 +16,9 @@ DeviceFunction = Callable[[Operation], Any]
 
 
 class ScopePlaces(NamedTuple):
-    """The program's lines that entered the active device and colocation scopes.
+    """The lines of the program that entered the active device and colocation scopes.
 
-    Those of devices are innermost first.
-
-    `colocations` has the name of the operation to colocate with as its key.
+    devices: the innermost scope first. colocations: by the name of the operation to colocate with.
     """
 
     devices: tuple[TraceableObject, ...]
@@ -134,8 +132,6 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
     """Return all device requests merged, inner ones overriding; None if one is a function.
-
-    None if one is a function.
 
     requests: the outermost first.
     """

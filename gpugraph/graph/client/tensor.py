@@ -92,10 +92,7 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor.
-
-        One with several such inputs occurs several times.
-        """
+        """Return the operations that consume this tensor, once for each input that does."""
         return list(self._consumers)
 
     @property
