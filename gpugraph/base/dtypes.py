@@ -123,7 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether `other` is this type, or the reference type of it."""
+        """Return whether `other` is this type, or the reference type with this base type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 

@@ -12,7 +12,7 @@ _finders: list[Callable[[str], Any]] = []
 
 
 def register_messages(find: Callable[[str], Any]) -> None:
-    """Register the function behind `message_class`."""
+    """Register the function that `message_class` calls."""
     _finders[:] = [find]
 
 

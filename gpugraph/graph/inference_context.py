@@ -77,7 +77,7 @@ class InferContext:
     def variable_shape(self, index: int) -> TensorShape:
         """Return the static shape of the variable whose handle is input `index`.
 
-        This class, unlike the client graph's context, can't know it.
+        It is unknown here; the client graph's subclass overrides this.
         """
         del index
         return TensorShape.of(None)
@@ -85,7 +85,7 @@ class InferContext:
     def variable_dtype(self, index: int) -> DType | None:
         """Return the dtype of the variable whose handle is input `index`; None if unknown.
 
-        This class, unlike the client graph's context, can't know it.
+        It is unknown here; the client graph's subclass overrides this.
         """
         del index
         return None

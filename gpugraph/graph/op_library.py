@@ -86,7 +86,7 @@ _of_node_defs: list[Callable[..., None]] = []
 
 
 def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
-    """Register the function behind `constant_value`: `function(tensor, as_shape)`."""
+    """Register the function that `constant_value` calls: `function(tensor, as_shape)`."""
     _constant_values[:] = [function]
 
 
@@ -99,7 +99,7 @@ def constant_value(tensor: Any, as_shape: bool) -> Any:
 
 
 def register_conversion(function: Callable[..., Any]) -> None:
-    """Register the function behind `as_tensor`: `function(value, dtype)`."""
+    """Register the function that `as_tensor` calls: `function(value, dtype)`."""
     _conversions[:] = [function]
 
 
@@ -109,7 +109,7 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
 
 
 def register_of_node_def(function: Callable[..., None]) -> None:
-    """Register the function behind `make_of_node_def`."""
+    """Register the function that `make_of_node_def` calls."""
     _of_node_defs[:] = [function]
 
 

@@ -161,7 +161,7 @@ class BundleWriter:
         self._offset += len(content)
 
     def _write_strings(self, array: Any) -> int:
-        """Write strings as in a V2 checkpoint; return the checksum of the entry.
+        """Write an array of strings in the form of V2 checkpoints; return its checksum.
 
         The lengths come first, then the checksum of the lengths, then the bytes of all strings.
         """

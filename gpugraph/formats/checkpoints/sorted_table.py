@@ -29,9 +29,9 @@ Keys are stored without the prefixes that they share.
 
 
 class _Block:
-    """A block under construction.
+    """A block of a table under construction.
 
-    restart_interval: the distance of keys that are stored whole.
+    restart_interval: the number of entries from one key that is stored whole to the next.
     """
 
     def __init__(self, restart_interval: int) -> None:

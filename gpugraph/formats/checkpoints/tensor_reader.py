@@ -57,7 +57,7 @@ class TensorReader(ABC):
         return found
 
     def read(self, name: str) -> Any:
-        """Return a tensor as an array; of strings as bytes.
+        """Return a tensor as an array; strings are bytes.
 
         NotFoundError if the checkpoint has no such tensor, DataLossError if it is damaged.
         """

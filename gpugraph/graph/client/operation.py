@@ -67,7 +67,8 @@ class Operation:
     ) -> None:
         """Add the operation that a NodeDef message describes to a graph.
 
-        It has the name, op type, device and attrs of the message. The active scopes don't apply.
+        It has the name, op type, device and attrs of the message. The graph's active scopes
+        (names, devices and so on) don't apply.
 
         Args:
           node_def: the message. Its `input` is ignored.
