@@ -254,5 +254,8 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return ones of the shape of `tensor`, by default also of its dtype."""
+    """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+
+    optimize: add a constant instead of a OnesLike where the shape is known (and small).
+    """
     return _like(tensor, dtype, name, optimize, 1)

@@ -216,9 +216,10 @@ _squeeze = op(
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """Remove the axes of size 1 from `input`: those in `axis`, or all.
+    """Remove from `input` the axes of size 1 listed in `axis`, by default all axes of size 1.
 
-    ValueError for an axis outside [-rank, rank) or with another size.
+    squeeze_dims: an older name of `axis`. ValueError for an axis outside [-rank, rank) or of a size
+    other than 1.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")

@@ -135,9 +135,9 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move channels into squares of `block_size` pixels: the inverse of `space_to_depth`.
+    """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
 
-    ValueError if the depth is not a multiple of the square of block_size.
+    ValueError if the number of channels is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
