@@ -31,7 +31,11 @@ _SPECIAL = re.compile(rb'["\r\n]')
 
 
 def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """Return the fields of one record, without their quotes; an empty record has none."""
+    """Return the fields of one record, without their quotes; an empty record has no fields.
+
+    quotes: whether fields may be in double quotes. InvalidArgumentError for misplaced quotes and
+    line ends.
+    """
     fields: list[bytes] = []
     position = 0 if record else len(record) + 1
     while position <= len(record):

@@ -1,6 +1,6 @@
-"""Expressions of ops, from which fused kernels for the CPU or a GPU are generated.
+"""The C expressions of ops, from which fused kernels for the CPU or a GPU are generated.
 
-An op declares them by its `Elementwise` or `Reduction` kernel, or by a `Decomposition`.
+An op declares them by its `Elementwise` or `Reduction` kernel for a GPU, or by a `Decomposition`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Expressions = Elementwise | Reduction | Decomposition
 
 
 def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Expressions | None:
-    """Return the expressions of an op on devices of a type, or None if it declares none."""
+    """Return the expressions of an op on a type of device, or None if it declares none."""
     if not is_ours(op_type, device_type, attrs):
         entry = find_kernel(op_type, device_type, attrs)
     else:

@@ -1,4 +1,8 @@
-"""Parsing of Examples that share one byte layout by columns: see `formats/example_columns.py`."""
+"""Parsing of a batch of Examples at once, feature by feature.
+
+It requires that all Examples of the batch have the same byte layout: see
+`formats/example_columns.py`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,9 @@ def parse_columns(
 
 
 def _values(columns: ExampleColumns, column: Column, dtype: DType) -> tuple[Any, Any]:
-    """Return the values of all examples, and the number of values of each."""
+    """Return the values of a feature in all examples, concatenated, and their number in each
+    example.
+    """
     if not ((column.kinds == KIND_OF[dtype]) | (column.kinds == 0)).all():
         raise Irregular("a feature of another kind")
     if dtype is dtypes.string:
@@ -69,7 +75,10 @@ def _dense(columns: ExampleColumns, feature: Dense) -> Any:
 
 
 def _padded(values: Any, counts: Any, feature: Dense) -> Any:
-    """Return the rows of each example, padded with the default to the maximum number of rows."""
+    """Return the values of each example, padded with the default to the maximum number of rows.
+
+    values: those of all examples; counts: their number in each example.
+    """
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:
         raise Irregular("a feature whose rows are not whole, or are padded by a row")
