@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
     @property
     def output_types(self) -> Sequence[DType]:
-        """The dtypes of its outputs."""
+        """The dtypes of the node's outputs."""
         return self.signature.output_types
 
 

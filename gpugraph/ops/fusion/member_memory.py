@@ -86,7 +86,11 @@ class Layout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values: inputs, outputs, and the rest in one block of bytes."""
+        """Return the arrays of all values by number.
+
+        Inputs and outputs of the step are given; the other arrays are views of one block of bytes,
+        which `allocate` returns.
+        """
         arrays: list[Any] = []
         if self._places:
             block = allocate((self._size,), uint8)

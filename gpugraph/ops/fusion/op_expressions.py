@@ -32,10 +32,11 @@ def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> 
 def build(
     builder: Builder, expressions: Expressions, signature: Signature, inputs: Sequence[int]
 ) -> Sequence[int]:
-    """Return the values of the op's outputs, or, if it writes variables, of the variables.
+    """Add the op to the code that `builder` generates; return the numbers of its outputs' values.
 
-    `inputs` are the values of the inputs that are not on the host. NotImplementedError if there
-    are no expressions for these attrs or shapes.
+    For an op that writes variables, these are the new values of the variables. inputs: the numbers
+    of the values of its inputs that are not in host memory. NotImplementedError if there are no
+    expressions for these attrs or shapes.
     """
     if isinstance(expressions, Decomposition):
         return expressions.build(builder, signature, inputs)

@@ -34,7 +34,10 @@ Run = Callable[[], Any]
 def tiled(
     members: Sequence[Member], stores: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> Run:
-    """Return a callable that computes the outputs, the values `stores`, all of one shape."""
+    """Return a callable that computes the outputs of a group, whose values all have one shape.
+
+    stores: the numbers of the values that are outputs, in the order of `outputs`.
+    """
     group = _Tiled(members, stores, inputs, outputs)
     tiles = group.tiles()
     shares = max(1, min(thread_count(), len(tiles) // TILES_A_THREAD))

@@ -87,9 +87,11 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """Resize images [batch, height, width, depth] bilinearly; pixel i is at coordinate i.
+    """Resize images [batch, height, width, depth] bilinearly; output pixel i samples at i times a
+    scale.
 
-    align: whether the centers of the corner pixels stay at the corners.
+    align: use the scale that maps the last pixel to the last one, as align_corners of
+    ResizeBilinear.
     """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]

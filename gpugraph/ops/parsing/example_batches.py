@@ -27,10 +27,11 @@ from gpugraph.ops.parsing.parsed_features import (
 def parse_columns(
     examples: Sequence[bytes], sparse: Sequence[tuple[bytes, DType]], dense: Sequence[Dense]
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
-    """Return the sparse features as indices, values and shapes, and the dense ones.
+    """Return the sparse features as (indices, values, shape), and the dense ones as arrays.
 
-    Raises ValueError if the batch must be read example by example: another order of bytes, features
-    of another kind or size than expected, or missing dense features without a default.
+    ValueError if the batch must be read example by example instead: for Examples with different
+    byte layouts, features of another kind or size than expected, and missing dense features without
+    a default.
     """
     keys = [*(key for key, _ in sparse), *(feature.key for feature in dense)]
     columns = ExampleColumns(examples, keys)
