@@ -87,7 +87,7 @@ class Reader:
         assert self._records is not None
         try:
             return next(self._records, None)
-        except OpError as error:  # the file stays unfinished: each later read fails, as in TensorFlow
+        except OpError as error:  # as in TensorFlow, each later read fails, too
             self._records = _Failing(error)
             raise
 
