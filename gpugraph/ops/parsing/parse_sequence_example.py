@@ -51,8 +51,7 @@ Lists = Mapping[bytes, Span]
 
 
 class _Row(NamedTuple):
-    """The specification of a dense feature list: the dtype and shape of the feature of each step.
-    """
+    """A dense feature list that an op reads: the dtype and shape of the feature of each step."""
 
     key: bytes
     dtype: DType
@@ -60,10 +59,7 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads from a SequenceExample.
-
-    context_sparse, context_dense: of the context; list_sparse, list_dense: feature lists;
-    may_be_missing: the keys of dense lists that a SequenceExample need not have.
+    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense lists.
     """
 
     context_sparse: Sequence[tuple[bytes, DType]]
@@ -158,10 +154,7 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as the rows of an array.
-
-    InvalidArgumentError for a missing list, unless its key is in `may_be_missing`.
-    """
+    """Return the steps of a list as rows; InvalidArgumentError if it is missing and may not be."""
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
         name = location.name.decode("utf-8", "replace") or "<unknown>"
@@ -252,9 +245,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the declarations of outputs for sparse features: indices, values and shapes.
-
-    kind: the prefix of their names, "context" or "feature_list".
+    """Return the declarations of outputs for sparse features of a kind: "context", "feature_list".
     """
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
@@ -354,10 +345,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 def _sparse_steps_of_batch(
     batch: Sequence[Sequence[Feature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
-    """Return a batch of sparse lists as indices (example, step, value number), values, and shape.
-
-    batch: for each example, the feature of each step, or None.
-    """
+    """Return a batch of sparse lists as indices (example, step, value number), values and shape."""
     steps = [step for steps in batch for step in steps]
     flat, values, shape = sparse_batch(steps, dtype)
     counts = np.array([len(steps) for steps in batch], np.int64)
