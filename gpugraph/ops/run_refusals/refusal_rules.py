@@ -92,7 +92,7 @@ def rank_is(slot: int, rank: int, template: str) -> Rule:
 
 
 def rank_from(slot: int, rank: int, template: str) -> Rule:
-    """Return the rule that input `slot` has at least rank `min_rank`."""
+    """Return the rule that input `slot` has at least rank `rank`."""
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
