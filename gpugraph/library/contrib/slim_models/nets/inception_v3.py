@@ -147,8 +147,8 @@ def inception_v3(
 ) -> tuple[Any, dict[str, Any]]:
     """Return logits [n, num_classes] of images [n, 299, 299, 3], and a dict of outputs of layers.
 
-    In the dict, "AuxLogits" are the logits of a second classifier, whose input is that of
-    `Mixed_7a`.
+    In the dict, "AuxLogits" are the logits of a second classifier, which reads the output of
+    `Mixed_6e`.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with inception_scope(scope, "InceptionV3", [inputs, num_classes], is_training, reuse) as within:
