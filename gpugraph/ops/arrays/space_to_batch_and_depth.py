@@ -1,7 +1,7 @@
 """Ops that move blocks of space (height and width) into channels or batches and back.
 
-    SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
-    SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
+SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
+SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
 """
 
 from __future__ import annotations

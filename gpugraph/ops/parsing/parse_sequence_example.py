@@ -59,8 +59,7 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense lists.
-    """
+    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense lists."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
@@ -245,8 +244,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the declarations of outputs for sparse features of a kind: "context", "feature_list".
-    """
+    """Return the declarations of outputs for sparse features of a kind: "context", "feature_list"."""
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",
