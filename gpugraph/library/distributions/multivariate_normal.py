@@ -128,7 +128,8 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
     Args:
       loc: the mean, [..., k]; 0 by default.
       scale_diag: the standard deviations, [..., k]; 1 by default.
-      scale_identity_multiplier: added to all standard deviations, or a multiplier of 1: [...].
+      scale_identity_multiplier: a number [...] that is added to `scale_diag`;
+        without scale_diag, all standard deviations are this number.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_diag": 1}

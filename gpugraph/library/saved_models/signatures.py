@@ -46,7 +46,7 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """Return a SignatureDef of TensorInfos by the names of inputs and outputs."""
+    """Return a SignatureDef; inputs, outputs: dicts of TensorInfos by name."""
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)

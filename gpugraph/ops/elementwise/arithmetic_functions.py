@@ -179,7 +179,7 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
     of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
-    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # of two zeros, x
+    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # +0, -0: x
     return function
 
 

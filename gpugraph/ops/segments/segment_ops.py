@@ -180,7 +180,7 @@ def vector_size(shape: TensorShape, name: str) -> int | None:
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
     ids = vector_size(context.shapes[1], "segment_ids")
-    value = None if context.is_building else context.value(1)  # TensorFlow's graph has no size
+    value = None if context.is_building else context.value(1)  # unknown in graphs, as in TensorFlow
     count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]

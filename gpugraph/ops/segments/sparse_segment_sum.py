@@ -57,7 +57,7 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    ids = None if context.is_building else context.value(2)  # TensorFlow's graph has no size
+    ids = None if context.is_building else context.value(2)  # unknown in graphs, as in TensorFlow
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
