@@ -51,7 +51,9 @@ def _zero_if_empty(values: Tensor, sequence_lengths: Any) -> Tensor:
 
 
 class CrfForwardRnnCell(RNNCell):
-    """A cell whose step gives, for each tag, the log of the summed exp(score) of all paths to it."""
+    """A cell whose step gives, for each tag, the log of the summed exp(score) of all paths to
+    it.
+    """
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()

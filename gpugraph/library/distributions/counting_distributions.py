@@ -109,7 +109,9 @@ class _Discrete(Distribution):
 
 
 def _whole(event: Any, kind: DType) -> Any:
-    """Return the event with a check in each run that it is a non-negative integer (bool: 0 or 1)."""
+    """Return the event with a check in each run that it is a non-negative integer (bool: 0 or
+    1).
+    """
     if event.dtype.is_bool:
         return event
     checks = [assert_non_negative(event, message="Elements must be non-negative.")]
@@ -190,14 +192,18 @@ class ClassDistribution(_Discrete):
         return -reduce_sum(log_softmax(self.logits) * self.probs, -1)
 
     def class_divergence(self, other: ClassDistribution, name: str) -> Tensor:
-        """Return the Kullback-Leibler divergence KL(self || other), a tensor of shape batch_shape."""
+        """Return the Kullback-Leibler divergence KL(self || other), a tensor of shape
+        batch_shape.
+        """
         with name_scope(name, values=[self.logits, other.logits]):
             difference = log_softmax(self.logits) - log_softmax(other.logits)
             return reduce_sum(softmax(self.logits) * difference, -1)
 
 
 class Categorical(ClassDistribution):
-    """The distribution of one of k classes, with probabilities [..., k]: integers from 0 to k - 1."""
+    """The distribution of one of k classes, with probabilities [..., k]: integers from 0 to k
+    - 1.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
 

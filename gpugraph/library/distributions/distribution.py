@@ -211,7 +211,9 @@ class Distribution(DistributionParameters):
         return self._statistic(name, ("_stddev", _same), ("_variance", sqrt))
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """Return the covariance of the elements of a vector event, of shape batch_shape + [k, k]."""
+        """Return the covariance of the elements of a vector event, of shape batch_shape + [k,
+        k].
+        """
         return self._statistic(name, ("_covariance", _same))
 
     def mode(self, name: str = "mode") -> Tensor:

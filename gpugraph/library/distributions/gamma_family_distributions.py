@@ -258,7 +258,9 @@ class Dirichlet(Distribution):
         return scaled * (self._scale() - scaled)
 
     def _scale(self) -> Any:
-        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations, [..., 1]."""
+        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations, [...,
+        1].
+        """
         return 1.0 / sqrt(1.0 + self.total_concentration[..., None])
 
     def _mode(self) -> Any:

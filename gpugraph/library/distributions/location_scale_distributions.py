@@ -36,7 +36,9 @@ from gpugraph.ops.special_functions.inverse_error_function import ndtri
 
 
 class _LocationScale(Distribution):
-    """The base of distributions with a location and a scale: those of loc + scale * z, for some z."""
+    """The base of distributions with a location and a scale: those of loc + scale * z, for
+    some z.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")

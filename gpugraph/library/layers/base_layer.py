@@ -132,7 +132,9 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """Return the default session; ValueError if there is none. method: a name for the message."""
+        """Return the default session; ValueError if there is none. method: a name for the
+        message.
+        """
         session = get_default_session()
         if session is None:
             raise ValueError(

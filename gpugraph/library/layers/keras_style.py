@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """Per thread: whether `keras_style_scope` is open, so that new layers follow tf.keras's style."""
+    """Per thread: whether `keras_style_scope` is open, so that new layers follow tf.keras's
+    style.
+    """
 
     in_scope = False
 

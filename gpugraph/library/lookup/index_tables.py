@@ -209,7 +209,9 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_tensor` for strings: an older function. ValueError for other dtypes."""
+    """Call `index_table_from_tensor` for strings: an older function. ValueError for other
+    dtypes.
+    """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)
     if mapping.dtype.base_dtype != dtypes.string:

@@ -139,7 +139,9 @@ class StaticHashTable(HashTable):
 
 
 class HasherSpec(NamedTuple):
-    """The choice of buckets for unknown words: the name of a hash function, and its optional key."""
+    """The choice of buckets for unknown words: the name of a hash function, and its optional
+    key.
+    """
 
     hasher: str
     key: Any = None
@@ -165,7 +167,9 @@ class StrongHashSpec(HasherSpec):
 
 
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
-    """Return the function from strings to bucket numbers; ValueError for an unknown hash function."""
+    """Return the function from strings to bucket numbers; ValueError for an unknown hash
+    function.
+    """
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
     functions: dict[str, Callable[..., Tensor]] = {

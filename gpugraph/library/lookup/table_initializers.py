@@ -22,7 +22,9 @@ from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
 
 
 class TableInitializerBase(Trackable):
-    """The base of table initializers: it has the dtypes, and subclasses define `initialize(table)`."""
+    """The base of table initializers: it has the dtypes, and subclasses define
+    `initialize(table)`.
+    """
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)

@@ -280,7 +280,9 @@ class DropoutWrapper(_Wrapper):
 
 
 def _probability(name: str, value: Any) -> Any:
-    """Return a probability as a float if it is known, else as a tensor; ValueError outside [0, 1]."""
+    """Return a probability as a float if it is known, else as a tensor; ValueError outside [0,
+    1].
+    """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
     if known is None:

@@ -122,7 +122,9 @@ def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """Return the batch size of time-major inputs: an int if any static shape has it, else a tensor."""
+    """Return the batch size of time-major inputs: an int if any static shape has it, else a
+    tensor.
+    """
     for tensor in inputs:
         sizes = tensor.shape.sizes
         if sizes is None:

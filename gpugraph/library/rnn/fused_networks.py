@@ -85,7 +85,9 @@ class GRUBlockCell(GRUBlockCellV2):
 
 
 class FusedRNNCell:
-    """The base of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last state)."""
+    """The base of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last
+    state).
+    """
 
     def __call__(
         self,

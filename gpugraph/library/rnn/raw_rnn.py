@@ -98,7 +98,9 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The TensorArrays that receive the emissions, and zeros like an emission for finished entries."""
+    """The TensorArrays that receive the emissions, and zeros like an emission for finished
+    entries.
+    """
 
     def __init__(
         self, cell: Any, emitted: Any, state: Any, batch_size: Any, known_batch: int | None

@@ -125,7 +125,9 @@ class LayerCell(RNNCell):
 
 
 def check_cell(cell_name: str, cell: Any) -> None:
-    """Raise TypeError if `cell` lacks a method or property of a cell; cell_name: for the message."""
+    """Raise TypeError if `cell` lacks a method or property of a cell; cell_name: for the
+    message.
+    """
     missing = [
         f"'{name}' property is missing"
         for name in ("output_size", "state_size")

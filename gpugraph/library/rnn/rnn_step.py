@@ -23,7 +23,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 @dataclass(frozen=True)
 class Lengths:
-    """The lengths of a batch's sequences, int32 [batch], with their minimum and maximum, scalars."""
+    """The lengths of a batch's sequences, int32 [batch], with their minimum and maximum,
+    scalars.
+    """
 
     lengths: Tensor
     min_length: Tensor

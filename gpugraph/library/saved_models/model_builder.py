@@ -144,7 +144,9 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
-        """Add assets and the main op to the graph's collections, and copy the files of the assets."""
+        """Add assets and the main op to the graph's collections, and copy the files of the
+        assets.
+        """
         add_assets(assets, self._export_dir, self._copied_assets)
         if main_op is None:
             return

@@ -54,7 +54,9 @@ class Decoder:
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return (outputs, next state, next inputs, bool [batch], whether a sequence is finished)."""
+        """Return (outputs, next state, next inputs, bool [batch], whether a sequence is
+        finished).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
@@ -253,7 +255,9 @@ def _state_value(value: Any) -> Any:
 
 
 def _kept(finished: Tensor, old: Any, new: Any) -> Any:
-    """Return `old` for finished sequences, else `new`; scalars and TensorArrays are always `new`."""
+    """Return `old` for finished sequences, else `new`; scalars and TensorArrays are always
+    `new`.
+    """
     if isinstance(old, TensorArray):
         return new
     new.set_shape(old.shape)

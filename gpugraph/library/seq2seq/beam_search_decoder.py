@@ -1,4 +1,6 @@
-"""BeamSearchDecoder: searches for the most likely sequences, several for each batch entry at once."""
+"""BeamSearchDecoder: searches for the most likely sequences, several for each batch entry at
+once.
+"""
 
 from __future__ import annotations
 
@@ -269,7 +271,9 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the log probabilities of ids; for a finished beam, only the end token is possible."""
+        """Return the log probabilities of ids; for a finished beam, only the end token is
+        possible.
+        """
         log_probs = log_softmax(logits)
         min_log_prob = log_probs.dtype.min
         only_end = one_hot(

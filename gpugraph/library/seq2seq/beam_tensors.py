@@ -1,4 +1,6 @@
-"""Tensors of a beam search: repetition of batch entries, and steps in the order of the final beams."""
+"""Tensors of a beam search: repetition of batch entries, and steps in the order of the final
+beams.
+"""
 
 from __future__ import annotations
 

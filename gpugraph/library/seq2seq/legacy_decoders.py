@@ -113,7 +113,9 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the variable `embedding`; ValueError if the projection has another number of symbols."""
+    """Return the variable `embedding`; ValueError if the projection has another number of
+    symbols.
+    """
     if output_projection is not None:
         weights, biases = map(convert_to_tensor, output_projection)
         weights.shape.assert_is_compatible_with([None, num_symbols])

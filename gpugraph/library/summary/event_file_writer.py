@@ -24,7 +24,9 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events, separate from the writer, whose finalizer closes the file."""
+    """The file and its buffered events, separate from the writer, whose finalizer closes the
+    file.
+    """
 
     def __init__(self, path: str) -> None:
         self.path, self.owner = path, os.getpid()
@@ -131,7 +133,9 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """Create a file named after the current second and host, with a number if that name is taken."""
+    """Create a file named after the current second and host, with a number if that name is
+    taken.
+    """
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():
         name = f"{start}.{number}{suffix}" if number else f"{start}{suffix}"

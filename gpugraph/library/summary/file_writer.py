@@ -102,7 +102,9 @@ class FileWriter:
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Add a SessionLog message: a start, a stop or a checkpoint; TypeError for another value."""
+        """Add a SessionLog message: a start, a stop or a checkpoint; TypeError for another
+        value.
+        """
         content = _message(session_log, "SessionLog").SerializeToString()
         self._add("session_log", content, global_step)
 

@@ -33,7 +33,9 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Replace characters that tags can't have by `_`, and remove leading `/`; return None for None."""
+    """Replace characters that tags can't have by `_`, and remove leading `/`; return None for
+    None.
+    """
     if name is None:
         return None
     cleaned = _NOT_IN_TAGS.sub("_", name).lstrip("/")

@@ -18,7 +18,9 @@ _MAX_SHOWN = 10
 
 
 def _format(array: Any, where: Any) -> str:
-    """Return the text of the first ten elements where the mask `where` is true, with their indices."""
+    """Return the text of the first ten elements where the mask `where` is true, with their
+    indices.
+    """
     places = np.argwhere(where)[:_MAX_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
     omitted = np.count_nonzero(where) - len(lines)
@@ -209,7 +211,9 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Check that every element is between the bounds, which are allowed themselves unless open."""
+        """Check that every element is between the bounds, which are allowed themselves unless
+        open.
+        """
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound

@@ -37,7 +37,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's unsafe conversion, which follows C; a complex number converts to its real part."""
+    """Bind NumPy's unsafe conversion, which follows C; a complex number converts to its real
+    part.
+    """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))
     )  # flat, so that no copy is in place

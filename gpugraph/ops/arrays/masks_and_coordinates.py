@@ -89,7 +89,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def _shape_along(axis: int, count: int) -> tuple[int, ...]:
-    """Return the shape with which a vector is reshaped to rank `count`: -1 at `axis`, 1 elsewhere."""
+    """Return the shape with which a vector is reshaped to rank `count`: -1 at `axis`, 1
+    elsewhere.
+    """
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 
 

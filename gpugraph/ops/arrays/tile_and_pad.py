@@ -143,7 +143,9 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _interior(array: Any, pairs: Widths) -> Any:
-    """Return the view of a padded array without its paddings, `pairs` of (before, after) by axis."""
+    """Return the view of a padded array without its paddings, `pairs` of (before, after) by
+    axis.
+    """
     index = tuple(
         slice(before, size - after)
         for (before, after), size in zip(pairs, array.shape, strict=True)
@@ -214,7 +216,9 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
 
 
 def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
-    """Infer the shape of an input after padding (sign 1) or after removal of the padding (sign -1)."""
+    """Infer the shape of an input after padding (sign 1) or after removal of the padding (sign
+    -1).
+    """
     shape, pairs = _infer_padded(context, sign)
     _check_mirror((context.shapes[0] if sign > 0 else shape).sizes, pairs, _edge(context))
     return [shape]

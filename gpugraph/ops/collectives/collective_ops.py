@@ -50,7 +50,9 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; InvalidArgumentError if its shape is not that of the attr `shape`."""
+    """Bind a copy of the value; InvalidArgumentError if its shape is not that of the attr
+    `shape`.
+    """
     declared = as_shape(context.attrs["shape"])
     if not declared.is_compatible_with(source.shape):
         raise invalid_argument(

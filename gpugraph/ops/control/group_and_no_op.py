@@ -89,7 +89,9 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that computes nothing; its purpose is to have, and to be, a control input."""
+    """Add an operation that computes nothing; its purpose is to have, and to be, a control
+    input.
+    """
     return raw_ops.NoOp(name=name)
 
 
@@ -152,7 +154,9 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """Return a copy of `output_tensor` that is computed after `dependencies` (operations, tensors)."""
+    """Return a copy of `output_tensor` that is computed after `dependencies` (operations,
+    tensors).
+    """
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph
     with graph.name_scope(name or "control_dependency") as scope:

@@ -24,7 +24,9 @@ _FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
-    """Return the most specific shape compatible with all inputs, and a scalar for the value_index."""
+    """Return the most specific shape compatible with all inputs, and a scalar for the
+    value_index.
+    """
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = _common(shape, other)

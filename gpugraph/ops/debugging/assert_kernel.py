@@ -65,7 +65,9 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """Format a float with 6 digits if they parse to the same value, else with 9; float64: 15, 17."""
+    """Format a float with 6 digits if they parse to the same value, else with 9; float64: 15,
+    17.
+    """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
     number = float(value)

@@ -130,7 +130,9 @@ _squared_difference_op = binary(
 
 
 def _is_complex(part: Any) -> bool:
-    """Return whether any leaf of a nested structure (tensor, variable, number, array) is complex."""
+    """Return whether any leaf of a nested structure (tensor, variable, number, array) is
+    complex.
+    """
     for leaf in flatten(part):
         dtype = getattr(leaf, "dtype", None)
         if dtype.is_complex if isinstance(dtype, DType) else np.iscomplexobj(leaf):

@@ -25,7 +25,9 @@ def special_source(function: str, host: Call) -> Source:
 
 
 def special_pair_source(function: str, host: Call) -> Source:
-    """Return the kernel of a binary function in special_functions.cuh; its operands are broadcast."""
+    """Return the kernel of a binary function in special_functions.cuh; its operands are
+    broadcast.
+    """
     return Source("special_binary.cu", partial(_launch_special, function), host)
 
 

@@ -85,7 +85,9 @@ def _double(x: Array) -> Array:
 
 
 def erfc_into(x: Array, out: Array) -> None:
-    """Write 1 - erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be `x`."""
+    """Write 1 - erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be
+    `x`.
+    """
     source, target = x.reshape(-1), out.reshape(-1)
     for start in range(0, source.size, _BLOCK):
         wide = source[start : start + _BLOCK].astype(np.float64, copy=False)

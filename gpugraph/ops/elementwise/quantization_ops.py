@@ -57,7 +57,9 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high): integers per unit, and the range that the integers `ends` cover."""
+    """Return (scale, low, high): integers per unit, and the range that the integers `ends`
+    cover.
+    """
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
     scale = type(low)(min(by_low, by_high))

@@ -73,7 +73,9 @@ def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """Return a gradient function that applies the op `grad_op` to conj(y), of the output y, and dy."""
+    """Return a gradient function that applies the op `grad_op` to conj(y), of the output y,
+    and dy.
+    """
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
@@ -277,7 +279,9 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Round x to the nearest integer, halves to the even one; return tensors of integers unchanged."""
+    """Round x to the nearest integer, halves to the even one; return tensors of integers
+    unchanged.
+    """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     return tensor if tensor._dtype.is_integer else _round_op(tensor, name=name)
 

@@ -22,7 +22,9 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
 def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
-    """Return a NumPy kernel that calls `compute(x, y, out)` and writes 0 where input `which` is 0."""
+    """Return a NumPy kernel that calls `compute(x, y, out)` and writes 0 where input `which`
+    is 0.
+    """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         factor, out = arrays[which], arrays[-1]

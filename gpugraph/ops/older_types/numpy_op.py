@@ -1,4 +1,6 @@
-"""Helpers to declare ops whose kernel is NumPy on every device, possibly that of another op type."""
+"""Helpers to declare ops whose kernel is NumPy on every device, possibly that of another op
+type.
+"""
 
 from __future__ import annotations
 

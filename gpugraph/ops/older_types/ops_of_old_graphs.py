@@ -1,4 +1,6 @@
-"""Op types that only graphs of early TensorFlow versions contain: see `framework/deprecations.py`."""
+"""Op types that only graphs of early TensorFlow versions contain: see
+`framework/deprecations.py`.
+"""
 
 from __future__ import annotations
 

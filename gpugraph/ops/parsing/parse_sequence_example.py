@@ -59,7 +59,9 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense lists."""
+    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense
+    lists.
+    """
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
@@ -244,7 +246,9 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the declarations of outputs for sparse features of a kind: "context", "feature_list"."""
+    """Return the declarations of outputs for sparse features of a kind: "context",
+    "feature_list".
+    """
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",

@@ -177,7 +177,9 @@ def feature_at(
 
 
 def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
-    """Return the feature in a range of bytes of `content`; InvalidArgumentError if it is invalid."""
+    """Return the feature in a range of bytes of `content`; InvalidArgumentError if it is
+    invalid.
+    """
     try:
         return read_feature(content, span)
     except ValueError as error:

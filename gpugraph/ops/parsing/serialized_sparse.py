@@ -89,7 +89,9 @@ def _bind_many(
 
 
 def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
-    """Return a matrix of strings with a row (indices, values, shape) for each index of dimension 0."""
+    """Return a matrix of strings with a row (indices, values, shape) for each index of
+    dimension 0.
+    """
     count = int(shape[0])
     if count < 0 or (len(indices) and not 0 <= indices[:, 0].min() <= indices[:, 0].max() < count):
         raise invalid_argument(f"Received unexpected row index: the first size is {count}")

@@ -75,7 +75,9 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the reader has a serializable state: only those whose files are single records."""
+        """Whether the reader has a serializable state: only those whose files are single
+        records.
+        """
         return self._supports_serialize
 
     def reset(self, name: str | None = None) -> Operation:

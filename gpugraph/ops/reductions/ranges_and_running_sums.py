@@ -126,7 +126,9 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the widest dtype of the values, in the order of `_RANKED`; TypeError for other dtypes."""
+    """Return the widest dtype of the values, in the order of `_RANKED`; TypeError for other
+    dtypes.
+    """
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
         for value in values
@@ -325,7 +327,9 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`; arguments as of `cumsum`. Exclusive ones begin with 1."""
+    """Return running products along `axis`; arguments as of `cumsum`. Exclusive ones begin
+    with 1.
+    """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 

@@ -24,7 +24,9 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """Reshape `tensor` from the output's shape to that with `keep_dims`: reduced axes have size 1."""
+    """Reshape `tensor` from the output's shape to that with `keep_dims`: reduced axes have
+    size 1.
+    """
     if op.attrs["keep_dims"]:
         return tensor
     x, axes = op.inputs[0], _known_axes(op)

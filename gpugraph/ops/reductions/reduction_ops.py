@@ -39,7 +39,9 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """Return the non-negative axes in a scalar or vector; a Misfit for one outside [-rank, rank)."""
+    """Return the non-negative axes in a scalar or vector; a Misfit for one outside [-rank,
+    rank).
+    """
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
     if wrong:

@@ -74,7 +74,9 @@ def _rows(op: Refused, slot: int) -> int:
 
 
 def _set(first: int) -> tuple[Rule, ...]:
-    """Return the rules for a sparse set: its indices are input `first`, then come values and shape."""
+    """Return the rules for a sparse set: its indices are input `first`, then come values and
+    shape.
+    """
     values, shape = first + 1, first + 2
 
     def rows(op: Refused) -> str | None:

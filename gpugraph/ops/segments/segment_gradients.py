@@ -100,7 +100,9 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment, divided equally among all elements that equal its extreme, else 0."""
+    """Return dy of the segment, divided equally among all elements that equal its extreme,
+    else 0.
+    """
     segments = _Segments(op)
     flat = segments.flat()
     chosen = raw_ops.Equal(flat, segments.gather(segments.output))

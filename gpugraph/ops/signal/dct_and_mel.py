@@ -164,7 +164,9 @@ def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Ten
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Roll `x` along `axes`, by default all, so that the element for frequency 0 is in the middle."""
+    """Roll `x` along `axes`, by default all, so that the element for frequency 0 is in the
+    middle.
+    """
     return _shift(x, axes, name, "fftshift", False)
 
 

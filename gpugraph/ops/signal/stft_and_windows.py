@@ -219,7 +219,9 @@ WindowFunction = Callable[..., Any]
 
 
 def _whole_power(length: Any) -> Any:
-    """Return the smallest power of 2 that is not below `length`: an int, or a tensor for a tensor."""
+    """Return the smallest power of 2 that is not below `length`: an int, or a tensor for a
+    tensor.
+    """
     if not isinstance(length, Tensor):
         return int(2 ** math.ceil(math.log2(length)))
     power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))

@@ -173,7 +173,9 @@ def _combine_sets(
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of all axes except the last; InvalidArgumentError if the two shapes' differ."""
+    """Return the sizes of all axes except the last; InvalidArgumentError if the two shapes'
+    differ.
+    """
     for sizes in (one, other):
         if len(sizes) < 2:
             raise invalid_argument(f"Shape {shape_text(sizes)} has rank {len(sizes)} < 2")

@@ -157,7 +157,9 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return, for each element, its row-major position in the result; and the sizes of the result."""
+    """Return, for each element, its row-major position in the result; and the sizes of the
+    result.
+    """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]

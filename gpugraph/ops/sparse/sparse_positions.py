@@ -26,7 +26,9 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op as `op` does, whose NumPy kernel `cpu` also serves nodes on a GPU, on the host."""
+    """Declare an op as `op` does, whose NumPy kernel `cpu` also serves nodes on a GPU, on the
+    host.
+    """
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -57,7 +59,9 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
-    """Return the rows of indices for row-major `numbers` in a tensor of `shape`: int64 [n, rank]."""
+    """Return the rows of indices for row-major `numbers` in a tensor of `shape`: int64 [n,
+    rank].
+    """
     sizes = [int(size) for size in shape]
     if not numbers.size:
         return np.zeros((0, len(sizes)), np.int64)
@@ -98,7 +102,9 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """Return the size in which two parts of a SparseTensor must agree; ValueError if they differ."""
+    """Return the size in which two parts of a SparseTensor must agree; ValueError if they
+    differ.
+    """
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
     return other if one is None else one

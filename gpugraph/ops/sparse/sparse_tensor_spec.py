@@ -71,7 +71,9 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """The spec of one variant tensor that holds the serialized parts, as tf.data batches them."""
+        """The spec of one variant tensor that holds the serialized parts, as tf.data batches
+        them.
+        """
         return [TensorSpec(None, variant)]
 
     def _to_tensor_list(self, value: Any) -> list[Any]:

@@ -275,7 +275,9 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Return x / y; quotients of integers are truncated. InvalidArgumentError for an integer by 0."""
+    """Return x / y; quotients of integers are truncated. InvalidArgumentError for an integer
+    by 0.
+    """
     if x.dtype.kind not in "iu":
         return x / y
     if (y == 0).any():

@@ -178,7 +178,9 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """Return ops that compute the density of the gamma distribution: x^(a - 1) exp(-x) / gamma(a)."""
+    """Return ops that compute the density of the gamma distribution: x^(a - 1) exp(-x) /
+    gamma(a).
+    """
     power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
     return raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(raw_ops.Neg(x), power), raw_ops.Lgamma(a)))
 
@@ -268,7 +270,9 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs that are not scalars; ValueError if they differ."""
+    """Return the merge of the shapes of all inputs that are not scalars; ValueError if they
+    differ.
+    """
     shapes = [shape for shape in context.shapes if shape.rank != 0]
     return [reduce(TensorShape.merge_with, shapes) if shapes else TensorShape.of(())]
 

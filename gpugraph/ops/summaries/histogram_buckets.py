@@ -72,7 +72,9 @@ def _sum_in_order(values: Any) -> float:
 
 
 def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
-    """Return the limits and counts of buckets without each empty bucket that precedes an empty one."""
+    """Return the limits and counts of buckets without each empty bucket that precedes an empty
+    one.
+    """
     kept_limits, kept_counts = [], []
     pairs = zip(limits.tolist(), counts.tolist(), strict=True)
     for is_full, group in itertools.groupby(pairs, key=lambda pair: pair[1] > 0):

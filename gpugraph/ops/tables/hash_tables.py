@@ -163,7 +163,9 @@ class StaticTable(MutableTable):
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return values as `MutableTable.find`; FailedPreconditionError before the initialization."""
+        """Return values as `MutableTable.find`; FailedPreconditionError before the
+        initialization.
+        """
         if not self._is_initialized:
             raise FailedPreconditionError(
                 None, None, "Table not initialized. Run tf.tables_initializer() first."
@@ -327,7 +329,9 @@ class DenseTable(MutableTable):
 
 
 def check_types(table: MutableTable, types: TableTypes, name: str) -> None:
-    """Raise InvalidArgumentError if a shared table has other dtypes than a node that refers to it."""
+    """Raise InvalidArgumentError if a shared table has other dtypes than a node that refers to
+    it.
+    """
     if table.types[:2] != types[:2]:
         raise invalid_argument(
             f"Conflicting key/value dtypes {str(types).replace('-', '->')} with {table.types} for "

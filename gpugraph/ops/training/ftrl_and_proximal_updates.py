@@ -1,4 +1,6 @@
-"""Optimizers' updates with running means (Adadelta, CenteredRMSProp) or l1 and l2 regularization."""
+"""Optimizers' updates with running means (Adadelta, CenteredRMSProp) or l1 and l2
+regularization.
+"""
 
 from __future__ import annotations
 

@@ -205,7 +205,9 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return C statements that update one element; names: a C expression for each input by number."""
+    """Return C statements that update one element; names: a C expression for each input by
+    number.
+    """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
     inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]

@@ -26,19 +26,25 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
-        """Return the spec of the same shape, dtype and bounds; without bounds, those of the dtype."""
+        """Return the spec of the same shape, dtype and bounds; without bounds, those of the
+        dtype.
+        """
         dtype = spec.dtype
         minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
         return cls(spec.shape, dtype, minimum, maximum, name or spec.name)
 
     @property
     def minimum(self) -> np.ndarray[Any, Any]:
-        """The smallest value of each element, a read-only array that broadcasts against the shape."""
+        """The smallest value of each element, a read-only array that broadcasts against the
+        shape.
+        """
         return self._minimum
 
     @property
     def maximum(self) -> np.ndarray[Any, Any]:
-        """The largest value of each element, a read-only array that broadcasts against the shape."""
+        """The largest value of each element, a read-only array that broadcasts against the
+        shape.
+        """
         return self._maximum
 
     def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:

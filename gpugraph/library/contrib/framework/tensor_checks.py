@@ -59,7 +59,9 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
 def remove_squeezable_dimensions(
     predictions: Any, labels: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (predictions, labels), where the one with an additional last axis of size 1 lost it."""
+    """Return (predictions, labels), where the one with an additional last axis of size 1 lost
+    it.
+    """
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name
     )

@@ -31,7 +31,9 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections, with `alias`, its scope's name, as alias; return them."""
+    """Add a layer's outputs to collections, with `alias`, its scope's name, as alias; return
+    them.
+    """
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]

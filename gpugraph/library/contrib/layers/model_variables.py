@@ -1,4 +1,6 @@
-"""Variables of a model, added to the collections that all layers use, and functions that find them."""
+"""Variables of a model, added to the collections that all layers use, and functions that find
+them.
+"""
 
 from __future__ import annotations
 

@@ -210,7 +210,9 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """Return a gradient with truncated normal noise of standard deviation `scale`; None for None."""
+    """Return a gradient with truncated normal noise of standard deviation `scale`; None for
+    None.
+    """
     if gradient is None:
         return None
     dense = convert_to_tensor(gradient)

@@ -245,7 +245,9 @@ def convolution2d_in_plane(
 def _variable(
     name: str, shape: list[int], source: Tensor, options: LayerOptions, *, is_bias: bool
 ) -> Any:
-    """Create the variable `name` for weights, or for biases, with the initializer of the options."""
+    """Create the variable `name` for weights, or for biases, with the initializer of the
+    options.
+    """
     return model_variable(
         name,
         shape=shape,

@@ -56,7 +56,9 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """Return the name of the function `layer`, after which `repeat` and `stack` name their scopes."""
+    """Return the name of the function `layer`, after which `repeat` and `stack` name their
+    scopes.
+    """
     function = layer.func if isinstance(layer, partial) else layer
     return getattr(function, "__name__", default)
 

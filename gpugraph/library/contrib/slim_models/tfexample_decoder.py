@@ -37,7 +37,9 @@ def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
 
 
 class ItemHandler(abc.ABC):
-    """A handler computes one item from the features with the given keys (a list or a single key)."""
+    """A handler computes one item from the features with the given keys (a list or a single
+    key).
+    """
 
     def __init__(self, keys: Any) -> None:
         self._keys = list(keys) if isinstance(keys, (tuple, list)) else [keys]

@@ -98,7 +98,9 @@ def classifier(
 
 
 def _initial(drawn: float | None) -> dict[str, Any]:
-    """Return initializers for weights of standard deviation `drawn` and biases of 0.1; {} for None."""
+    """Return initializers for weights of standard deviation `drawn` and biases of 0.1; {} for
+    None.
+    """
     if drawn is None:
         return {}
     return {

@@ -109,7 +109,9 @@ def inception_v2(
     reuse: Any = None,
     scope: Any = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of layers."""
+    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of
+    layers.
+    """
     with inception_scope(scope, "InceptionV2", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v2_base(
             inputs, min_depth=min_depth, depth_multiplier=depth_multiplier, scope=within

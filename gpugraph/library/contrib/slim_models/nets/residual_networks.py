@@ -28,7 +28,9 @@ UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 
 def residual_block(
     unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
 ) -> Block:
-    """Return a block of `num_units` units with 4 * base_depth filters; the last one has `stride`."""
+    """Return a block of `num_units` units with 4 * base_depth filters; the last one has
+    `stride`.
+    """
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)
     return Block(scope, unit, [*plain, {**sizes, "stride": stride}])
