@@ -9,53 +9,90 @@
 
 Names, signatures, defaults and error classes are TensorFlow 1.15's. Beyond TensorFlow:
 `Session.explain` gives the device of each operation and the reason, `Session.memory_stats` the
-memory in use on each device, `GPUOptions(virtual_gpus=n)` makes GPUs in host memory, to rehearse a
-placement.
+memory in use on each device; `GPUOptions(virtual_gpus=n)` provides GPUs that are emulated in host
+memory, so that a placement can be tested without GPUs.
 """
 
 from typing import TYPE_CHECKING
 
 from gpugraph.base.deferred_names import deferred_names
 from gpugraph.base.version import (
-    COMPILER_VERSION as COMPILER_VERSION, CXX11_ABI_FLAG as CXX11_ABI_FLAG,
-    GIT_VERSION as GIT_VERSION, GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
+    COMPILER_VERSION as COMPILER_VERSION,
+    CXX11_ABI_FLAG as CXX11_ABI_FLAG,
+    GIT_VERSION as GIT_VERSION,
+    GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
     GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER,
     GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
-    MONOLITHIC_BUILD as MONOLITHIC_BUILD, VERSION as VERSION,
+    MONOLITHIC_BUILD as MONOLITHIC_BUILD,
+    VERSION as VERSION,
 )
 from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 
 if TYPE_CHECKING:
-    from gpugraph import (
-        config as config, devices as devices, memory as memory, session as session,
-    )
+    from gpugraph import config as config, devices as devices, memory as memory, session as session
     from gpugraph.api import (
-        bitwise as bitwise, compat as compat, contrib as contrib, debugging as debugging,
-        dtypes as dtypes, gfile as gfile, graph_util as graph_util, image as image,
-        initializers as initializers, io as io,
-        linalg as linalg, manip as manip, math as math, nn as nn, quantization as quantization,
-        random as random, saved_model as saved_model, sets as sets, signal as signal,
-        sparse as sparse, spectral as spectral,
-        strings as strings, test as test,
+        bitwise as bitwise,
+        compat as compat,
+        contrib as contrib,
+        debugging as debugging,
+        dtypes as dtypes,
+        gfile as gfile,
+        graph_util as graph_util,
+        image as image,
+        initializers as initializers,
+        io as io,
+        linalg as linalg,
+        manip as manip,
+        math as math,
+        nn as nn,
+        quantization as quantization,
+        random as random,
+        saved_model as saved_model,
+        sets as sets,
+        signal as signal,
+        sparse as sparse,
+        spectral as spectral,
+        strings as strings,
+        test as test,
     )
     from gpugraph.api.shared import python_io as python_io, queue as queue
-    from gpugraph.base import (
-        errors as errors, nest as nest, shapes as shapes, version as version,
-    )
+    from gpugraph.base import errors as errors, nest as nest, shapes as shapes, version as version
     from gpugraph.base.dtypes import (
-        QUANTIZED_DTYPES as QUANTIZED_DTYPES, DType as DType, as_dtype as as_dtype,
-        bfloat16 as bfloat16, bool as bool,
-        complex64 as complex64, complex128 as complex128, double as double, float16 as float16,
-        float32 as float32, float64 as float64, half as half, int8 as int8, int16 as int16,
-        int32 as int32, int64 as int64, qint8 as qint8, qint16 as qint16, qint32 as qint32,
-        quint8 as quint8, quint16 as quint16, resource as resource, string as string,
+        QUANTIZED_DTYPES as QUANTIZED_DTYPES,
+        DType as DType,
+        as_dtype as as_dtype,
+        bfloat16 as bfloat16,
+        bool as bool,
+        complex64 as complex64,
+        complex128 as complex128,
+        double as double,
+        float16 as float16,
+        float32 as float32,
+        float64 as float64,
+        half as half,
+        int8 as int8,
+        int16 as int16,
+        int32 as int32,
+        int64 as int64,
+        qint8 as qint8,
+        qint16 as qint16,
+        qint32 as qint32,
+        quint8 as quint8,
+        quint16 as quint16,
+        resource as resource,
+        string as string,
         uint8 as uint8,
-        uint16 as uint16, uint32 as uint32, uint64 as uint64, variant as variant,
+        uint16 as uint16,
+        uint32 as uint32,
+        uint64 as uint64,
+        variant as variant,
     )
     from gpugraph.base.errors import OpError as OpError
     from gpugraph.base.shapes import (
-        Dimension as Dimension, TensorShape as TensorShape,
-        dimension_at_index as dimension_at_index, dimension_value as dimension_value,
+        Dimension as Dimension,
+        TensorShape as TensorShape,
+        dimension_at_index as dimension_at_index,
+        dimension_value as dimension_value,
     )
     from gpugraph.building.compatibility.tensorflow_versions import (
         control_flow_v2_enabled as control_flow_v2_enabled,
@@ -66,37 +103,59 @@ if TYPE_CHECKING:
         disable_v2_tensorshape as disable_v2_tensorshape,
         enable_control_flow_v2 as enable_control_flow_v2,
         enable_eager_execution as enable_eager_execution,
-        enable_tensor_equality as enable_tensor_equality, enable_v2_behavior as enable_v2_behavior,
+        enable_tensor_equality as enable_tensor_equality,
+        enable_v2_behavior as enable_v2_behavior,
         enable_v2_tensorshape as enable_v2_tensorshape,
         executing_eagerly_outside_functions as executing_eagerly_outside_functions,
         is_symbolic_tensor as is_symbolic_tensor,
     )
     from gpugraph.config import (
-        ConfigProto as ConfigProto, GPUOptions as GPUOptions, GraphOptions as GraphOptions,
-        OptimizerOptions as OptimizerOptions, RunMetadata as RunMetadata, RunOptions as RunOptions,
+        ConfigProto as ConfigProto,
+        GPUOptions as GPUOptions,
+        GraphOptions as GraphOptions,
+        OptimizerOptions as OptimizerOptions,
+        RunMetadata as RunMetadata,
+        RunOptions as RunOptions,
         SessionOptions as SessionOptions,
     )
     from gpugraph.building.control_flow import (
-        case as case, cond as cond, switch_case as switch_case, while_loop as while_loop,
+        case as case,
+        cond as cond,
+        switch_case as switch_case,
+        while_loop as while_loop,
     )
     from gpugraph.building.control_flow.map_fold_scan import (
-        foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan,
+        foldl as foldl,
+        foldr as foldr,
+        map_fn as map_fn,
+        scan as scan,
     )
     from gpugraph.building.control_flow.vectorized_map import vectorized_map as vectorized_map
     from gpugraph.building.gradients import (
-        AggregationMethod as AggregationMethod, NotDifferentiable as NotDifferentiable,
-        RegisterGradient as RegisterGradient, UnconnectedGradients as UnconnectedGradients,
-        custom_gradient as custom_gradient, grad_pass_through as grad_pass_through,
-        gradients as gradients, hessians as hessians, recompute_grad as recompute_grad,
+        AggregationMethod as AggregationMethod,
+        NotDifferentiable as NotDifferentiable,
+        RegisterGradient as RegisterGradient,
+        UnconnectedGradients as UnconnectedGradients,
+        custom_gradient as custom_gradient,
+        grad_pass_through as grad_pass_through,
+        gradients as gradients,
+        hessians as hessians,
+        recompute_grad as recompute_grad,
     )
     from gpugraph.graph.client.client_graph import Graph as Graph
     from gpugraph.graph.client.default_graph_functions import (
-        add_to_collection as add_to_collection, add_to_collections as add_to_collections,
-        colocate_with as colocate_with, container as container,
-        control_dependencies as control_dependencies, device as device,
-        executing_eagerly as executing_eagerly, get_collection as get_collection,
-        get_collection_ref as get_collection_ref, get_default_graph as get_default_graph,
-        get_default_session as get_default_session, init_scope as init_scope,
+        add_to_collection as add_to_collection,
+        add_to_collections as add_to_collections,
+        colocate_with as colocate_with,
+        container as container,
+        control_dependencies as control_dependencies,
+        device as device,
+        executing_eagerly as executing_eagerly,
+        get_collection as get_collection,
+        get_collection_ref as get_collection_ref,
+        get_default_graph as get_default_graph,
+        get_default_session as get_default_session,
+        init_scope as init_scope,
         name_scope as name_scope,
         op_scope as op_scope,
         reset_default_graph as reset_default_graph,
@@ -113,48 +172,69 @@ if TYPE_CHECKING:
     from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
     from gpugraph.graph.op_def import OpDef as OpDef
     from gpugraph.library import (
-        distributions as distributions, keras as keras, layers as layers, lookup as lookup,
-        losses as losses, metrics as metrics, summary as summary, train as train,
+        distributions as distributions,
+        keras as keras,
+        layers as layers,
+        lookup as lookup,
+        losses as losses,
+        metrics as metrics,
+        summary as summary,
+        train as train,
     )
     from gpugraph.kernel import (
-        Call as Call, Elementwise as Elementwise, Reduction as Reduction, Sized as Sized,
+        Call as Call,
+        Elementwise as Elementwise,
+        Reduction as Reduction,
+        Sized as Sized,
         Source as Source,
     )
     from gpugraph.building.variables.module import Module as Module
     from gpugraph.building.variables.static_value import get_static_value as get_static_value
     from gpugraph.ops.random.random_ops import get_seed as get_seed
     from gpugraph.platform import (
-        app as app, flags as flags, logging as logging, resource_loader as resource_loader,
+        app as app,
+        flags as flags,
+        logging as logging,
+        resource_loader as resource_loader,
     )
     from gpugraph.session import InteractiveSession as InteractiveSession, Session as Session
     from gpugraph.tensorflow_import.import_switch import as_tensorflow as as_tensorflow
     from gpugraph.building.variable_scope import (
-        AUTO_REUSE as AUTO_REUSE, VariableScope as VariableScope,
+        AUTO_REUSE as AUTO_REUSE,
+        VariableScope as VariableScope,
         create_partitioned_variables as create_partitioned_variables,
-        explain_variables as explain_variables, fixed_size_partitioner as fixed_size_partitioner,
-        get_local_variable as get_local_variable, get_variable as get_variable,
+        explain_variables as explain_variables,
+        fixed_size_partitioner as fixed_size_partitioner,
+        get_local_variable as get_local_variable,
+        get_variable as get_variable,
         get_variable_scope as get_variable_scope,
         min_max_variable_partitioner as min_max_variable_partitioner,
         no_regularizer as no_regularizer,
         variable_axis_size_partitioner as variable_axis_size_partitioner,
-        variable_op_scope as variable_op_scope, variable_scope as variable_scope,
+        variable_op_scope as variable_op_scope,
+        variable_scope as variable_scope,
     )
     from gpugraph.building.variable_scope.make_template import make_template as make_template
     from gpugraph.building.variables import (
-        Variable as Variable, VariableAggregation as VariableAggregation,
-        VariableSynchronization as VariableSynchronization, all_variables as all_variables,
+        Variable as Variable,
+        VariableAggregation as VariableAggregation,
+        VariableSynchronization as VariableSynchronization,
+        all_variables as all_variables,
         assert_variables_initialized as assert_variables_initialized,
         disable_resource_variables as disable_resource_variables,
         enable_resource_variables as enable_resource_variables,
         global_variables as global_variables,
-        global_variables_initializer as global_variables_initializer, is_tensor as is_tensor,
-        is_variable_initialized as is_variable_initialized, local_variables as local_variables,
+        global_variables_initializer as global_variables_initializer,
+        is_tensor as is_tensor,
+        is_variable_initialized as is_variable_initialized,
+        local_variables as local_variables,
         local_variables_initializer as local_variables_initializer,
         model_variables as model_variables,
         moving_average_variables as moving_average_variables,
         report_uninitialized_variables as report_uninitialized_variables,
         resource_variables_enabled as resource_variables_enabled,
-        tables_initializer as tables_initializer, trainable_variables as trainable_variables,
+        tables_initializer as tables_initializer,
+        trainable_variables as trainable_variables,
         variable_creator_scope as variable_creator_scope,
         variables_initializer as variables_initializer,
     )

@@ -1,3 +1,6 @@
-"""The public names, by TensorFlow's modules: `api/nn.py` is `tf.nn`. They define nothing."""
+"""The public names, by TensorFlow's modules: `api/nn.py` is `tf.nn`.
+
+These modules only re-export.
+"""
 
 from gpugraph.api import import_paths as import_paths

@@ -1,6 +1,4 @@
-"""Compatibility of programs with several versions: strings and bytes, `compat.v1`, which is this
-package, and the names of `compat.v2`.
-"""
+"""`tf.compat`: conversion of strings and bytes, `compat.v1` (the whole package), `compat.v2`."""
 
 from gpugraph.api import v2 as v2
 from gpugraph.base.dimensions import dimension_value as dimension_value

@@ -1,4 +1,4 @@
-"""Checks of elements, shapes and dtypes, and of tensors for finite values."""
+"""`tf.debugging`: assertions on values, shapes and dtypes, and checks for finite values."""
 
 from gpugraph.api.shared.shared_checks import *
 from gpugraph.config.process_settings import (

@@ -1,4 +1,4 @@
-"""GraphDefs: import, extraction of subgraphs, freezing."""
+"""`tf.graph_util`: import of GraphDefs, extraction of subgraphs, freezing of variables."""
 
 from gpugraph.building.graph_files.freezing import (
     convert_variables_to_constants as convert_variables_to_constants,

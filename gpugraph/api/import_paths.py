@@ -1,6 +1,6 @@
 """The import paths of the public modules: `import gpugraph.nn` imports `gpugraph/api/nn.py`.
 
-A module whose public path differs from its file's path is imported once, by either path.
+A module whose public path differs from its file's path is imported once, whichever path is used.
 `gpugraph.compat.v1` is the whole package. `add_to_public_modules` registers a function that extends
 the public modules when they are imported.
 """
@@ -30,7 +30,7 @@ _API = """
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
     saved_model.utils sets signal sparse spectral strings test
 """
-"""Modules of `api`, by their paths below it."""
+"""Public modules in the folder `api`, by their paths relative to it."""
 
 _SLIM = """
     data_decoder learning tfexample_decoder model_analyzer nets nets.alexnet nets.inception
@@ -68,7 +68,7 @@ session.direct session.direct_session
 shapes base.shapes
 version base.version
 """
-"""Public paths, each with the path of its file."""
+"""One line per public path: the path, then the path of the file."""
 
 _PACKAGES = """
     distributions keras keras.activations keras.applications keras.backend keras.callbacks
@@ -76,19 +76,19 @@ _PACKAGES = """
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """
-"""Packages of `library`, by their paths below it."""
+"""Public packages in the folder `library`, by their paths relative to it."""
 
 _OWN_PACKAGES = "config config.experimental"
-"""Packages that are public by the paths of their files."""
+"""Packages whose public paths equal the paths of their files."""
 
 _APPLICATIONS = """
     densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet
     resnet resnet50 resnet_v2 vgg16 vgg19 xception
 """
-"""Modules of `keras.applications` that are attributes, not files."""
+"""Public modules that are attributes of `keras.applications`, without files."""
 
 _PREPROCESSING = "image sequence text"
-"""Modules of `keras.preprocessing` that are attributes, not files."""
+"""Public modules that are attributes of `keras.preprocessing`, without files."""
 
 _ATTRIBUTES = [
     *(f"keras.applications.{name}" for name in _APPLICATIONS.split()),
@@ -103,7 +103,7 @@ _LIBRARY = """
     seq2seq summary testing train
 """
 
-_OWN = ("ops.", "rnn.", "session.", "shapes")  # TensorFlow has no such modules
+_OWN = ("ops.", "rnn.", "session.", "shapes")  # prefixes of modules that TensorFlow does not have
 
 MODULE_PATHS = (
     {path: f"api.{path}" for path in _API.split()}
@@ -112,14 +112,17 @@ MODULE_PATHS = (
     | {path: f"library.{path}" for path in _PACKAGES.split()}
     | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
-"""The file path of each module with a different public path; both are below the package."""
+"""By public path, the path of each module's file if that differs.
+
+Both paths are relative to the package.
+"""
 
 TENSORFLOW_PATHS = {
     path: module_path
     for path, module_path in (MODULE_PATHS | {path: path for path in _OWN_PACKAGES.split()}).items()
     if not path.startswith(_OWN)
 }
-"""The file path of each public module of TensorFlow that exists here, by its path in TensorFlow."""
+"""By path in TensorFlow, the path of the file of each module that this package has too."""
 
 _FOLDERS = {
     **{name: f"building.{name}" for name in _BUILDING.split()},
@@ -128,14 +131,14 @@ _FOLDERS = {
     "contrib_layers": "library.contrib.layers",
     "slim_models": "library.contrib.slim_models",
 }
-"""The present paths of folders that were once at the top: pickles name classes by the old paths."""
+"""By former path, the present path of folders that were moved; old pickles have the former."""
 
 _WHOLE = "compat.v1"
 _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
 
 
 def public_module(path: str) -> ModuleType:
-    """Import and return the public module at a path below the package."""
+    """Import and return the public module at `path`, which is relative to the package."""
     module_path = MODULE_PATHS.get(path, path)
     attribute = path.rpartition(".")[2] if path in _ATTRIBUTES else ""
     module_path = module_path.removesuffix(f".{attribute}")
@@ -145,7 +148,10 @@ def public_module(path: str) -> ModuleType:
 
 
 class _Modules(Mapping[str, ModuleType]):
-    """Public modules by their paths, after `prefix`; each is imported when it is looked up."""
+    """A mapping of public paths to modules; each module is imported when it is looked up.
+
+    prefix: put before each path to form its key.
+    """
 
     def __init__(self, paths: Iterable[str], prefix: str = "") -> None:
         self._paths = {prefix + path: path for path in paths}
@@ -161,17 +167,19 @@ class _Modules(Mapping[str, ModuleType]):
 
 
 PUBLIC_MODULES = _Modules(MODULE_PATHS, f"{_PACKAGE}.")
-"""The modules whose public path differs from their file's, by their full public paths."""
+"""The modules whose public path differs from their file's path, by full public path."""
 
 TENSORFLOW_MODULES = _Modules(TENSORFLOW_PATHS)
-"""The public modules of TensorFlow that exist here, by their paths in TensorFlow."""
+"""The modules that this package has in common with TensorFlow, by path in TensorFlow."""
 
 _OWN_PATHS = {module_path: path for path, module_path in TENSORFLOW_PATHS.items()}
 _additions: list[Callable[[str, ModuleType], None]] = []
 
 
 def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
-    """Call `function(path, module)` for each public module of TensorFlow, now or when it is
+    """Call `function(path, module)` for each public module of TensorFlow.
+
+    It is called at once for modules that are imported already, and for others when they are
     imported.
     """
     _additions.append(function)
@@ -181,11 +189,16 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 
 
 class _PublicPaths(MetaPathFinder):
-    """Finds modules by their public paths, and extends public modules that are found by file path.
+    """An importer of modules by their public paths.
+
+    It also applies `add_to_public_modules` to modules that are imported by file path.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec that imports a public path; None for other names."""
+        """Return the spec for a public path, a former path, or a file path of a public module.
+
+        None for other names.
+        """
         package, _, rest = fullname.partition(".")
         if package != _PACKAGE:
             return None
@@ -204,7 +217,7 @@ def _with_additions(spec: ModuleSpec | None) -> ModuleSpec | None:
 
 
 class _PublicLoader(SourceFileLoader):
-    """Loads a public module and applies the registered additions."""
+    """The loader of a public module by its file path; it applies the registered additions."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module, then call the functions of `add_to_public_modules`."""
@@ -215,8 +228,7 @@ class _PublicLoader(SourceFileLoader):
 
 
 def _canonical(path: str) -> str:
-    """Return the path without `compat.v1`. The old path of a moved folder becomes its present one.
-    """
+    """Return the path without `compat.v1`, and with the present path of a moved folder."""
     while path == _WHOLE or path.startswith(f"{_WHOLE}."):
         path = path[len(_WHOLE) + 1 :]
     first, dot, rest = path.partition(".")
@@ -226,19 +238,19 @@ def _canonical(path: str) -> str:
 
 
 class _Known(Loader):
-    """Returns a module that already has a path and a spec."""
+    """A loader that returns a module which is imported by another path."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module, imported by the path of its file."""
+        """Return the public module, imported by its file path, and remember its spec."""
         module = public_module(self._path)
         self._spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's spec; the module has been executed already."""
+        """Restore the module's spec, which Python's import has replaced."""
         module.__spec__ = self._spec
 
 

@@ -1,4 +1,4 @@
-"""Functions that move elements: some functions of `tf` under an older name."""
+"""`tf.manip`: functions of `tf` that rearrange elements, under an older name."""
 
 from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape
 from gpugraph.ops.arrays.reverse import reverse as reverse

@@ -1,4 +1,4 @@
-"""Support for the tests of programs, as in `tf.test`."""
+"""`tf.test`: base class and helpers for the tests of programs."""
 
 from gpugraph.library.testing import (
     Benchmark as Benchmark, StubOutForTesting as StubOutForTesting, TestCase as TestCase,

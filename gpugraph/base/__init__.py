@@ -1,1 +1,1 @@
-"""Modules that every package may import: errors, dtypes, shapes, nested structures, records."""
+"""Modules that every package may import: errors, dtypes, shapes, nested structures, messages."""

@@ -1,6 +1,7 @@
 """bfloat16 in NumPy, which lacks it: the type comes from `ml_dtypes`, an optional dependency.
 
-Without it the dtype still exists and has a name; code that needs arrays of it raises `absent()`.
+Without `ml_dtypes` the DType still exists and has a name; code that needs arrays of bfloat16 raises
+`absent()`.
 """
 
 from __future__ import annotations
@@ -25,17 +26,20 @@ BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Return whether a NumPy dtype is bfloat16's. (To NumPy, float64 equals None.)"""
+    """Return whether a NumPy dtype is bfloat16's; False for any dtype if `ml_dtypes` is missing.
+
+    The check for None is required: to NumPy, the dtype float64 equals None.
+    """
     return BFLOAT16 is not None and dtype == BFLOAT16
 
 
 def absent() -> ModuleNotFoundError:
-    """Return the error to raise if arrays of bfloat16 are requested but unavailable."""
+    """Return the error for code that needs bfloat16 arrays while `ml_dtypes` is not installed."""
     return not_installed("bfloat16", "ml_dtypes", "Arrays of bfloat16", "ml_dtypes")
 
 
 def finfo(numpy_type: Any) -> Any:
-    """Do as `np.finfo`, with support for bfloat16."""
+    """Return `np.finfo` of a type, or its equivalent in `ml_dtypes` for bfloat16."""
     if is_bfloat16(np.dtype(numpy_type)):
         return _ML_DTYPES.finfo(numpy_type)
     return np.finfo(numpy_type)

@@ -1,6 +1,6 @@
 """Names of a package whose modules are imported on first access to the name.
 
-A package that defers its imports declares them where only type checkers read them:
+A package that defers its imports declares them where only type checkers execute them:
 
     if TYPE_CHECKING:
         from gpugraph.session import Session as Session
@@ -8,8 +8,8 @@ A package that defers its imports declares them where only type checkers read th
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
 This module parses the same lines, so there is one list of names for readers, type checkers and the
-program. Besides imports of names, the lines may be `from module import *`, of a module that
-consists of such lines, `other = name` and `other = module.name`.
+program. Besides `from module import name`, the lines may be `from module import *`, where the
+module consists of such lines itself, `other = name` and `other = module.name`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _LOCK = new_rlock()
 def one_import_at_a_time() -> Iterator[None]:
     """Serialize deferred imports: only one thread is in the block at a time.
 
-    If threads imported mutually dependent packages from different ends, they could get a
-    half-imported package. A thread inside of an import does not wait, because others may be waiting
-    for that import.
+    If two threads imported mutually dependent packages in opposite order, one could get a
+    half-imported package. A thread that is already inside an import does not wait, because others
+    may be waiting for that import.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -49,7 +49,10 @@ def one_import_at_a_time() -> Iterator[None]:
 
 
 class _Package(ModuleType):
-    """A package whose names are not shadowed by imported modules of the same names."""
+    """A package in which a declared name that equals a submodule's name keeps the declared value.
+
+    Python's import of the submodule would otherwise replace it by the module.
+    """
 
     _deferred: _Sources
 
@@ -69,9 +72,9 @@ def deferred_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose imports are deferred.
 
-    fallback: called with a name that is neither among the imports nor a module of the package;
-    it returns a value or raises an AttributeError. first: a module that is imported before the
-    first access.
+    fallback: called with a name that is neither among the imports nor a module of the package; it
+    returns a value or raises an AttributeError. first: the name of a module that is imported before
+    the first access to one of the names.
     """
     sources = _sources(package)
     module = sys.modules[package]
@@ -115,7 +118,10 @@ def _is_module(package: ModuleType, name: str) -> bool:
 
 
 def _value(module: str, name: str, is_module: bool) -> Any:
-    """Return the value of a name in a module, or the submodule of that name."""
+    """Return the attribute `name` of a module, or its submodule of that name.
+
+    is_module: whether `name` denotes the submodule even if there is such an attribute.
+    """
     holder = importlib.import_module(module)
     if not is_module and hasattr(holder, name):
         return getattr(holder, name)
@@ -123,7 +129,7 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Return the source of each name of a package's deferred imports."""
+    """Return (module, name there) for each name of a package's deferred imports."""
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             return _listed(statement.body)
@@ -139,7 +145,7 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Return each name with its module and its name there."""
+    """Return (module, name there) for each name that the statements define."""
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

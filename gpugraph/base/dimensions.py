@@ -1,8 +1,8 @@
 """One size of a static shape, as TensorFlow 1 programs see it.
 
-Policy: a size is an int of at least 0, or None if it is unknown. gpugraph itself stores sizes in
-this form; a `Dimension` is the result of `shape[i]` in a program, and supports arithmetic. Results
-that depend on an unknown size are unknown: a Dimension of None, or None for a comparison.
+A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form. A
+`Dimension` is what a program gets from `shape[i]`, and supports arithmetic. A result that depends
+on an unknown size is unknown: a Dimension of None, or None for a comparison.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _comparison(operate: Callable[[int, int], bool]) -> Callable[[Any, object], 
 
 
 def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], Any]:
-    """Return a `_comparison` that defers to the other operand if that is not a size."""
+    """Return a `_comparison` that returns NotImplemented if the other operand is not a size."""
     compare = _comparison(operate)
 
     def method(self: Dimension, other: object) -> Any:
@@ -73,7 +73,12 @@ def _equality(operate: Callable[[int, int], bool]) -> Callable[[Any, object], An
 def _arithmetic(
     operate: Callable[[int, int], int], swapped: bool = False
 ) -> Callable[[Any, object], Any]:
-    """Return a method that returns a Dimension, or defers to an operand that is not a size."""
+    """Return an arithmetic method of Dimension.
+
+    It returns a Dimension, or NotImplemented if the other operand is not a size.
+
+    swapped: whether `self` is the right operand, as in `__radd__`.
+    """
 
     def method(self: Dimension, other: object) -> Any:
         x = self.value
@@ -113,7 +118,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether both can be the same size: they are equal, or one is unknown."""
+        """Return whether both can be the same size: they are equal, or at least one is unknown."""
         size = as_size(other)
         return self._value is None or size is None or self._value == size
 
@@ -123,7 +128,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return the known one of both sizes; ValueError if they differ."""
+        """Return the size that is known in one or both; ValueError if both are known and differ."""
         self.assert_is_compatible_with(other)
         return Dimension(other if self._value is None else self._value)
 

@@ -1,11 +1,11 @@
 """Element types of tensors, and their NumPy counterparts.
 
-Policy: every type is a singleton, created here, so `is` is a valid comparison and
-equality starts with it. Names, numbers and conversions are TensorFlow 1.15's. Each type has a
-reference twin (`float32_ref`, number + 100) for the outputs of reference variables.
+Every type is a singleton, created here, so types can be compared by `is`. Names, numbers and
+conversions are TensorFlow 1.15's. Each type has a reference twin (`float32_ref`, number + 100) for
+the outputs of reference variables.
 
-bfloat16 has its NumPy type from `ml_dtypes`, an optional dependency (`base/bfloat16.py`). Without
-it the type has all properties except those that need an array or a value of it.
+The NumPy type of bfloat16 comes from `ml_dtypes`, an optional dependency (`base/bfloat16.py`).
+Without `ml_dtypes`, bfloat16 has all properties except those that need an array or a value of it.
 
 This module defines `bool`; inside it Python's own is written `builtins.bool`.
 """
@@ -26,8 +26,8 @@ class DType:
     """The type of the elements of a tensor.
 
     `DType(number)` returns the singleton for that TensorFlow type number; TypeError if there is
-    none. Types compare equal to every value that `as_dtype` converts to them; a reference type
-    differs from its base.
+    none. A type is equal to every value that `as_dtype` converts to it, such as its name; a
+    reference type is not equal to its base type.
 
     Attributes (read only):
       name: such as "float32" or "float32_ref".
@@ -37,8 +37,8 @@ class DType:
       size: bytes per element as TensorFlow counts them (string 8, resource 1).
       itemsize: bytes per element in a NumPy array (string and resource: a Python reference, 8).
       is_bool, is_integer, is_floating, is_complex, is_unsigned, is_quantized, is_ref_dtype,
-      is_numpy_compatible: flags. String, resource and variant have none of these properties,
-        except that string is NumPy compatible. Quantized types are not integers.
+      is_numpy_compatible: flags. For string, resource and variant the flags of kinds are False, and
+        only string is NumPy compatible. Quantized types are not integers.
     """
 
     __slots__ = (
@@ -110,7 +110,10 @@ class DType:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The range of pixel intensities, (0, maximum); ValueError if not an image type."""
+        """The range of pixel intensities, (0, maximum).
+
+        ValueError for a type that is neither integer, bool, float32 nor float64.
+        """
         if self.is_integer:
             return 0, int(self.max)
         if self.is_bool:
@@ -120,7 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether a tensor of type `other`, the same or a reference, has this type."""
+        """Return whether `other` is this type, or the reference type with this base type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -152,7 +155,12 @@ _NUMPY_INCOMPATIBLE = frozenset({"resource", "variant"})
 
 
 def _make(name: str, number: int, numpy_type: Any, like: Any) -> DType:
-    """Create a type; the caller sets `base_dtype`, `real_dtype` and `_as_ref`."""
+    """Create a type and register it by number.
+
+    The caller sets `base_dtype`, `real_dtype`, `_as_ref`.
+
+    like: a NumPy type of the same kind and size.
+    """
     dtype: DType = object.__new__(DType)
     kind, itemsize = np.dtype(like).kind, np.dtype(like).itemsize
     compatible = name.removesuffix("_ref") not in _NUMPY_INCOMPATIBLE
@@ -188,9 +196,11 @@ def _pair(
     real: DType | None = None,
     like: type[Any] | None = None,
 ) -> tuple[DType, DType]:
-    """Return a type and its reference; `real` is the type of its real part if that is another.
+    """Return a type and its reference twin.
 
-    like: a NumPy type of this kind and size, if `numpy_type` is None or NumPy has none.
+    real: the type of the real part, if it is not this type itself.
+    like: a NumPy type of the same kind and size, if `numpy_type` is None or not one of NumPy's own
+    types.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -201,7 +211,10 @@ def _pair(
 
 
 def _quantized(name: str, number: int, numpy_type: type[Any]) -> tuple[DType, DType]:
-    """Return a type of integers that represent real numbers; ops do not compute with it."""
+    """Return a quantized type (integers that represent real numbers) and its reference twin.
+
+    Arrays have a structured dtype with one field, so NumPy rejects arithmetic with them.
+    """
     return _pair(name, number, np.dtype([(name, numpy_type)]))
 
 
@@ -239,24 +252,27 @@ COMPLEX = (complex64, complex128)
 REAL = FLOATING + INTEGRAL
 NUMERIC = REAL + COMPLEX
 HANDLES = (resource, variant)
-"""The types whose values are objects of a run or a session, in host memory: no numbers, no text."""
+"""The types whose values are objects that live for a run or a session, in host memory."""
 
 OBJECTS = (string, *HANDLES)
-"""The types whose elements are Python objects in arrays."""
+"""The types whose arrays have Python objects as elements."""
 
 QUANTIZED = (qint8, quint8, qint16, quint16, qint32)
 ALL = (*NUMERIC, bool, *OBJECTS, *QUANTIZED)
 QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED)])
-"""The types of integers that represent real numbers, and their references."""
+"""The quantized types (integers that represent real numbers), and their references."""
 
 
 def stored(array: Any) -> Any:
-    """Return the integers behind an array of a quantized type; any other array as it is."""
+    """Return a view of an array of a quantized type as plain integers; any other array as it is."""
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 
 def _numpy_table() -> dict[type[Any], DType]:
-    """Map NumPy scalar types to types; C's too, as `longlong`, which differs from `int64`."""
+    """Map NumPy scalar types to types.
+
+    C types that NumPy distinguishes are included, such as `longlong` beside `int64`.
+    """
     known = [dtype for dtype in (*NUMERIC, bool) if dtype is not bfloat16]
     sizes = {(np.dtype(d._numpy_type).kind, d.itemsize): d for d in known}
     table: dict[type[Any], DType] = {} if BFLOAT16 is None else {BFLOAT16: bfloat16}
@@ -289,7 +305,7 @@ _BY_TYPE: dict[type[Any], DType] = {
 
 
 def runtime_name(dtype: DType) -> str:
-    """Return the name of a type in TensorFlow's runtime, without the reference: `float`."""
+    """Return the name of a type in messages of TensorFlow's runtime: `float` for `float32_ref`."""
     name = dtype.base_dtype.name
     return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
 
@@ -309,7 +325,7 @@ def as_dtype(type_value: object) -> DType:
         return type_value
     dtype: DType | None = None
     if isinstance(type_value, np.dtype):
-        names = type_value.names  # of the fields; a quantized type has one
+        names = type_value.names  # of the fields: a quantized type has one
         known = _BY_NUMPY_TYPE.get(type_value.type)
         dtype = known if names is None else _QUANTIZED_BY_FIELD.get(names)
     elif isinstance(type_value, str):
@@ -326,7 +342,7 @@ def as_dtype(type_value: object) -> DType:
 
 
 def plain_integers(value: Any) -> Any:
-    """Return the integers of an array of a quantized type; any other value as it is."""
+    """Return the plain integers of a quantized array or scalar; return other values unchanged."""
     dtype = getattr(value, "dtype", None)
     names = dtype.names if isinstance(dtype, np.dtype) else None
     return value[names[0]] if names and names in _QUANTIZED_BY_FIELD else value

@@ -1,12 +1,11 @@
 """Errors of the runtime: one class per canonical status code.
 
-Policy: every failure while a graph is checked, placed or run is an `OpError` whose class tells the
-kind of failure, so that callers can catch by kind and still reach the node. Misuse of
-the Python interface raises Python's own TypeError and ValueError; two subclasses of these
-that TensorFlow 1.15 defines are here too.
+Every failure while a graph is checked, placed or run is an `OpError`. Its class tells the kind of
+failure, and its attributes the node. Misuse of the Python interface raises Python's own TypeError
+and ValueError; two subclasses of these that TensorFlow 1.15 defines are here too.
 
-An error can be sent to another process with its node definition, message and code; the `Operation`
-stays behind with its graph.
+A pickled error keeps its node definition, message and code, so that it can be sent to another
+process; it loses the `Operation`, which belongs to a graph.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class OpError(Exception):
 
     Args:
       node_def: the node that failed as plain data, or None if no single node is to blame.
-      op: the `Operation` that failed, or None if it is unknown or was created by the runtime.
+      op: the `Operation` that failed, or None if it is unknown or the runtime created the node.
       message: the description of the failure, for users.
       error_code: one of this module's code constants.
     """
@@ -55,7 +54,7 @@ class OpError(Exception):
         """The failing node as a NodeDef message, or None."""
         try:
             return self._node_def.as_message()
-        except AttributeError:  # it is not a node
+        except AttributeError:  # it is not a node record
             return self._node_def
 
     @property
@@ -74,14 +73,14 @@ class OpError(Exception):
         return self._error_code
 
     def bare(self) -> OpError:
-        """Return a copy without traceback and operation, which keeps no frame's arrays alive."""
+        """Return a copy without operation and traceback, whose frames would keep arrays alive."""
         return copy(self)
 
     def __str__(self) -> str:
         return self._message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # __init__ is not called, as subclasses may have other parameters.
+        # Subclasses may have other parameters, so the copy is created without a call of __init__.
         return _restored, (type(self), self._message), {**self.__dict__, "_op": None}
 
 
@@ -102,7 +101,7 @@ class _CanonicalError(OpError):
 
     @classmethod
     def of_no_node(cls: type[_Kind], message: str) -> _Kind:
-        """Return an error of this class without a node as its cause yet."""
+        """Return an error that names no node yet; the runtime adds the node later."""
         return cls(None, None, message)
 
 
@@ -113,7 +112,7 @@ class CancelledError(_CanonicalError):
 
 
 class UnknownError(_CanonicalError):
-    """A failure of unknown kind, or of a code that has no class here."""
+    """A failure of unknown kind, or one whose code has no class here."""
 
     _code = UNKNOWN
 
@@ -135,7 +134,7 @@ class DeadlineExceededError(_CanonicalError):
 
 
 def invalid_argument(message: str) -> InvalidArgumentError:
-    """Return an `InvalidArgumentError` without a node as its cause yet."""
+    """Return an `InvalidArgumentError` that names no node yet; the runtime adds the node later."""
     return InvalidArgumentError(None, None, message)
 
 
@@ -164,13 +163,13 @@ class ResourceExhaustedError(_CanonicalError):
 
 
 class FailedPreconditionError(_CanonicalError):
-    """A precondition is missing, such as the initialisation of a variable before its use."""
+    """A precondition of the op does not hold: for example, a variable is not initialized."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CanonicalError):
-    """The operation was aborted because of a concurrent action; trying again may help."""
+    """The operation was aborted because of a concurrent action; a repetition may succeed."""
 
     _code = ABORTED
 
@@ -194,7 +193,7 @@ class InternalError(_CanonicalError):
 
 
 class UnavailableError(_CanonicalError):
-    """A service or worker cannot be reached now; trying again later may help."""
+    """A service or worker cannot be reached now; a repetition later may succeed."""
 
     _code = UNAVAILABLE
 
@@ -216,7 +215,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 
 class InaccessibleTensorError(ValueError):
-    """A Tensor was used outside the function or branch that it belongs to."""
+    """A Tensor was used outside the function or branch that created it."""
 
 
 _CLASSES = {cls._code: cls for cls in _CanonicalError.__subclasses__()}

@@ -1,8 +1,9 @@
-"""Locks that are free in a forked child, regardless of their holder when the process forked.
+"""Locks that are free in a forked child, even if a thread held them when the process forked.
 
-A child has only the thread that forked. A lock that another thread held would never be released
-there. Locks that are only held briefly, by allocators, are acquired before the fork, so that the
-data they guard is consistent in the child; other locks become free in the child.
+The child has only the thread that forked, so a lock that another thread held would never be
+released there. Brief locks, which allocators hold for moments only, are acquired before the fork,
+so that the data they guard is consistent in the child; all other locks are reset to free in the
+child.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from weakref import WeakSet
 
 _LOCKS: WeakSet[Any] = WeakSet()
 _BRIEF: WeakSet[Any] = WeakSet()
-_WAIT_S = 1.0  # maximum wait for a brief lock, before a fork
+_WAIT_S = 1.0  # maximum seconds that a fork waits for a brief lock
 _held_by_fork: list[Any] = []
 
 
@@ -26,7 +27,10 @@ def new_lock() -> threading.Lock:
 
 
 def new_rlock(brief: bool = False) -> Any:
-    """Return a reentrant lock that is free in a forked child. brief: forks wait for its release."""
+    """Return a reentrant lock that is free in a forked child.
+
+    brief: whether a fork waits until the lock is released, for at most a second.
+    """
     lock = threading.RLock()
     (_BRIEF if brief else _LOCKS).add(lock)
     return lock

@@ -1,4 +1,4 @@
-"""Tables and headings as HTML, for notebooks: their text is escaped, so it can't run a script."""
+"""Tables and headings as HTML, for notebooks. All text is escaped: values can't inject a script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CELL = 'style="text-align:left;vertical-align:top"'
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], limit: int) -> str:
-    """Return a table of the first rows up to a limit, with the number of the others below it."""
+    """Return a table of the first `limit` rows; a line below it has the number of further rows."""
     lines = [_row("th", head), *(_row("td", row) for row in rows[:limit])]
     more = f"<p>and {len(rows) - limit} more</p>" if len(rows) > limit else ""
     return f"<table>{''.join(lines)}</table>{more}"
@@ -21,6 +21,6 @@ def _row(cell: str, texts: Iterable[object]) -> str:
 
 
 def folded(title: str, body: str, is_open: bool = False) -> str:
-    """Return a collapsible section; `body` is HTML, the title is text."""
+    """Return a collapsible section. `body` is HTML; `title` is plain text and escaped."""
     opened = " open" if is_open else ""
     return f"<details{opened}><summary>{escape(title)}</summary>{body}</details>"

@@ -1,6 +1,7 @@
 """Git LFS pointers: the short texts that a clone has in place of files, until `git lfs pull`.
 
-Source: the specification of Git LFS, docs/spec.md. Loaders use this to explain a rejected file.
+Source: the specification of Git LFS, docs/spec.md. Code that loads files uses this to explain why a
+file is malformed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import re
 from typing import Any
 
 BEGINNING = b"version https://git-lfs.github.com/spec"
-"""The prefix of every pointer."""
+"""The first bytes of every pointer."""
 
 _MAX_BYTES = 1024
-"""The specification requires pointers to be smaller than this."""
+"""Pointers are smaller than this, as the specification requires."""
 
 
 def pointer_text(content: Any) -> str:
-    """Return a remark in brackets if the bytes are a Git LFS pointer; "" otherwise."""
+    """Return a remark in parentheses if `content` is a Git LFS pointer; "" otherwise."""
     beginning = bytes(content[:_MAX_BYTES])
     if not beginning.startswith(BEGINNING):
         return ""
@@ -28,7 +29,7 @@ def pointer_text(content: Any) -> str:
 
 
 def pointer_text_of_file(path: Any) -> str:
-    """Return the same for the file at a path; "" if it can't be read."""
+    """Return the remark of `pointer_text` for the content of a file; "" if it can't be read."""
     with contextlib.suppress(OSError, ValueError):
         if os.path.isfile(path):
             with open(path, "rb") as file:

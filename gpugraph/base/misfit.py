@@ -1,4 +1,4 @@
-"""Messages of an op that rejects its inputs, at graph construction and in a run."""
+"""Messages of an op that rejects its inputs, which differ between graph construction and a run."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import Any
 from gpugraph.base.errors import InvalidArgumentError, OpError
 
 INPUT_NAME = "<input 0>"
-"""A placeholder for the name of an op's first input in a run's message."""
+"""A placeholder in a run's message for the name of the op's first input."""
 
 
 class Misfit(ValueError):
-    """Inputs or attrs that don't fit an op, with TensorFlow's wording in each place of a report.
+    """Inputs or attrs that don't fit an op, with TensorFlow's wording for each kind of report.
 
     Args:
-      message: the wording of Python's own checks, and of the others unless they are set.
+      message: the wording if the error reaches the program as it is, and the default of the other
+        wordings.
       in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
         it stands for the first input.
-      shapes: the shapes of the first outputs at graph construction, if only the run rejects the
-        inputs (the other shapes are unknown); None: both reject.
+      shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run: graph
+        construction then continues with these shapes (those of further outputs are unknown). None:
+        graph construction fails too.
       error_class: the class of the run's error.
-      in_graph: the wording for an operation under construction.
+      in_graph: the wording of shape inference at graph construction.
       detail: the input concerned, appended to TensorFlow's wording.
     """
 
@@ -43,14 +45,14 @@ class Misfit(ValueError):
 
 
 class _Wording(str):
-    """The message of a ValueError, with its wordings for shape inference and runs."""
+    """The message of a ValueError, which also carries the wordings for shape inference and runs."""
 
     in_graph: str
     in_run: str
 
 
 def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
-    """Return a plain ValueError for programs that also carries the other wordings of a `Misfit`."""
+    """Return a ValueError that carries a `Misfit`'s wordings for shape inference and runs too."""
     wording = _Wording(message)
     wording.in_graph, wording.in_run = in_graph, in_run
     return ValueError(wording)
@@ -62,7 +64,7 @@ def is_refusal(error: Exception) -> bool:
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """Convert `error` to a `Misfit`, with all the wordings that it carries."""
+    """Return `error` as a `Misfit`, with all the wordings that it carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

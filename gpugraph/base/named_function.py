@@ -1,4 +1,4 @@
-"""Functions made from others: with the name, docstring and parameters of a public one."""
+"""Functions created by other functions, with the name, docstring and parameters of a public one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 
 
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that binds arguments to `signature` and passes all of them by name."""
+    """Return a decorator that gives a function the parameters of `signature`.
+
+    The function then receives all arguments by name, defaults included.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -49,7 +52,10 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
 def with_parameters_of(
     function: Callable[..., Any], **defaults: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Do as `with_signature` of `function`, with these defaults replaced."""
+    """Return the decorator `with_signature` for the signature of `function`.
+
+    defaults: values that replace the defaults of these parameters.
+    """
     signature = inspect.signature(function)
     parameters = [
         parameter.replace(default=defaults.get(name, parameter.default))
@@ -61,10 +67,12 @@ def with_parameters_of(
 def add_parameters(
     function: Callable[..., Any], call: Callable[..., Any], **defaults: Any
 ) -> Callable[..., Any]:
-    """Return `function` with further parameters, inserted before `name`, or last without one.
+    """Return `function` with further parameters, inserted before the parameter `name` or last.
 
-    Its result is that of `call(arguments, **others)`: the arguments of `function` by name, and
-    those of the further parameters, whose defaults are `defaults`.
+    The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
+    of `function` by name, `others` has those of the further parameters.
+
+    defaults: the further parameters with their defaults.
     """
     signature = inspect.signature(function)
     names, parameters = list(signature.parameters), list(signature.parameters.values())

@@ -1,9 +1,8 @@
 """Flattening and packing of nested structures.
 
 A structure is a list, tuple, named tuple, dict, dict view or an object of an attrs class.
-
-Everything else (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in the order
-of its sorted keys, so that dicts with the same keys match regardless of insertion order.
+Every other value (tensors, numbers, strings, None) is a leaf. The leaves of a dict are in the order
+of its sorted keys, so dicts with the same keys match whatever their insertion order.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ def is_nested(seq: Any) -> bool:
 
 
 def is_composite(value: Any) -> bool:
-    """Return whether a value consists of several tensors: SparseTensor and IndexedSlices."""
+    """Return whether a value, such as a SparseTensor, is a composite of several tensors."""
     return hasattr(type(value), "_parts") and hasattr(type(value), "_of")
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """Return the leaves of `structure`, in order; for a leaf, a list of itself.
+    """Return the leaves of `structure`, in order; for a leaf, a list with it.
 
     With `expand_composites`, a composite leaf is replaced by its component tensors.
     """
@@ -59,9 +58,13 @@ def _collect(structure: Any, leaves: list[Any]) -> None:
 def pack_sequence_as(
     structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
 ) -> Any:
-    """Return `flat_sequence` in the form of `structure`; `expand_composites` as in `flatten`.
+    """Return a structure like `structure` whose leaves are the items of `flat_sequence`.
 
-    TypeError if it is not a sequence, ValueError if `structure` has another number of leaves.
+    expand_composites: as in `flatten`; the items are then components, which are joined to
+    composites again.
+
+    TypeError if `flat_sequence` is not a sequence, ValueError if `structure` has another number of
+    leaves.
     """
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -80,7 +83,7 @@ def pack_sequence_as(
 
 
 def _composed(structure: Any, leaves: Iterator[Any]) -> Iterator[Any]:
-    """Yield the leaves, with the components of each composite joined again."""
+    """Yield one value for each leaf of `structure`; join the components of each composite."""
     for leaf in flatten(structure):
         parts = _components(leaf)
         yield leaf._of([next(leaves) for _ in parts]) if parts else next(leaves)
@@ -98,10 +101,12 @@ def map_structure(
     check_types: bool = True,
     expand_composites: bool = False,
 ) -> Any:
-    """Apply `func` to the corresponding leaves, and return the results in the first structure.
+    """Apply `func` to the corresponding leaves; return a structure like the first with the results.
 
-    TypeError if `func` is not callable; the structures must match, see
-    `assert_same_structure`. ValueError without any. `expand_composites` as in `flatten`.
+    expand_composites: as in `flatten`.
+
+    TypeError if `func` is not callable, ValueError without a structure, and the errors of
+    `assert_same_structure` if the structures don't match.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func!r}")
@@ -118,9 +123,9 @@ def assert_same_structure(
 ) -> None:
     """Raise ValueError for structures that are not nested in the same way.
 
-    With `check_types`, sequences must also have the same type (TypeError), and dicts of any type
-    must have the same keys (ValueError). With `expand_composites`, leaves must have the same number
-    of component tensors.
+    With `check_types`, sequences must also have the same type (TypeError), and dicts, whatever
+    their types, must have the same keys (ValueError). With `expand_composites`, corresponding
+    leaves must have the same number of component tensors.
     """
     try:
         _check_same(nest1, nest2, check_types)
@@ -183,7 +188,7 @@ def _check_types(one: Any, other: Any) -> None:
 
 
 def _are_same_named_tuples(one: Any, other: Any) -> bool:
-    """Return whether these are named tuples of two equal class definitions."""
+    """Return whether these are named tuples of classes with the same name and the same fields."""
     fields = getattr(one, "_fields", None)
     same = fields is not None and fields == getattr(other, "_fields", None)
     return same and type(one).__name__ == type(other).__name__
@@ -194,7 +199,7 @@ def _is_attrs(value: Any) -> bool:
 
 
 def parts_of(structure: Any) -> Sequence[Any]:
-    """Return the items of a structure, one level down."""
+    """Return the items of a structure, one level down; a dict's in the order of sorted keys."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
     if _is_attrs(structure):
@@ -211,7 +216,7 @@ def _keys(structure: Mapping[Any, Any]) -> list[Any]:
 
 
 def _like(structure: Any, parts: list[Any]) -> Any:
-    """Return a structure like `structure` with the items `parts`."""
+    """Return a structure of the type of `structure` with the items `parts`."""
     kind = type(structure)
     if isinstance(structure, Mapping):
         held = dict(zip(_keys(structure), parts))
@@ -232,7 +237,7 @@ def _described(structure: Any) -> str:
 
 
 class _Dot:
-    """A leaf in the outline of a structure."""
+    """The mark for a leaf in the outline of a structure."""
 
     def __repr__(self) -> str:
         return "."

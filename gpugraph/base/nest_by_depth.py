@@ -1,4 +1,4 @@
-"""Structures flattened down to the depth of another one, and flattened with their paths."""
+"""Structures that are flattened down to the depth of another one, or flattened with their paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """Raise TypeError or ValueError unless `input_tree` has the structure of `shallow_tree`."""
+    """Raise TypeError or ValueError unless `input_tree` is nested like `shallow_tree`, or more.
+
+    A leaf of `shallow_tree` may correspond to a whole structure in `input_tree`.
+    """
     if not is_nested(shallow_tree):
         return
     if not is_nested(input_tree):
@@ -55,7 +58,10 @@ def _up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, check_types: bool = True
 ) -> Any:
-    """Apply `func` to the parts of the inputs; return the results in the form of `shallow_tree`."""
+    """Apply `func` to the corresponding parts of the inputs at the leaves of `shallow_tree`.
+
+    Returns a structure like `shallow_tree` with the results.
+    """
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     columns = [flatten_up_to(shallow_tree, tree, check_types) for tree in inputs]
@@ -63,7 +69,10 @@ def map_structure_up_to(
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
-    """Return `{(k1, (k2,)): (v1, (v2,))}` as `{k1: v1, k2: v2}`. ValueError for a duplicate key."""
+    """Return a dict in which structures of keys are flattened, as are their values.
+
+    `{(k1, (k2,)): (v1, (v2,))}` becomes `{k1: v1, k2: v2}`. ValueError for a duplicate key.
+    """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")
     flat: dict[Any, Any] = {}
@@ -83,7 +92,10 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
 
 
 def flatten_with_joined_string_paths(structure: Any, separator: str = "/") -> list[Any]:
-    """Return (path, leaf) for each leaf: the path consists of keys, field names and positions."""
+    """Return (path, leaf) for each leaf.
+
+    The path joins the keys, field names and positions that lead to the leaf.
+    """
     return [(separator.join(path), leaf) for path, leaf in _with_paths(structure, ())]
 
 

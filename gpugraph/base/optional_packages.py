@@ -1,4 +1,4 @@
-"""Packages of extras, which are imported by the first call that needs them."""
+"""Optional packages: pip extras of gpugraph install them, and their first use imports them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
 def not_installed(
     extra: str, package: str, users: str, module: str | None, detail: str = ""
 ) -> ModuleNotFoundError:
-    """Return the error to raise if `users` need a package that is not installed."""
+    """Return the error to raise if `users` need a package that is not installed.
+
+    Parameters as in `package_of_extra`; module: the name of the missing module.
+    """
     return ModuleNotFoundError(
         f"{users} need the package {package}, which is not installed: "
         f"pip install 'gpugraph[{extra}]'{detail}",

@@ -1,4 +1,4 @@
-"""Declared fields of messages: a default, and a check that converts assigned values.
+"""Declared fields of messages: a default, and a function that checks and converts assigned values.
 
 `proto_messages` defines the messages that have such fields.
 """
@@ -18,8 +18,10 @@ Convert = Callable[[str, Any], T]
 class Field(Generic[T]):
     """A declared field of a message.
 
-    is_plain: whether it is a number or a string, which a message does not store until it is
-    assigned.
+    default: returns the default value. convert: `convert(where, value)` returns the value to store,
+    or raises an error that names the field as `where`.
+    is_plain: whether the value is a number or a string, whose default is not stored when it is
+    read.
     """
 
     has_presence = False
@@ -58,7 +60,7 @@ class Field(Generic[T]):
         vars(instance)[self.name] = self._convert(self._where, value)
 
     def is_set(self, instance: object) -> bool:
-        """Return whether it differs from its default; for a message, whether it is present."""
+        """Return whether the value differs from the default; whether a message is present."""
         value = vars(instance).get(self.name)
         return value is not None and value != self.default()
 
@@ -70,27 +72,27 @@ def without_effect(field: Field[T]) -> Field[T]:
 
 
 def boolean() -> Field[bool]:
-    """Return a field that is True or False, False by default."""
+    """Return a field that holds True or False, False by default."""
     return Field(bool, to_bool, is_plain=True)
 
 
 def integer() -> Field[int]:
-    """Return a field that is an int, 0 by default."""
+    """Return a field that holds an int, 0 by default."""
     return Field(int, to_int, is_plain=True)
 
 
 def number() -> Field[float]:
-    """Return a field that is a float, 0.0 by default."""
+    """Return a field that holds a float, 0.0 by default."""
     return Field(float, to_float, is_plain=True)
 
 
 def text() -> Field[str]:
-    """Return a field that is a string, empty by default."""
+    """Return a field that holds a string, empty by default."""
     return Field(str, to_str, is_plain=True)
 
 
 class DeferredField(Field[Any]):
-    """A field with a protobuf message, or with a function that returns it on first access."""
+    """A field that holds a protobuf message, or a function that returns it on first access."""
 
     has_presence = True
 
@@ -112,12 +114,12 @@ class DeferredField(Field[Any]):
 
 
 def deferred(default: Callable[[], Any]) -> DeferredField:
-    """Return a field of any value, or of a function that returns it on first access."""
+    """Return a field whose value may be given by a function, which is called on first access."""
     return DeferredField(default, lambda where, value: value)
 
 
 def empty_message(name: str) -> Any:
-    """Return an empty protobuf message."""
+    """Return an empty protobuf message of the class `name`."""
     return message_class(name)()
 
 
@@ -149,7 +151,7 @@ class EnumType:
         return list(self._numbers.values())
 
     def items(self) -> list[tuple[str, int]]:
-        """Return the names with their numbers."""
+        """Return (name, number) pairs, in the order of the names."""
         return list(self._numbers.items())
 
     def __getattr__(self, name: str) -> int:
@@ -160,7 +162,7 @@ class EnumType:
 
 
 def choice(enum: EnumType) -> Field[int]:
-    """Return a field of an enumeration, assigned by number or name; the first is the default."""
+    """Return a field that holds a number of `enum` (by default the first), and accepts names."""
     numbers_by_name = dict(enum.items())
 
     def convert(where: str, value: Any) -> int:
@@ -203,7 +205,7 @@ class MapField(Field[dict[Any, T]]):
         self._convert_value, self._convert_key = convert, convert_key
 
     def entry_fields(self) -> dict[str, Field[Any]]:
-        """Return the fields of one entry, like the message that protobuf generates for it."""
+        """Return the fields `key` and `value` of an entry, as in protobuf's class for entries."""
         kinds: dict[Any, Any] = {to_int: int, to_str: str}
         default = kinds.get(self._convert_value, lambda: None)
         key = integer() if self._convert_key is to_int else text()
@@ -213,5 +215,5 @@ class MapField(Field[dict[Any, T]]):
 def map_of(convert: Convert[T], convert_key: Convert[Any] = to_str) -> MapField[T]:
     """Return a map field whose values `convert` checks, empty by default.
 
-    convert_key: checks the keys: strings, or integers with `to_int`."""
+    convert_key: checks the keys; `to_str` for strings, `to_int` for integers."""
     return MapField(convert, convert_key)

@@ -2,7 +2,7 @@
 
 Every field has a type and a default. A nested message exists as soon as it is accessed. Assigned
 values are checked at once and copied. For an unknown name or a wrong type, the error lists the
-accepted ones. The settings in `config` are such messages.
+names or types that are accepted. The settings in `config` are such messages.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class Message:
     protobuf's text format.
 
     Raises:
-      AttributeError: an assigned field that does not exist.
+      AttributeError: assignment to a field that does not exist.
       ValueError: a keyword that is not a field, or a value out of its range.
       TypeError: a value of the wrong type.
     """
 
     _fields: ClassVar[dict[str, Field[Any]]] = {}
     _protobuf_name: ClassVar[str] = ""
-    _is_present = False  # set in an instance once it was changed
+    _is_present = False  # set to True in an instance when it is changed
 
     DESCRIPTOR: ClassVar[Any] = _Descriptor()
-    """protobuf's descriptor of TensorFlow's message of this name."""
+    """The protobuf descriptor of TensorFlow's message of this name."""
 
     def __init_subclass__(cls) -> None:
         declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
@@ -109,11 +109,11 @@ class Message:
         self.SetInParent()
 
     def SetInParent(self) -> None:
-        """Make the message present in its parent, even if no field of it is set."""
+        """Mark the message as present in its parent, even if no field of it is set."""
         self.__dict__["_is_present"] = True
 
     def is_there(self) -> bool:
-        """Return whether it, or a field of it, was assigned or changed."""
+        """Return whether the message, or a field of it, was assigned or changed."""
         return self._is_present or bool(self._set_fields())
 
     def CopyFrom(self, other: Message) -> None:
@@ -137,9 +137,10 @@ class Message:
         )
 
     def MergeFrom(self, other: Message) -> None:
-        """Merge the set fields of `other`: repeated fields are extended, messages are merged.
+        """Merge the set fields of `other` into this message.
 
-        TypeError unless it is of the same class, or of protobuf's as for `CopyFrom`.
+        Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
+        TypeError unless `other` is of the same class, or of protobuf's class for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:
@@ -157,18 +158,18 @@ class Message:
                 object.__setattr__(self, name, copy.deepcopy(value))
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Call `MergeFrom` with the message of these bytes; return the number of bytes."""
+        """Parse `serialized` and merge the message into this one; return the number of bytes."""
         self.MergeFrom(type(self).FromString(serialized))
         return len(serialized)
 
     def ListFields(self) -> list[tuple[Any, Any]]:
-        """Return the protobuf descriptor and the value of each set field, ordered by number."""
+        """Return (protobuf descriptor, value) of each set field, ordered by field number."""
         known = self.DESCRIPTOR.fields_by_name
         pairs = [(known[name], value) for name, value in self._set_fields() if name in known]
         return sorted(pairs, key=lambda pair: int(pair[0].number))
 
     def WhichOneof(self, name: str) -> str | None:
-        """Raise ValueError: no message of settings has a oneof."""
+        """Raise ValueError: these messages have no oneof."""
         raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
 
     def IsInitialized(self) -> bool:
@@ -187,7 +188,7 @@ class Message:
         """Do nothing: unknown fields are not kept."""
 
     def _set_fields(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields that differ from their defaults, or are present."""
+        """Return (name, value) of the fields that differ from their defaults or hold a message."""
         return [(name, getattr(self, name)) for name, f in self._fields.items() if f.is_set(self)]
 
     def Clear(self) -> None:
@@ -213,15 +214,18 @@ class Message:
         return self._fields[name].is_set(self)
 
     def SerializeToString(self) -> bytes:
-        """Return the bytes of TensorFlow's message of this name, without gpugraph's own fields."""
+        """Return the message as bytes in protobuf's format.
+
+        Fields that TensorFlow lacks are left out.
+        """
         target = self._protobuf_class()()
         set_protobuf(self, target)
         return target.SerializeToString(deterministic=True)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Replace all fields by those in the bytes of TensorFlow's message; return their number.
+        """Replace all fields by those of the serialized message; return its number of bytes.
 
-        protobuf's DecodeError for malformed bytes.
+        Raises protobuf's DecodeError for malformed bytes.
         """
         source = self._protobuf_class().FromString(serialized)
         self.Clear()
@@ -230,7 +234,7 @@ class Message:
 
     @classmethod
     def FromString(cls: type[M], serialized: bytes) -> M:
-        """Return a new message of these bytes, see ParseFromString."""
+        """Return a new message parsed from bytes; errors as in `ParseFromString`."""
         message = cls()
         message.ParseFromString(serialized)
         return message
@@ -245,12 +249,12 @@ class Message:
         return f"{type(self).__name__}({fields})"
 
     def __str__(self) -> str:
-        """Return protobuf's text format, a field per line."""
+        """Return protobuf's text format, one field per line."""
         return "".join(f"{line}\n" for line in text_lines(self, self._numbers()))
 
     @classmethod
     def _numbers(cls) -> dict[str, int]:
-        """Return the numbers of the fields by their names."""
+        """Return the field numbers by field name."""
         return {field.name: field.number for field in cls.DESCRIPTOR.fields}
 
 
@@ -273,7 +277,7 @@ class Messages(list[M]):
         self._kind = kind
 
     def add(self, **values: Any) -> M:
-        """Append a new message of these fields, and return it."""
+        """Append a new message with these fields, and return it."""
         self.append(self._kind(**values))
         return self[-1]
 
@@ -298,9 +302,10 @@ def is_protobuf_of(cls: type[Message], value: object) -> bool:
 
 
 def to_message(cls: type[M]) -> Convert[M]:
-    """Return a conversion to messages of a class: messages are copied, mappings are the fields.
+    """Return a conversion to messages of a class, for fields.
 
-    An instance of protobuf's class for TensorFlow's message of this name is converted.
+    It copies messages of the class, takes the fields of a new message from a mapping, and converts
+    an instance of protobuf's class for TensorFlow's message of this name.
     """
 
     def convert(where: str, value: Any) -> M:

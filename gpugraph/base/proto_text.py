@@ -1,4 +1,4 @@
-"""Messages in protobuf's text format: a field per line, nested messages in braces."""
+"""Messages in protobuf's text format: one field per line, nested messages in braces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 )
-_DIGITS = 15, 17  # of a double, as many as are needed to read it back
+_DIGITS = 15, 17  # significant digits of a double: usually enough, always enough
 
 
 def text_lines(message: Any, numbers: Mapping[str, int]) -> Iterator[str]:
-    """Yield the lines of a message's fields that are set.
+    """Yield the lines of text of a message, for each field that is set.
 
-    numbers: the sort keys of the fields; fields without one stay in the order of their declaration,
-    at the end.
+    numbers: the field numbers by name, which determine the order; fields without one follow in the
+    order of their declaration.
     """
     fields = sorted(message._set_fields(), key=lambda pair: numbers.get(pair[0], len(numbers) + 99))
     for name, value in fields:

@@ -1,6 +1,6 @@
-"""Conversion between our messages (`base/proto_messages.py`) and protobuf's.
+"""Conversion between this package's messages (`base/proto_messages.py`) and protobuf's.
 
-`formats`, which has protobuf's classes, registers them here for the layers below it.
+`formats` has protobuf's classes; it registers them here, so that lower layers need not import it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ _finders: list[Callable[[str], Any]] = []
 
 
 def register_messages(find: Callable[[str], Any]) -> None:
-    """Register the function that returns the message class of a name."""
+    """Register the function that `message_class` calls."""
     _finders[:] = [find]
 
 
 def message_class(name: str) -> Any:
-    """Return the message class of this name."""
+    """Return protobuf's class of the TensorFlow message `name`."""
     return _finders[0](name)
 
 
 def protobuf_class(name: str) -> Any:
-    """Return the class of a message by its name, `GPUOptions.Experimental` for a nested one."""
+    """Return protobuf's class of a message.
+
+    The name of a nested one is like `GPUOptions.Experimental`.
+    """
     outer, *inner = name.split(".")
     message_type = message_class(outer)
     for part in inner:
@@ -39,7 +42,10 @@ def _is_list_of_messages(value: Any) -> bool:
 
 
 def set_protobuf(message: Any, target: Any) -> None:
-    """Copy the set fields of a message to protobuf's message `target`."""
+    """Copy the set fields of a message to protobuf's message `target`.
+
+    Skip fields that it lacks.
+    """
     known = target.DESCRIPTOR.fields_by_name
     for name, value in message._set_fields():
         if name not in known:
@@ -69,7 +75,10 @@ def _fill_map(target: Any, values: dict[Any, Any]) -> None:
 
 
 def take_protobuf(message: Any, source: Any) -> None:
-    """Copy the set fields of protobuf's message `source`; unknown ones are left out."""
+    """Copy the set fields of protobuf's message `source` to `message`.
+
+    Skip fields that it lacks.
+    """
     for field, value in source.ListFields():
         name = field.name
         if name not in message._fields:

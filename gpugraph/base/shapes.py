@@ -1,13 +1,12 @@
 """Static shapes: the part of a tensor's shape that is known at graph construction.
 
-Policy: a size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes,
-or None if even the rank is unknown. `TensorShape` holds exactly that in `sizes`, and the rest
-of gpugraph reads `sizes`. A `Dimension`, the result of `shape[i]` in programs, is created on
-access and never stored.
+A size is an int of at least 0, or None if it is unknown; a shape is a tuple of sizes, or None if
+even the rank is unknown. `TensorShape` holds exactly that in `sizes`, which all other modules read.
+A `Dimension`, the result of `shape[i]` in programs, is created on access and never stored.
 
-Shapes are immutable values, compared and hashed by `sizes`. Two shapes with the same known sizes
-are equal, so `TensorShape([None]) == TensorShape([None])`, although two unknown
-Dimensions compare as None, that is, unknown.
+Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
+equal, so `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
+Dimensions returns None, for unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class TensorShape:
         of sizes; a size is an int, None, a Dimension or a string of digits.
 
     Attributes:
-      sizes: a tuple of int or None, or None if the rank is unknown. Never assign to it.
+      sizes: a tuple of ints and None, or None if the rank is unknown. Never assign to it.
 
     Raises:
       TypeError: `dims` or one of its items is neither a size nor an iterable of sizes.
@@ -53,7 +52,7 @@ class TensorShape:
             self.sizes = dims.sizes
         elif isinstance(dims, (str, bytes)):
             raise TypeError(f"A string is not a shape; give sizes as integers: {dims!r}")
-        elif type(dims).__name__ == "TensorShapeProto":  # ours, or TensorFlow's
+        elif type(dims).__name__ == "TensorShapeProto":  # of this package, or of TensorFlow
             self.sizes = _sizes_of_message(dims)
         else:
             try:
@@ -64,21 +63,24 @@ class TensorShape:
 
     @classmethod
     def of(cls, sizes: tuple[int | None, ...] | None) -> TensorShape:
-        """Return the shape of these sizes, unchecked: a tuple of ints >= 0 and None, or None."""
+        """Return the shape of these sizes without a check.
+
+        sizes: a tuple of ints of at least 0 and None, or None for an unknown rank.
+        """
         shape = _new(cls)
         shape.sizes = sizes
         return shape
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, or None."""
+        """The number of dimensions, or None if it is unknown."""
         return None if self.sizes is None else len(self.sizes)
 
     ndims = rank
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """A new list of Dimensions, or None if the rank is unknown."""
+        """A new list with a Dimension for each size, or None if the rank is unknown."""
         return None if self.sizes is None else [Dimension(size) for size in self.sizes]
 
     def as_proto(self) -> Any:
@@ -95,22 +97,22 @@ class TensorShape:
         return list(self.sizes)
 
     def num_elements(self) -> int | None:
-        """Return the product of all sizes, or None unless all are known."""
+        """Return the product of all sizes, or None if a size or the rank is unknown."""
         if self.sizes is None or None in self.sizes:
             return None
         return math.prod(self.sizes)  # type: ignore[arg-type]
 
     def is_fully_defined(self) -> bool:
-        """Return whether all sizes are known."""
+        """Return whether the rank and all sizes are known."""
         return self.sizes is not None and None not in self.sizes
 
     def assert_is_fully_defined(self) -> None:
-        """Raise ValueError unless all sizes are known."""
+        """Raise ValueError unless the rank and all sizes are known."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether a tensor can have both shapes: sizes that are known in both are equal."""
+        """Return whether a tensor can have both shapes: ranks and sizes known in both are equal."""
         a = self.sizes
         if type(other) is tuple and other == a:  # usually the shape of an array
             return True
@@ -128,7 +130,10 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """Return the shape with the known sizes of both; ValueError if they are incompatible."""
+        """Return the shape with the sizes that are known in either.
+
+        ValueError if they are incompatible.
+        """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
         if b is None or a == b:
@@ -140,14 +145,17 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the sizes that are the same in both, others unknown; unknown if ranks differ."""
+        """Return the shape with the sizes that are equal in both; sizes that differ become unknown.
+
+        The rank is unknown if the ranks differ or one is unknown.
+        """
         a, b = self.sizes, as_shape(other).sizes
         if a is None or b is None or len(a) != len(b):
             return TensorShape.of(None)
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the sizes of `self` followed by those of `other`; unknown if a rank is unknown."""
+        """Return the sizes of `self`, then those of `other`; of unknown rank if either rank is."""
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
 
@@ -169,7 +177,10 @@ class TensorShape:
             raise _rank_error(self, f"Shape {self} must have rank {rank}", f"{rank}")
 
     def with_rank(self, rank: int | None) -> TensorShape:
-        """Return this shape with the rank `rank`; ValueError if it is another."""
+        """Return this shape, with `rank` unknown sizes if its rank is unknown.
+
+        ValueError for another rank.
+        """
         self.assert_has_rank(rank)
         return self if self.sizes is not None else unknown_shape(rank)
 
@@ -254,7 +265,7 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
 
 
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
-    """Describe how two incompatible shapes of known rank differ, in shape inference's wording."""
+    """Describe how two incompatible shapes of known rank differ, in shape inference's words."""
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
     unequal = (
@@ -274,7 +285,10 @@ def _rank_error(shape: TensorShape, message: str, rank: str, bound: str = "") ->
 
 
 def _unknown_slice(key: slice) -> tuple[None, ...] | None:
-    """Return the sizes of a slice of a shape of unknown rank; ValueError if it has a step."""
+    """Return the sizes of a slice of a shape of unknown rank; None if their number is unknown.
+
+    ValueError if the slice has a step.
+    """
     if key.step is not None:
         raise ValueError("A shape of unknown rank cannot be sliced with a step")
     start = 0 if key.start is None else operator.index(key.start)
@@ -290,7 +304,7 @@ def as_shape(shape: object) -> TensorShape:
 
 
 def as_tensor_shape(shape: object) -> TensorShape:
-    """Return `as_shape(shape)`; ValueError for a size that no tensor can have, beyond int64."""
+    """Return `as_shape(shape)`; ValueError for a size beyond int64, which no tensor can have."""
     result = as_shape(shape)
     for size in result.sizes or ():
         if size is not None and size >= 1 << 63:
@@ -299,7 +313,10 @@ def as_tensor_shape(shape: object) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """Return a shape of `rank` dimensions, unknown if None (`ndims`: its older name)."""
+    """Return a shape with `rank` unknown sizes; of unknown rank if `rank` is None.
+
+    ndims: the older name of `rank`.
+    """
     rank = ndims if rank is None else rank
     return TensorShape.of(None if rank is None else (None,) * rank)
 
@@ -320,16 +337,16 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`; unknown if the rank is. IndexError if there is no such dimension."""
+    """Return `shape[index]`; unknown if the rank is, IndexError if there is no such dimension."""
     return shape[index]
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
-    Sizes are aligned at the right; a missing size counts as 1, and 1 broadcasts to the other
-    size. An unknown size and one above 1 result in the latter; otherwise unknown stays
-    unknown, as does the rank if one is unknown.
+    Sizes are aligned at the right; a missing size counts as 1, and size 1 broadcasts to the size of
+    the other operand. An unknown size with one above 1 gives the latter; with 1 or another unknown
+    size it gives an unknown size. The rank is unknown if one of the ranks is.
 
     Raises:
       ValueError: two known sizes differ and neither is 1.
@@ -346,7 +363,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def _broadcast_size(m: int | None, n: int | None, a: TensorShape, b: TensorShape) -> int | None:
-    """Return the size of a dimension whose sizes differ, and the second of which is not 1."""
+    """Return the broadcast size of two different sizes `m` and `n`, where `n` is not 1."""
     if m == 1:
         return n
     if m is None or n is None:

@@ -1,8 +1,9 @@
 """Large files, synced to disk while they are written, and removed in the background.
 
-Syncing a file only at its end would leave the program idle for half of the time. Here one thread
-writes and one syncs the written part, while the next bytes are computed. Removing a file takes
-as long as freeing its blocks; a thread does that too, after the name is removed.
+Syncing a file only at its end would leave the program idle for half of the total time. Here one
+thread writes and another syncs the written part, while the program computes the next bytes.
+Removing a file takes as long as freeing its blocks, so a thread frees them after the name is
+removed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
 _MAX_BUFFERS = 512
-"""The number of bytes, or of buffers, that one system call writes."""
+"""The numbers of bytes and of buffers that one system call writes: whichever is reached first."""
 
 _MAX_BATCHES = 8
 _EARLY = 8 << 20
-"""Files of fewer bytes need no threads."""
+"""The size in bytes from which a file is written and synced, or removed, by threads."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
@@ -31,7 +32,8 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 class StreamedFile:
     """A new file, open for unbuffered writing; this object closes it.
 
-    Buffers are read when they are written: soon, or by `close`.
+    Buffers are not copied: they are read when they are written, during a later `write` or `close`
+    at the latest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -45,7 +47,7 @@ class StreamedFile:
         self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
-        """Append the bytes of a contiguous buffer. Raises OSError."""
+        """Append the bytes of a contiguous buffer. Raises OSError, also for earlier bytes."""
         view = memoryview(content)
         size = view.nbytes
         if not size:
@@ -73,7 +75,7 @@ class StreamedFile:
             self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
-        """Close the file once the disk has all of it. Raises OSError, also that of a thread."""
+        """Close the file once the disk has all of it. Raises OSError, also one from the threads."""
         try:
             self._flush()
             self._end_threads()
@@ -82,7 +84,7 @@ class StreamedFile:
             self.abandon()
 
     def _end_threads(self) -> None:
-        """End both threads. Raises their OSError."""
+        """Wait until both threads have finished their work and ended. Raises their OSError."""
         writing, self._writing = self._writing, None
         syncing, self._syncing = self._syncing, None
         try:
@@ -94,7 +96,10 @@ class StreamedFile:
 
     @uninterrupted
     def abandon(self) -> None:
-        """Close the file as it is; do nothing if it is closed already."""
+        """Close the file without a sync, and drop the bytes that are not written yet.
+
+        Do nothing if the file is closed.
+        """
         self._buffers.clear()
         with contextlib.suppress(OSError):
             self._end_threads()
@@ -119,7 +124,7 @@ def _write(handle: int, buffers: list[memoryview]) -> int:
 
 
 class _Helper(ABC):
-    """A thread of one file, which ends with a system error or on request."""
+    """A thread that works on one file until an OSError or a call of `end`."""
 
     def __init__(self, name: str) -> None:
         self._error: OSError | None = None
@@ -129,15 +134,15 @@ class _Helper(ABC):
     def _run(self) -> None:
         try:
             self._work()
-        except OSError as error:  # the system reports it once: a later call may succeed
+        except OSError as error:  # the system reports it only once: a later call may succeed
             self._error = error
 
     @abstractmethod
     def _work(self) -> None:
-        """Do the work of the thread, until it is requested to end."""
+        """Do the thread's work; return once `_ask_to_end` was called."""
 
     def end(self) -> None:
-        """Request the end and wait for the thread. Raises its OSError, if any."""
+        """Let the thread finish, and wait until it has ended. Raises its OSError, if any."""
         self._ask_to_end()
         self._thread.join()
         if self._error is not None:
@@ -145,11 +150,11 @@ class _Helper(ABC):
 
     @abstractmethod
     def _ask_to_end(self) -> None:
-        """Request the end of the work."""
+        """Make `_work` return when it has finished."""
 
 
 class _Syncing(_Helper):
-    """A thread that syncs a file whenever more has been written."""
+    """A thread that syncs a file again whenever more has been written."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -182,7 +187,10 @@ class _Writing(_Helper):
         super().__init__("file writer")
 
     def put(self, buffers: list[memoryview]) -> None:
-        """Queue buffers for writing. Raises the OSError of earlier ones."""
+        """Queue buffers for writing.
+
+        Wait if the queue is full. Raises the OSError of earlier ones.
+        """
         while True:
             if self._error is not None:
                 raise self._error
@@ -202,7 +210,7 @@ class _Writing(_Helper):
 
 @uninterrupted
 def remove_file(path: str) -> None:
-    """Remove a file; the blocks of a large one are freed shortly after. Raises OSError."""
+    """Remove a file; a thread frees the blocks of a large one afterwards. Raises OSError."""
     handle = -1
     if os.name == "posix":
         with contextlib.suppress(OSError):

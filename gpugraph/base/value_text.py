@@ -1,4 +1,4 @@
-"""Values of programs as text in messages."""
+"""Text of a program's values, for error messages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _MAX_SHOWN = 200
-"""The maximum number of characters of a value in a message."""
+"""The maximum number of characters of a value's text."""
 
 
 @uninterrupted
 def shown(value: Any) -> str:
-    """Return `value` as text for a message: shortened, or its type if it has no text."""
+    """Return `repr(value)`, shortened to 200 characters; the name of its type if `repr` fails."""
     try:
         text = repr(value)
-    except Exception:  # a structure that is too deep, or a class of the program
+    except Exception:  # a structure that is too deep, or an error in the program's class
         return f"a {type(value).__name__}"
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -1,6 +1,7 @@
-"""Elements of tensors of dtype variant: objects of types that are registered in C++ by name.
+"""Elements of tensors of dtype variant: objects whose types TensorFlow registers in C++ by name.
 
-Graphs hold them as constants. Ops here move them, and support the zero of a few types.
+Graphs hold such tensors as constants. Ops of this package can copy them, and make zeros of the
+numeric types.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ _NUMBERS = ("int", "float", "double", "bool", "int64", "int32")
 
 
 class Variant(NamedTuple):
-    """The fields of a VariantTensorDataProto; `tensors` are serialized."""
+    """An element of a variant tensor: the fields of a VariantTensorDataProto.
+
+    `tensors` are serialized.
+    """
 
     type_name: str
     metadata: bytes
     tensors: tuple[bytes, ...] = ()
 
     def zero(self) -> Variant:
-        """Return the zero of its type. ValueError for a type that is not numeric."""
+        """Return the zero of the element's type. ValueError for a type that is not numeric."""
         if self.type_name not in _NUMBERS:
             raise ValueError(
                 "No unary variant unary_op function found for unary variant op enum: 1 Variant "

@@ -1,4 +1,4 @@
-"""The version of this package, also under TensorFlow's names for it."""
+"""The version of this package, also under the names that TensorFlow uses."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ VERSION = "0.1.0"
 """The version of gpugraph; the behaviour is TensorFlow 1.15's."""
 
 TENSORFLOW_VERSION = "1.15.0"
-"""The version of TensorFlow whose file formats these are, for readers of files."""
+"""The TensorFlow version whose file formats this package writes.
+
+Files that record their version contain it.
+"""
 
 KERAS_VERSION = "2.2.4-tf"
-"""The version of Keras in TensorFlow 1.15, for readers of its files."""
+"""The version of Keras in TensorFlow 1.15, which is stored in Keras files."""
 
 GIT_VERSION = f"gpugraph-{VERSION}"
-"""The source version: this version of gpugraph."""
+"""The source version; here derived from `VERSION`, not from git."""
 
 COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
-"""The compiler of the Python interpreter, since there is no other compiled part."""
+"""The compiler of the Python interpreter: gpugraph has no compiled part of its own."""
 
 GRAPH_DEF_VERSION = 134
-"""The version of the graphs that TensorFlow 1.15 writes."""
+"""The version number in the graphs that TensorFlow 1.15 writes."""
 
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
-"""The oldest consumer that such graphs allow."""
+"""The oldest version of a consumer that such graphs allow."""
 
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
-"""The oldest version of graphs that 1.15 reads."""
+"""The oldest version of graphs that TensorFlow 1.15 reads."""
 
 CXX11_ABI_FLAG = 0
-"""The value in the packages of 1.15; there are no C++ ops to compile with it here."""
+"""The value in TensorFlow 1.15's packages.
+
+Nothing uses it, since no C++ ops can be compiled for gpugraph.
+"""
 
 MONOLITHIC_BUILD = 0
-"""The value in the packages of 1.15, likewise without use here."""
+"""The value in TensorFlow 1.15's packages; unused, as `CXX11_ABI_FLAG`."""

@@ -1,7 +1,7 @@
-"""Atomic creation of files, opening of files for reading, and errors of the system as OpErrors.
+"""Atomic creation of files, opening of files for reading, and the system's errors as OpErrors.
 
-The classes of errors are those of TensorFlow's IOError (core/platform/error.cc); an error number
-that is in no row is an UnknownError.
+The error numbers map to the same classes as in TensorFlow's core/platform/error.cc; a number that
+is not in the table becomes an UnknownError.
 """
 
 from __future__ import annotations
@@ -44,12 +44,15 @@ _CLASSES = {
     getattr(errno, name): kind
     for kind, names in _NUMBERS.items()
     for name in names.split()
-    if hasattr(errno, name)  # no system has all of them
+    if hasattr(errno, name)  # no system defines all of them
 }
 
 
 def local_path(path: Any) -> str:
-    """Return a path as a string for the operating system: for "file:///folder/name", its path."""
+    """Return a path as a string for the operating system, which does not know `file://` URLs.
+
+    "file:///folder/name" becomes "/folder/name".
+    """
     text = os.fsdecode(path)
     if not text.startswith(_SCHEME):
         return text
@@ -59,7 +62,7 @@ def local_path(path: Any) -> str:
 
 @contextlib.contextmanager
 def system_errors(path: Any) -> Iterator[None]:
-    """Convert an OSError in the block to the OpError of its class, which names the path."""
+    """Convert an OSError raised in the block to an OpError whose message names `path`."""
     try:
         yield
     except OSError as error:
@@ -74,14 +77,17 @@ def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> Binar
     """Open a file to be read from its beginning to its end, as bytes.
 
     OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
-    devices (ESPIPE), without waiting for a writer of the pipe. `devices` permits devices; /dev/null
-    always is.
+    devices (ESPIPE). A pipe is rejected at once, not when a writer opens it. `devices` permits
+    devices; /dev/null is always permitted.
     """
     return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 
 
 def check_end(file: BinaryIO) -> None:
-    """Raise OSError (ESPIPE) for an open device, pipe or socket, which has no known end."""
+    """Raise OSError (ESPIPE) if the open file is a device, pipe or socket, which has no known end.
+
+    For a folder the error is EISDIR.
+    """
     problem = _problem(os.fstat(file.fileno()), False)
     if problem:
         raise OSError(problem, os.strerror(problem))
@@ -102,7 +108,7 @@ def _open(devices: bool, path: Any, flags: int) -> int:
 
 
 def _problem(status: os.stat_result, devices: bool) -> int:
-    """Return the error number for an object that is not a readable file; 0 for a file."""
+    """Return the error number for an object that can't be read as a file; 0 for one that can."""
     if stat.S_ISDIR(status.st_mode):
         return errno.EISDIR
     is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
@@ -114,14 +120,14 @@ _TEMPORARY = ".tempstate"
 
 
 def temporary_name(path: str) -> str:
-    """Return a new name beside `path` that is unique and can't be guessed."""
+    """Return a new path in the folder of `path`: its name with an unguessable random suffix."""
     return f"{path}{_TEMPORARY}{secrets.token_hex(8)}"
 
 
 def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
-    """Create an empty file under a temporary name beside `path`; return it and the name.
+    """Create an empty file under a temporary name beside `path`; return the open file and its path.
 
-    While the file is open, or held by `kept`, `remove_stale` of no process removes it.
+    While the file is open, or held by `kept`, no process removes it by `remove_stale`.
     """
     path = local_path(path)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
@@ -129,24 +135,24 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
         name = temporary_name(path)
         handle = os.open(name, flags, 0o666)
         _lock(handle, fcntl.LOCK_SH)
-        if os.path.lexists(name):  # it was not removed before it was locked
+        if os.path.lexists(name):  # nobody removed it before it was locked
             return open(handle, "wb", buffering), name
         os.close(handle)
 
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Protect temporary files, also after a rename, from `remove_stale` of all processes."""
+    """Keep `remove_stale` of all processes from removing these files, also after a rename."""
     with contextlib.ExitStack() as stack:
         for path in paths:
-            with contextlib.suppress(OSError):  # the code that needs the file will report it
+            with contextlib.suppress(OSError):  # the code that uses the file will report it
                 file = stack.enter_context(open(path, "rb"))
                 _lock(file.fileno(), fcntl.LOCK_SH)
         yield
 
 
 def _lock(handle: int, how: int) -> bool:
-    """Lock a file; return False if another has it, or the file system has no locks."""
+    """Lock a file; return False if another process holds a lock on it, or locks are unsupported."""
     try:
         fcntl.flock(handle, how)
     except OSError:
@@ -162,7 +168,7 @@ def sync_and_close(file: BinaryIO) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Sync the names in a folder to disk; do nothing if folders can't be synced."""
+    """Sync a folder's entries to disk; do nothing if the system can't sync folders."""
     with contextlib.suppress(OSError):
         handle = os.open(path or ".", os.O_RDONLY)
         try:
@@ -173,9 +179,9 @@ def sync_folder(path: str) -> None:
 
 @uninterrupted
 def remove_stale(*targets: str) -> None:
-    """Remove the temporary files of `targets`, patterns of paths, that no writer holds any more.
+    """Remove the temporary files of `targets` whose writers were killed: those that are not locked.
 
-    Their writers were killed. Only the last parts of paths are patterns.
+    targets: paths in one folder; the last part of each may be a pattern with `*` and `?`.
     """
     paths = [local_path(target) for target in targets]
     folder = os.path.dirname(paths[0])
@@ -198,9 +204,9 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under another name and rename it, so that it never exists in part.
+    """Write a file under a temporary name, then rename it: `path` never has partial content.
 
-    Its folder is created if missing. tf.errors.OpError for errors of the system.
+    The folder is created if missing. tf.errors.OpError for errors of the system.
     """
     path = local_path(path)
     folder = os.path.dirname(path) or "."
@@ -215,7 +221,7 @@ def write_whole(path: str, content: bytes | memoryview) -> None:
                     os.fsync(file.fileno())
                 os.replace(temporary, path)
         except BaseException:
-            with contextlib.suppress(OSError):  # it may be renamed already
+            with contextlib.suppress(OSError):  # it may have been renamed already
                 os.unlink(temporary)
             raise
         sync_folder(folder)

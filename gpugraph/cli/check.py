@@ -1,4 +1,7 @@
-"""`gpugraph check PROGRAM...`: lists the TensorFlow names in programs without running them."""
+"""`gpugraph check PROGRAM...`: lists the TensorFlow names that programs use and gpugraph lacks.
+
+The programs are parsed, not run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _MAX_LINES = 5
 
 
 def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `check` and its arguments to the parser."""
     check = commands.add_parser(
         "check", help="read programs, and list the names of TensorFlow that gpugraph lacks"
     )
@@ -26,7 +29,7 @@ def check_command(options: argparse.Namespace) -> int:
     """Print the missing names of each program and return the exit status.
 
     The status is 1 if a name is missing or a file is not valid Python, and 2 if a file can't be
-    opened. The remaining files are read in any case.
+    opened. An error does not keep the remaining files from being checked.
     """
     programs, unread = [], []
     for file in (file for program in options.programs for file in _files(Path(program))):
@@ -46,7 +49,10 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the Python files below a folder, except hidden ones; or the file itself."""
+    """Return the Python files in a folder and below it, except hidden ones.
+
+    For the path of a file, return that path.
+    """
     if not path.is_dir():
         return [path]
     return [

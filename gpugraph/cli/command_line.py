@@ -20,7 +20,10 @@ from gpugraph.cli.trace import add_trace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status. The arguments default to those of the process."""
+    """Run one command and return its exit status.
+
+    arguments: by default those of the process, without the program's name.
+    """
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -1,6 +1,4 @@
-"""`gpugraph convert SOURCE TARGET`: converts the variables of a checkpoint to a file of arrays, and
-back.
-"""
+"""`gpugraph convert SOURCE TARGET`: converts variables between checkpoints and files of arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _PATHS = {
 
 
 def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `convert` and its arguments to the parser."""
     convert = commands.add_parser(
         "convert", help="write variables of a checkpoint as .safetensors or .npz, or back"
     )
@@ -31,7 +29,7 @@ def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def convert_command(options: argparse.Namespace) -> int:
-    """Convert the file, print the amount, and return the exit status.
+    """Convert the file, print the number of variables and bytes, and return the exit status.
 
     The status is 2 if the source can't be read or the target can't be written.
     """
@@ -46,7 +44,7 @@ def convert_command(options: argparse.Namespace) -> int:
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
         return 2
-    except ValueError as error:  # a name that is not UTF-8, or a folder without a checkpoint
+    except ValueError as error:  # a name is not UTF-8, or a folder has no checkpoint
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))

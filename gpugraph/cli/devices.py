@@ -13,7 +13,7 @@ from gpugraph.memory import human_readable_bytes
 
 
 def add_devices(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `devices` and its arguments to the parser."""
     devices = commands.add_parser("devices", help="list the devices that a session would have")
     devices.add_argument("--virtual-gpus", type=_count, default=0, help="GPUs emulated by the host")
     devices.set_defaults(command=devices_command)
@@ -26,9 +26,11 @@ def _count(text: str) -> int:
 
 
 def devices_command(options: argparse.Namespace) -> int:
-    """Print the devices, and the reasons if there is no GPU or no native code.
+    """Print the devices, and the reason if there is no GPU or no native code.
 
-    The exit status is 2 if a setting is wrong.
+    Return the exit status.
+
+    The status is 2 if a setting in the environment is invalid or a GPU can't be opened.
     """
     config = ConfigProto(gpu_options=GPUOptions(virtual_gpus=options.virtual_gpus))
     try:
@@ -38,7 +40,7 @@ def devices_command(options: argparse.Namespace) -> int:
         left_out = () if options.virtual_gpus else unusable_gpus()
     except (
         OpError
-    ) as error:  # from a setting in the environment, or from a GPU that can't be opened
+    ) as error:  # because of a setting in the environment, or a GPU that can't be opened
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     for device in devices:

@@ -1,7 +1,8 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
-A plan is printed after its compilation, before its first run. When the program ends, one line for
-each plan lists the steps that became native.
+A plan is the compiled form of one set of fetches and feeds. It is printed after its compilation,
+before its first run. When the program ends, one line for each plan lists the steps that became
+native.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gpugraph.session.fitted_columns import wrapped
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `explain` and its arguments to the parser."""
     explain = commands.add_parser(
         "explain", help="run a program and print how each of its plans runs, and why"
     )
@@ -38,7 +39,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def explain_command(options: argparse.Namespace) -> int:
-    """Run the program, print its plans on standard error, and return its exit status."""
+    """Run the program, print its plans on standard error, and return the program's exit status."""
     count = 0
     placed: dict[str, Placement] = {}
     ends: dict[int, str] = {}
@@ -54,7 +55,7 @@ def explain_command(options: argparse.Namespace) -> int:
         for op in explanation.placed:
             placed.setdefault(op.name, op)
         text = _text(explanation, options)
-        sys.stdout.flush()  # flush first, so that the program's own output comes before
+        sys.stdout.flush()  # the program's earlier output comes first
         print(f"-- plan {count}: {explanation.title}\n{text}\n", file=sys.stderr, flush=True)
         return at_end
 
@@ -73,7 +74,10 @@ def explain_command(options: argparse.Namespace) -> int:
 
 
 def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
-    """Print the steps of each plan that were native when the plan ended."""
+    """Print which steps of each plan were native code when the plan ended.
+
+    ends: a text for each plan, by the plan's number.
+    """
     if ends:
         print("-- native code when each plan ended", file=sys.stderr)
     for number, text in sorted(ends.items()):
@@ -81,10 +85,9 @@ def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
 
 
 def _width(options: argparse.Namespace) -> int | None:
-    """Return the width of the terminal.
+    """Return the number of columns of the terminal to fit lines into.
 
-    The width is None, which leaves lines whole, if `--wide` is set or standard error is not a
-    terminal.
+    None, which leaves lines whole, if `--wide` is set or standard error is not a terminal.
     """
     if options.wide or not sys.stderr.isatty():
         return None
@@ -92,7 +95,7 @@ def _width(options: argparse.Namespace) -> int | None:
 
 
 def _text(explanation: Explanation, options: argparse.Namespace) -> str:
-    """Return the text to print about one plan."""
+    """Return the text to print about one plan, as the options request."""
     width = _width(options)
     if options.pass_name:
         try:

@@ -13,7 +13,7 @@ from gpugraph.session.explanation import Explanation
 
 
 def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `memory` and its arguments to the parser."""
     memory = commands.add_parser(
         "memory", help="run a program and print the memory that each of its plans needs, and where"
     )
@@ -27,7 +27,7 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def policy_table(arena: ArenaRecord) -> str:
-    """Return a table of the bytes that each allocation policy needs for the tensors of an arena."""
+    """Return a table of the bytes that each allocation policy would need for an arena's tensors."""
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
     table = comparison_table(AllocationTrace.of_lifetimes(lives))
     return f"its {len(lives)} tensors on {arena.device}, by policy:\n{table}"
@@ -36,13 +36,14 @@ def policy_table(arena: ArenaRecord) -> str:
 def memory_command(options: argparse.Namespace) -> int:
     """Run the program and return its exit status.
 
-    The memory of each plan is printed on standard error before the plan runs."""
+    The memory that each plan needs is printed on standard error before the first run of the plan.
+    """
     count = 0
 
     def show(explanation: Explanation) -> None:
         nonlocal count
         count += 1
-        sys.stdout.flush()  # flush first, so that the program's own output comes before
+        sys.stdout.flush()  # the program's earlier output comes first
         text = explanation.memory() or "needs no arena"
         if options.compare:
             text = "\n".join([text, *map(policy_table, explanation.arenas.values())])

@@ -1,4 +1,4 @@
-"""Runs a program as `python PROGRAM` and `python -m MODULE` do, but answers `import tensorflow`.
+"""Runs a program as `python PROGRAM` and `python -m MODULE` do, with gpugraph as `tensorflow`.
 
 The program sees the process as under plain Python: `sys.argv`, `sys.path`, `__main__`, tracebacks
 without frames of this package, and the exit status.
@@ -31,8 +31,8 @@ _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_i
 class Program(NamedTuple):
     """The program to run: a file, a folder or zip file with `__main__.py`, or the name of a module.
 
-    `is_process` means that the process exists only for this program. Nothing is then restored after
-    the program, so that its threads and exit handlers still find its modules and arguments.
+    is_process: whether the process exists only for this program. Nothing is then restored after
+    the program ends, so that its threads and exit handlers still find its modules and arguments.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Program(NamedTuple):
 
     @staticmethod
     def of(options: argparse.Namespace) -> Program:
-        """Return the program that a command's options name."""
+        """Return the program that the parsed arguments of a command name."""
         return Program(options.program, options.arguments, options.is_module, options.is_process)
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a command that runs a program."""
+    """Add the arguments of all commands that run a program: its name, `-m`, its arguments."""
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
@@ -56,13 +56,13 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
     rest.required = (
-        False  # otherwise argparse also reports them as missing when the program is missing
+        False  # otherwise argparse reports missing arguments too if the program is missing
     )
 
 
 @contextmanager
 def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
-    """Add the listener to the listeners for the duration of the block."""
+    """Have `listener` in the list of listeners for the duration of the block."""
     listeners.append(listener)
     try:
         yield
@@ -72,8 +72,10 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 
 @contextmanager
 def answer_imports(program: Program) -> Iterator[MissingNames]:
-    """Answer `import tensorflow` within the block; to the end of a process that is the program's
-    own.
+    """Make `import tensorflow` give gpugraph within the block.
+
+    In a process that exists only for the program, it does so until the process ends, and in child
+    processes.
     """
     if program.is_process:
         answer_in_children()
@@ -86,7 +88,8 @@ def answer_imports(program: Program) -> Iterator[MissingNames]:
 def run_program(program: Program) -> int:
     """Run the program and return its exit status.
 
-    If the program raises, its traceback is printed and the status is 1. SystemExit passes through.
+    If the program raises, its traceback is printed and the status is 1. SystemExit is raised to the
+    caller.
     """
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     try:
@@ -98,10 +101,10 @@ def run_program(program: Program) -> int:
 
 
 def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Run the program and return its status and its error.
+    """Run the program; return its status, and the error that it raised or None.
 
-    The error is returned, not raised, so that `sys.excepthook` is not called while an exception is
-    being handled.
+    The error is returned, not raised, so that no exception is being handled when `sys.excepthook`
+    is called.
     """
     try:
         return _run(program), None
@@ -113,7 +116,10 @@ def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
 
 
 def _end(program: Program, error: BaseException) -> int:
-    """Show an error that the program did not catch, and return the exit status."""
+    """Print an error that the program did not catch, and return the exit status.
+
+    KeyboardInterrupt is raised again, so that the process ends as under plain Python.
+    """
     is_interrupt = isinstance(error, KeyboardInterrupt)
     if program.is_process or not is_interrupt:
         _show(error)
@@ -121,7 +127,7 @@ def _end(program: Program, error: BaseException) -> int:
         return 1
     if program.is_process:
         sys.excepthook = lambda *_: None
-    raise error  # Python then ends the process by the signal
+    raise error  # Python then ends the process as if by SIGINT
 
 
 def _run(program: Program) -> int:
@@ -150,7 +156,7 @@ def _run(program: Program) -> int:
 
 
 def _code_of(file: str) -> CodeType:
-    """Return the code object of a compiled file or of a source file."""
+    """Return the code object of a `.pyc` file or of a source file."""
     with io.open_code(file) as stream:
         code = pkgutil.read_code(stream)
     if code is None:
@@ -160,7 +166,10 @@ def _code_of(file: str) -> CodeType:
 
 
 def _run_module(program: Program, folder: str, name: str) -> int:
-    """Run a module, or the `__main__` of a folder, with the function that `python -m` uses."""
+    """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
+
+    folder: is put first in `sys.path`.
+    """
     _enter(program, os.path.abspath(folder))
     _main_module()
     run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
@@ -169,7 +178,11 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 
 
 def _enter(program: Program, folder: str) -> None:
-    """Put the folder first in `sys.path`, in place of the entry of the `gpugraph` command."""
+    """Put the folder first in `sys.path`.
+
+    In a process for the program alone, it replaces the entry that Python added for the command
+    `gpugraph`.
+    """
     if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
         return
     sys.path[: 1 if program.is_process else 0] = [folder]
@@ -189,7 +202,10 @@ def _flush() -> None:
 
 
 def _show(error: BaseException) -> None:
-    """Show an uncaught error as Python does: by `sys.excepthook`, or by the error of that hook."""
+    """Print an uncaught error as Python does: by `sys.excepthook`.
+
+    If the hook fails, print both errors.
+    """
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:

@@ -1,4 +1,4 @@
-"""`gpugraph report PROGRAM`: runs a program and writes one page about one of its steps."""
+"""`gpugraph report PROGRAM`: runs a program and writes an HTML page about one `Session.run`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `report` and its arguments to the parser."""
     report = commands.add_parser(
         "report", help="run a program and write a page (HTML) about one of its steps"
     )
@@ -37,7 +37,11 @@ def _number(text: str) -> int:
 
 @dataclass
 class _RunChoice:
-    """Selects the run to report from the runs of the program; `number` is that run's number."""
+    """The choice of the run to report; `number` is that run's number in the program, from 1.
+
+    `wanted` is the requested number. If it is None, the choice is the last run of the plan that
+    took the most time in total (`spent_ns`).
+    """
 
     wanted: int | None
     count: int = 0
@@ -46,7 +50,7 @@ class _RunChoice:
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Select this run instead of the previous one if it is the wanted run."""
+        """Count a run that has ended; choose it instead of the previous choice if it is wanted."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -63,9 +67,9 @@ class _RunChoice:
 
 
 def report_command(options: argparse.Namespace) -> int:
-    """Trace all runs of the program and write the page of one of them.
+    """Trace all runs of the program, and write the page about one of them.
 
-    Return the program's exit status; if no page was written, return 2 instead of 0.
+    Return the program's exit status; if no page was written and that is 0, return 2.
     """
     program = Program.of(options)
     choice = _RunChoice(options.run)
@@ -79,7 +83,7 @@ def report_command(options: argparse.Namespace) -> int:
 
 
 def _write(choice: _RunChoice, output: str) -> bool:
-    """Write the page and print its path, or print why there is none."""
+    """Write the page and print its path; return False and print the reason if there is none."""
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

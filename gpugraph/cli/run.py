@@ -11,7 +11,7 @@ from gpugraph.tensorflow_import.missing_names import MissingNames
 
 
 def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `run` and its arguments to the parser."""
     run = commands.add_parser(
         "run", help="run an unchanged TensorFlow program: gpugraph answers `import tensorflow`"
     )
@@ -27,7 +27,8 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def run_command(options: argparse.Namespace) -> int:
     """Run the program and return its exit status.
 
-    The missing names are listed if the program failed or `--missing` is set.
+    The TensorFlow names that it used and gpugraph lacks are listed if it failed or `--missing` is
+    set.
     """
     program = Program.of(options)
     with answer_imports(program) as missing:
@@ -48,13 +49,13 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 class _Report:
-    """Lists the missing names on standard error if a run failed or `always` is set."""
+    """The list of missing names, printed on standard error if the program fails or if `always`."""
 
     def __init__(self, missing: MissingNames, always: bool) -> None:
         self._missing, self._is_due = missing, always
 
     def note(self, status: object) -> int:
-        """Record an exit status, and return it as a number."""
+        """Record the program's exit status (as passed to `sys.exit`), and return it as a number."""
         self._is_due = self._is_due or status not in (None, 0)
         return status if isinstance(status, int) else 1
 

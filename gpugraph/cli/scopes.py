@@ -1,4 +1,4 @@
-"""`gpugraph scopes PROGRAM`: runs a program and prints its variables by scope."""
+"""`gpugraph scopes PROGRAM`: runs a program and prints its variables by variable scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `scopes` and its arguments to the parser."""
     scopes = commands.add_parser(
         "scopes", help="run a program and print its variables by scope, and which lines share them"
     )
@@ -21,7 +21,7 @@ def add_scopes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def scopes_command(options: argparse.Namespace) -> int:
-    """Run the program, print its variables on standard error, and return its exit status."""
+    """Run the program, print its variables on standard error, and return the exit status."""
     graphs: dict[Graph, None] = {}
 
     def note(variable: Variable) -> None:

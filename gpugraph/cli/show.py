@@ -31,7 +31,7 @@ Section = tuple[str, list[str]]
 
 
 def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `show` and its arguments to the parser."""
     show = commands.add_parser(
         "show", help="print the content of a graph, SavedModel, checkpoint or file of arrays"
     )
@@ -41,9 +41,9 @@ def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def show_command(options: argparse.Namespace) -> int:
-    """Print the contents of a file and return the exit status.
+    """Print the content of a file and return the exit status.
 
-    The status is 1 if an op of the graph can't run here, and 2 if the file can't be read.
+    The status is 1 if gpugraph can't run an op of the graph, and 2 if the file can't be read.
     """
     try:
         return _show(options.path, sys.maxsize if options.all else _MAX_LINES)
@@ -124,7 +124,11 @@ def _print(title: str, sections: Iterable[Section], max_lines: int) -> None:
 
 
 def _message(path: str, content: bytes) -> Any:
-    """Return the message parsed as the most likely type. Raise ValueError if no type matches."""
+    """Parse a file's content as the first message type that is plausible.
+
+    A file with the suffix `.meta` is tried as a MetaGraphDef first. Raise ValueError if no type is
+    plausible.
+    """
     kinds = ["GraphDef", "MetaGraphDef", "SavedModel"]
     if path.endswith(".meta"):
         kinds = ["MetaGraphDef", *kinds]
@@ -144,7 +148,10 @@ def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
 
 
 def _is_likely(message: Any) -> bool:
-    """Check whether a parsed message is plausible: bytes of another type have no valid op types."""
+    """Return whether a parsed message is plausible.
+
+    Content of another message type may also parse, but then the names of op types are invalid.
+    """
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":
         return all(_is_likely(meta.graph_def) for meta in message.meta_graphs) and bool(

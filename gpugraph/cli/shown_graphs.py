@@ -1,6 +1,4 @@
-"""The parts of a graph that `gpugraph show` prints: signatures, variables, ops, and unsupported
-ops.
-"""
+"""The sections about a graph that `gpugraph show` prints: signatures, variables, ops, and more."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _REFUSALS = (OpError, ValueError, TypeError, KeyError)
 
 
 class ShownGraph:
-    """The lines that describe one graph; `cannot_run` is true if some part of it can't run here.
+    """The lines that describe one graph; `cannot_run` is true if gpugraph can't run a part of it.
 
     graph_def: the graph. meta_graph: the MetaGraphDef that contains the graph, if there is one.
     """
@@ -39,11 +37,11 @@ class ShownGraph:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether an op type is missing, or the import rejects the whole graph."""
+        """Whether gpugraph can't run one of the ops, or can't import the graph."""
         return bool(self._failing or self._import_error)
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the title of each section with the lines below it."""
+        """Yield (title, lines) for each section of the output."""
         if self._meta_graph is not None:
             for key in sorted(self._meta_graph.signature_def):
                 yield self._signature(key, self._meta_graph.signature_def[key])
@@ -119,9 +117,7 @@ class ShownGraph:
     # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Return the operations that would fail in a run, and the error if the import rejects the
-        graph.
-        """
+        """Import the graph; return the operations that can't run, and the error if it fails."""
         try:
             with Graph().as_default() as graph:
                 import_graph_def(
@@ -153,7 +149,7 @@ def _by_count(row: tuple[str, int]) -> tuple[int, str]:
 
 
 def _typed(node: Any, key: str) -> tuple[str, ...]:
-    """Return the name of a node, and the dtype and shape of its output from its attrs."""
+    """Return (name, dtype, shape) of a node, from its attrs; `key` is the attr with the dtype."""
     dtype = dtype_text(node.attr[key].type) if key in node.attr else "?"
     return node.name, dtype, shape_text(node.attr["shape"].shape if "shape" in node.attr else None)
 
@@ -177,7 +173,7 @@ def dtype_text(number: int) -> str:
 
 
 def shape_text(message: Any) -> str:
-    """Return a TensorShapeProto as text."""
+    """Return the text of a TensorShapeProto, such as `[2,?]`."""
     if message is None or message.unknown_rank:
         return "of any shape"
     try:
@@ -188,7 +184,7 @@ def shape_text(message: Any) -> str:
 
 
 def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return one line for each row, with the columns aligned."""
+    """Return one line for each row of texts, with the columns aligned."""
     table = [tuple(printable(text) for text in row) for row in rows]
     if not table:
         return []
@@ -197,7 +193,7 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters escaped, so that a terminal does not obey them."""
+    """Return the text with control characters escaped, so that a terminal does not execute them."""
     return "".join(
         letter if letter.isprintable() else repr(letter)[1:-1].replace("\\'", "'")
         for letter in text

@@ -19,7 +19,7 @@ _MAX_RUNS = 20
 
 
 def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the arguments of the command."""
+    """Add the command `trace` and its arguments to the parser."""
     trace = commands.add_parser(
         "trace", help="run a program and write when its steps ran, for Chrome and Perfetto"
     )

@@ -1,1 +1,1 @@
-"""Files and messages of TensorFlow's formats as bytes and values; they do not depend on graphs."""
+"""TensorFlow's file formats and messages, converted to and from values, independent of graphs."""

@@ -1,9 +1,9 @@
 """Values of attrs as AttrValue messages, and back.
 
 A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
-of these. A function's name with its attrs stays a NameAttrList message. The field for a value
-follows from the attr's kind, such as `"list(int)"`; if that is unknown, as for attrs without a
-signature (`_class`), from the value.
+of these; a function's name with its attrs is a NameAttrList message. The attr's kind, such as
+`"list(int)"`, determines the field of the AttrValue. If the kind is unknown, as for attrs without a
+signature (`_class`), it is derived from the value.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from gpugraph.formats.tensor_proto import tensor_array, tensor_proto_of
 
 _FIELDS = {"string": "s", "int": "i", "float": "f", "bool": "b"}
 _FIELDS |= {name: name for name in ("type", "shape", "tensor", "func")}
-"""The field of an AttrValue that holds a value of a kind."""
+"""By kind of attr, the field of an AttrValue that holds the value."""
 
 KINDS = {field: kind for kind, field in _FIELDS.items()}
-"""The kind of attr whose value a field holds."""
+"""By field of an AttrValue, the kind of attr."""
 
 
 def as_bytes(text: str | bytes) -> bytes:
@@ -70,7 +70,10 @@ _MESSAGES: dict[str, Callable[[Any], Any]] = {
 
 
 def write_attr(message: Any, value: Any, kind: str = "") -> None:
-    """Store a value in an AttrValue; TypeError for a value that no attr can hold."""
+    """Store a value in the AttrValue `message`; TypeError for a value that no attr can hold.
+
+    kind: the attr's kind; derived from the value if empty.
+    """
     kind = kind or kind_of(value)
     if kind in _PLAIN:
         setattr(message, _FIELDS[kind], _PLAIN[kind](value))
@@ -93,7 +96,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_attr_value(message: Any) -> Any:
-    """Return the value in an AttrValue, None if it is empty; strings in lists are bytes.
+    """Return the value in an AttrValue, None if it has none.
+
+    Strings in lists are returned as bytes.
 
     Raises ValueError or TypeError for invalid dtypes, shapes and tensors, and for a placeholder,
     which may only occur in a function's body.
@@ -113,6 +118,9 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Do as `read_attr_value`, with strings as `str`; return values unchanged unless messages."""
+    """Return the value in an AttrValue, with a string as `str`.
+
+    A value that is not a message is returned as it is.
+    """
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

@@ -1,9 +1,11 @@
 """CRC-32C of bytes, plain and masked as in TensorFlow's files.
 
-A checksum is the remainder of a polynomial over bits. Two sparse multiples of CRC-32C's polynomial
-provide speed without native code: reducing by one of them is an XOR of a block of bytes into the
-bytes at a fixed distance after it, which NumPy and Python's integers do at the speed of memory.
-If a C compiler and the processor's own instruction are available, native code is used
+A checksum is the remainder of a division of polynomials over bits. Two sparse multiples of
+CRC-32C's polynomial make it fast without native code: to reduce the bytes by one of them, a block
+is XORed into the bytes at a few fixed distances after it, which NumPy and Python's integers do at
+the speed of memory.
+
+If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).
 """
 
@@ -19,37 +21,37 @@ _POLYNOMIAL = 0x82F63B78  # reflected: bit 0 is x**31
 _MASK_DELTA = 0xA282EAD8
 _ALL = 0xFFFFFFFF
 
-# x**degree = the sum of x**e holds modulo CRC-32C's polynomial, and for all powers x**k in place of
-# x.
+# Multiples of CRC-32C's polynomial as (degree, exponents): x**degree equals the sum of x**e modulo
+# the polynomial. The same holds with any power x**k in place of x.
 _FEW_TERMS = (5685, (1362, 426, 0))
 _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 
 _WORTH_COMPILING = 16 << 10
-"""The number of bytes from which native code is requested, and compiled if there is none yet."""
+"""The number of bytes from which native code is requested, and compiled if it is not cached."""
 _BY_TABLE = 64
-"""The maximum number of bytes for the byte table."""
+"""The maximum number of bytes that are processed one by one, by a table of 256 entries."""
 _BY_INTEGER = 8 << 10
 _BY_BYTES = 96 << 10
 _CHUNK = 512 << 10
-"""A number of bytes that fits into a processor's cache together with its reduced form."""
+"""The number of bytes that are reduced at once; with the reduced bytes they fit in the cache."""
 
 NativeCrc = Callable[[int, int, int], int]
-"""Maps an address, a number of bytes and the preceding checksum to the checksum."""
+"""`crc(address, number of bytes, checksum of the preceding bytes)` returns the checksum."""
 
 
 class _Native:
-    """Native code for checksums, requested until it is available or known to be unavailable."""
+    """The native function for checksums; requested until it is available or known never to be."""
 
     def __init__(self) -> None:
         self.function: NativeCrc | None = None
         self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Set the function that finds the native code, see `provide_native`."""
+        """Set the function that returns the native code, and whether it may be available later."""
         self._find = find
 
     def look(self) -> NativeCrc | None:
-        """Return the native code, or None."""
+        """Return the native function, or None if it is not available now."""
         if self.function is None and self._find is not None:
             self.function, may_come = self._find()
             if not may_come:
@@ -59,15 +61,15 @@ class _Native:
 
 _NATIVE = _Native()
 provide_native = _NATIVE.provide
-"""Set a function that returns native code, or None, and whether to call it again.
+"""Set a function that returns the native function or None, and whether to call it again.
 
-It is called when there are many bytes, until it reports that no code will become available."""
+It is called for large data, until it reports that no native function will become available."""
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the CRC-32C of `data`, continued from the checksum of the preceding bytes.
+    """Return the CRC-32C of `data`, continued from `crc`, the checksum of the preceding bytes.
 
-    data: bytes or any contiguous buffer; a NumPy array counts as its bytes.
+    data: bytes or any contiguous buffer, such as a NumPy array, of which the bytes are used.
     """
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
@@ -111,18 +113,21 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 
 
 def mask_crc(crc: int) -> int:
-    """Mask a checksum as files store it, so that checksums of data with checksums remain useful."""
+    """Return a checksum as files store it, masked.
+
+    CRCs lose their value for data that contains CRCs, unless these are masked.
+    """
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 
 
 def unmask_crc(masked: int) -> int:
-    """Return the checksum from which `mask_crc` computed `masked`."""
+    """Return the checksum that `mask_crc` masked."""
     rotated = (masked - _MASK_DELTA) & _ALL
     return ((rotated >> 17) | (rotated << 15)) & _ALL
 
 
 def masked_crc32c(data: Any) -> int:
-    """Return the checksum of `data` as files store it."""
+    """Return the masked checksum of `data`, as files store it."""
     return mask_crc(crc32c(data))
 
 
@@ -138,14 +143,14 @@ def _byte_table() -> tuple[int, ...]:
 
 
 def _enter(scratch: Any, crc: int) -> None:
-    """Make the bytes continue `crc`: XOR the state into the first four."""
+    """XOR the state of `crc` into the first four bytes, so that a checksum from 0 continues it."""
     scratch[:4] ^= np.frombuffer((crc ^ _ALL).to_bytes(4, "little"), np.uint8)
 
 
 def _folded(scratch: Any) -> Any:
     """Reduce an array of bytes or words in place; return its end, which has the same remainder.
 
-    One element is one power of x, so that 5685 elements remain.
+    Elements are treated as powers of x, so at most 5685 of them remain.
     """
     degree, exponents = _FEW_TERMS
     lags = [degree - exponent for exponent in exponents]
@@ -161,7 +166,10 @@ def _folded(scratch: Any) -> Any:
 
 
 def _folded_in_chunks(source: memoryview, crc: int) -> Any:
-    """Return bytes with the remainder of `source`: its words reduced, and the bytes after them."""
+    """Return fewer bytes that have the same remainder as `source`, continued from `crc`.
+
+    Its 64-bit words are reduced; the bytes after the last word are appended.
+    """
     whole = len(source) // 8 * 8
     words = np.frombuffer(source[:whole], np.uint64)
     step, kept = _CHUNK // 8, _FEW_TERMS[0]
@@ -179,7 +187,10 @@ def _folded_in_chunks(source: memoryview, crc: int) -> Any:
 def _folded_integer(
     value: int, bits: int, degree: int, exponents: tuple[int, ...]
 ) -> tuple[int, int]:
-    """Reduce an integer of whole bytes to fewer bits than twice the degree; return both."""
+    """Reduce an integer to an equivalent one of fewer bits; return it and its number of bits.
+
+    bits: the number of bits of `value`, a multiple of 8.
+    """
     scale = 1
     while 2 * scale * degree < bits:
         scale *= 2

@@ -1,8 +1,9 @@
-"""Examples as bytes: the features of an `Example` or a `SequenceExample`, without protobuf.
+"""Parsing and writing of `Example` and `SequenceExample` messages without protobuf.
 
 An Example maps names to features, each a list of strings, floats or integers. A list of numbers is
-packed, in one run of bytes, or has a tag before each value; NumPy reads both. If a name or a list
-occurs twice, the last one counts. Other bytes raise ValueError, even if they contain wrong lengths.
+packed in one run of bytes, or has a tag before each value; NumPy reads either form. If a name or a
+list occurs twice, the last one counts. Malformed bytes raise ValueError; lengths in them are
+checked.
 """
 
 from __future__ import annotations
@@ -16,21 +17,24 @@ import numpy as np
 from gpugraph.formats.message_bytes import LENGTH, bytes_field, varint
 
 NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
-"""The kinds of a feature's list: the numbers of its fields."""
+"""The kinds of a feature's list; the values are the field numbers in the message `Feature`."""
 
-_MAX_BY_PYTHON = 24  # bytes of a list up to which Python is faster than NumPy
+_MAX_BY_PYTHON = 24  # up to this many bytes, Python reads a list of numbers faster than NumPy
 _LONGEST = 10
 _TOO_LONG = f"a number of more than {_LONGEST} bytes"
-_AT_ONCE = 1 << 14  # bytes of numbers whose arrays stay in the cache
+_AT_ONCE = 1 << 14  # bytes decoded at once, whose arrays stay in the cache
 _MASK = (1 << 64) - 1
 _SKIPPED = {1: 8, 5: 4}
 _FLOAT_TAG, _INTEGER_TAG = 0x0D, 0x08
-_ENTRY, _VALUE = 0x0A, 0x12  # the tags of a map's entry and of its key; and of its value
-_LISTS = frozenset((0x0A, 0x12, 0x1A))  # the tags of a feature's lists
+_ENTRY, _VALUE = 0x0A, 0x12  # tags in a map: of an entry and of its key; of its value
+_LISTS = frozenset((0x0A, 0x12, 0x1A))  # tags of the lists of a feature
 
 
 class Feature(NamedTuple):
-    """The kind of a list, and its values: a list of bytes, or a vector of float32 or int64."""
+    """A feature: the kind of its list, and its values: a list of bytes, or a vector.
+
+    Vectors are of float32 or int64.
+    """
 
     kind: int
     values: Any
@@ -43,7 +47,7 @@ _EMPTY = Feature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at a position, and the position after it."""
+    """Return the varint at `position`, and the position after it; ValueError if it passes `end`."""
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
         byte = content[position]
@@ -56,7 +60,10 @@ def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield number, start and end of each length-delimited field between two positions."""
+    """Yield (number, start, end) of each length-delimited field between two positions.
+
+    Other fields are skipped. ValueError for malformed bytes.
+    """
     position = start
     while position < end:
         key = content[position]
@@ -81,11 +88,11 @@ def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int
 
 
 Span = tuple[int, int]
-"""The start and end of a message in the surrounding bytes."""
+"""The start and end of a message within the bytes that contain it."""
 
 
 def example_features(content: bytes) -> dict[bytes, Span]:
-    """Return the span of each feature of an Example, by its name."""
+    """Return the span of each feature of an Example, by the feature's name."""
     try:
         spans = _plain_entries(content)
     except (IndexError, ValueError):
@@ -94,9 +101,10 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 
 
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
-    """Return the features of an Example in protobuf's layout: one map, of key and value entries.
+    """Return the spans of an Example whose bytes have the form in which protobuf writes them.
 
-    None, IndexError or ValueError for another layout, or truncated bytes.
+    That is one `Features` message, whose entries have a key and then a value. Other bytes give
+    None, IndexError or ValueError; the caller then uses a general parser.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:
@@ -127,12 +135,12 @@ def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
 
 
 def sequence_features(content: bytes) -> tuple[dict[bytes, Span], dict[bytes, Span]]:
-    """Return the spans of a SequenceExample's context features, and of its feature lists."""
+    """Return the spans of a SequenceExample's context features and feature lists, by name."""
     return _maps(content, 1), _maps(content, 2)
 
 
 def _maps(content: bytes, field: int) -> dict[bytes, Span]:
-    """Return the entries of the maps in a field of a message: Features, or FeatureLists."""
+    """Return the spans of all entries of the map in field `field` of a message, by key."""
     return {
         name: span
         for number, start, end in _parts(content, 0, len(content))
@@ -160,10 +168,10 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
 
 
 def read_feature(content: bytes, span: Span) -> Feature:
-    """Return the content of the feature in a span; the last list if there are several."""
+    """Return the feature in a span; if it has several lists, the last one."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
-        number = content[first] >> 3  # one short list
+        number = content[first] >> 3  # the usual case: one list with a length below 128
         return Feature(number, _READERS[number](content, first + 2, last))
     chosen = None
     for number, first, last in _parts(content, *span):
@@ -186,7 +194,7 @@ def _read_floats(content: bytes, start: int, end: int) -> Any:
         return np.empty(0, np.float32)
     if content[start] == 0x0A:
         size, first = _number(content, start + 1, end)
-        if first + size == end and size % 4 == 0:  # packed, in one run
+        if first + size == end and size % 4 == 0:  # packed: one run of values
             return np.frombuffer(content, "<f4", size // 4, first).astype(np.float32, copy=False)
     tagged = np.frombuffer(content, np.uint8, end - start, start)
     if tagged.size % 5 == 0 and (tagged[::5] == _FLOAT_TAG).all():
@@ -206,13 +214,16 @@ def _read_integers(content: bytes, start: int, end: int) -> Any:
         return np.empty(0, np.int64)
     if content[start] == 0x0A:
         size, first = _number(content, start + 1, end)
-        if first + size == end:  # packed, in one run
+        if first + size == end:  # packed: one run of values
             return varints(content[first:end])
     return varints(b"".join(_runs(content, start, end, _INTEGER_TAG)))
 
 
 def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
-    """Yield the bytes of values in a list of numbers: packed, tagged one by one, or both."""
+    """Yield the bytes of the values in a list of numbers: packed, tagged one by one, or both.
+
+    tag: the tag of a single value.
+    """
     position = start
     while position < end:
         key, position = _number(content, position, end)
@@ -232,7 +243,7 @@ def _runs(content: bytes, start: int, end: int, tag: int) -> Iterator[bytes]:
 
 
 def varints(content: bytes) -> Any:
-    """Return the integers of a packed list as int64. ValueError for a malformed number."""
+    """Return the varints in a run of bytes as an int64 vector. ValueError for a malformed one."""
     if len(content) <= _MAX_BY_PYTHON:
         numbers, position = [], 0
         while position < len(content):
@@ -254,13 +265,16 @@ def varints(content: bytes) -> Any:
 
 
 def _numbers(groups: Any, ends: Any) -> Any:
-    """Return the numbers whose last groups are at `ends`; the first one starts at 0."""
+    """Return the numbers of consecutive varints as int64.
+
+    groups: their bytes. ends: the positions of each number's last byte.
+    """
     lengths = np.diff(ends, prepend=-1)
     longest = lengths.max()
     if longest > _LONGEST:
         raise ValueError(_TOO_LONG)
     values = groups[ends].astype(np.uint64)
-    for distance in range(1, longest):  # from the last group of each number to its first
+    for distance in range(1, longest):  # from the last byte of each number to its first
         longer = values << np.uint64(7) | groups[ends - distance] & 0x7F
         values = np.where(lengths > distance, longer, values)
     return values.view(np.int64)
@@ -273,7 +287,10 @@ _READERS = {BYTES: _read_strings, FLOATS: _read_floats, INTEGERS: _read_integers
 
 
 def feature_bytes(kind: int, values: Any) -> bytes:
-    """Return a Feature of strings, floats or integers, packed, possibly empty."""
+    """Return a serialized Feature with a list of strings, floats or integers; numbers are packed.
+
+    kind: BYTES, FLOATS or INTEGERS.
+    """
     if kind == BYTES:
         content = b"".join(bytes_field(1, value) for value in values)
     elif kind == FLOATS:
@@ -285,7 +302,7 @@ def feature_bytes(kind: int, values: Any) -> bytes:
 
 
 def example_bytes(features: dict[str, bytes]) -> bytes:
-    """Return an Example of features, by their names."""
+    """Return a serialized Example; `features` maps names to serialized features."""
     entries = (
         bytes_field(1, bytes_field(1, name.encode()) + bytes_field(2, feature))
         for name, feature in features.items()

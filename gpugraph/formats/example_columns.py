@@ -1,13 +1,14 @@
-"""The locations of a batch of Examples' features, found in all of them at once.
+"""The locations of features in a batch of Examples, computed for all examples together by NumPy.
 
-Examples usually have protobuf's layout: one `Features`, of entries of a name and then a
-feature, which is one list. Then NumPy reads the n-th entries of all examples together:
+Examples usually have the form in which protobuf writes them: one `Features`, whose entries have a
+name and then a feature, which is one list. NumPy then reads the n-th entries of all examples in one
+step:
 
     example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
     0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ... ^ one position for each
     example: all sizes, tags and ends of a step are checked
 
-Another layout raises ValueError: `example_bytes` reads it, example by example.
+Other forms raise `Irregular`; the caller then parses the examples one by one (`example_bytes`).
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ import numpy as np
 
 from gpugraph.formats.example_bytes import varints
 
-_PADDING = bytes(16)  # may be read beyond the end before the error is detected
+_PADDING = bytes(16)  # a step may read it beyond the end, before it detects the error
 _ENTRY, _VALUE = 0x0A, 0x12
 _LISTS = np.zeros(256, np.int8)
 _LISTS[[0x0A, 0x12, 0x1A]] = 1, 2, 3  # BYTES, FLOATS, INTEGERS by the tags of their lists
-_SHORT = 64  # bytes of a list up to which indexing is faster than slicing
-_FEW = 8  # number of examples below which reading one by one is faster
+_SHORT = 64  # up to this many bytes, lists are gathered by indexing, which is faster than slicing
+_FEW = 8  # with fewer examples left, parsing one by one is faster
 
 
 class Irregular(ValueError):
-    """The bytes do not have protobuf's layout of an Example; they may be one nevertheless."""
+    """The bytes do not have the form in which protobuf writes an Example.
+
+    They may be a valid Example in another form.
+    """
 
 
 def _require(conditions: Any) -> None:
@@ -37,7 +41,7 @@ def _require(conditions: Any) -> None:
 
 
 def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
-    """Return the sizes at some positions, below 2 ** 28, and the positions after them."""
+    """Return the sizes (varints below 2 ** 28) at some positions, and the positions after them."""
     sizes = content[positions].astype(np.int64)
     positions = positions + 1
     continued, shift = sizes >= 0x80, 7
@@ -56,9 +60,10 @@ def _sizes(content: Any, positions: Any) -> tuple[Any, Any]:
 
 
 class Column(NamedTuple):
-    """One feature in each example: the kind of its list, 0 if it is missing, and its location.
+    """One feature of each example: the kind of its list (0 if it is missing) and its location.
 
-    features, starts, ends: the starts of the feature and of its list, and the end of both.
+    features, starts: the positions where the feature's content and its list's content start; ends:
+    where both end. Arrays with one element per example.
     """
 
     kinds: Any
@@ -68,18 +73,21 @@ class Column(NamedTuple):
 
 
 class ExampleColumns:
-    """The locations of named features in a batch of Examples. Irregular for other layouts."""
+    """The locations of the features `keys` in a batch of serialized Examples.
+
+    Raises Irregular for Examples in another form than protobuf writes.
+    """
 
     def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:
         self.content = b"".join([*examples, _PADDING])
         self._bytes = np.frombuffer(self.content, np.uint8)
         self._total = len(self.content) - len(_PADDING)
         self._codes = {key: code for code, key in enumerate(keys)}
-        self._table = np.zeros((4, len(keys) + 1, len(examples)), np.int64)  # one row for the rest
+        self._table = np.zeros((4, len(keys) + 1, len(examples)), np.int64)  # last: for other names
         self._scan(np.array([len(example) for example in examples], np.int64))
 
     def column(self, key: bytes) -> Column:
-        """Return the locations of a feature."""
+        """Return the locations of the feature `key` in all examples."""
         return Column(*self._table[:, self._codes[key]])
 
     def _scan(self, lengths: Any) -> None:
@@ -100,7 +108,11 @@ class ExampleColumns:
             positions = self._step(rows, positions, ends)
 
     def _step(self, rows: Any, positions: Any, ends: Any) -> Any:
-        """Read one entry of each example; return the positions of the next ones."""
+        """Read one entry of each remaining example; return the positions of the following entries.
+
+        rows: the numbers of these examples. positions, ends: where the entry starts, and where the
+        example ends.
+        """
         content = self._bytes
         sizes, starts = _sizes(content, positions + 1)
         stops = starts + sizes
@@ -121,9 +133,10 @@ class ExampleColumns:
         return stops
 
     def _packed(self, column: Column) -> tuple[Any, Any]:
-        """Return the start and size of the only run of a list of numbers, or its only string.
+        """Return the start and size of the content of each list that has exactly one field.
 
-        An empty list and a missing feature have no bytes.
+        That is the run of a packed list of numbers, or a single string; for an empty list or a
+        missing feature the size is 0. Irregular for other lists.
         """
         some = column.starts < column.ends
         sizes = np.zeros_like(column.starts)
@@ -138,14 +151,17 @@ class ExampleColumns:
         return [content[first:last] for first, last in zip(starts.tolist(), ends.tolist())]
 
     def strings(self, column: Column) -> list[bytes]:
-        """Return the string of each example that has the feature; it must have exactly one."""
+        """Return the string of each example that has the feature.
+
+        Raises Irregular unless each list has exactly one string.
+        """
         some = column.kinds > 0
         _require(column.starts[some] < column.ends[some])
         starts, _ = self._packed(column)
         return self._slices(starts[some], column.ends[some])
 
     def floats(self, column: Column) -> tuple[Any, Any]:
-        """Return the floats of all examples, concatenated, and their number in each."""
+        """Return the floats of all examples, concatenated, and their number in each example."""
         starts, sizes = self._packed(column)
         _require(sizes % 4 == 0)
         if sizes.size and (sizes == sizes[0]).all() and sizes[0] <= _SHORT:
@@ -155,10 +171,10 @@ class ExampleColumns:
         return np.frombuffer(run, "<f4"), sizes // 4
 
     def integers(self, column: Column) -> tuple[Any, Any]:
-        """Return the integers of all examples, concatenated, and their number in each."""
+        """Return the integers of all examples, concatenated, and their number in each example."""
         starts, sizes = self._packed(column)
         run = b"".join(self._slices(starts, column.ends))
         last = np.frombuffer(run, np.uint8) < 0x80
         ends = np.cumsum(sizes)
-        _require(last[ends[sizes > 0] - 1])  # no number continues in the next example
+        _require(last[ends[sizes > 0] - 1])  # no number extends into the next example
         return varints(run), np.diff(np.searchsorted(np.flatnonzero(last), ends), prepend=0)

@@ -1,14 +1,14 @@
-"""A limit for decompression: a small file or string must not fill the memory."""
+"""A limit for decompression, so that a small malicious file can't fill the memory."""
 
 from __future__ import annotations
 
 SMALL = 64 << 20
-"""The number of bytes that any amount of compressed data may expand to."""
+"""The decompressed size in bytes that is allowed whatever the compressed size is."""
 
 MAX_RATIO = 100
-"""The maximum ratio of decompressed to compressed bytes beyond that."""
+"""The maximum ratio of decompressed to compressed size above `SMALL`."""
 
 
 def most_inflated(compressed: int) -> int:
-    """Return the maximum decompressed size of a piece of `compressed` bytes."""
+    """Return the maximum decompressed size of `compressed` bytes that is allowed."""
     return max(SMALL, MAX_RATIO * compressed)

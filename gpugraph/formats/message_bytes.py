@@ -1,7 +1,7 @@
-"""The bytes of protobuf messages, written and traversed field by field, without protobuf.
+"""Serialization of protobuf messages, field by field, without protobuf.
 
-A field is its number and kind in a varint, then a varint, 4 or 8 bytes, or a length and that many
-bytes. This is for messages that a run writes by the thousand.
+A field is its number and wire type in a varint, then its value: a varint, 4 or 8 bytes, or a length
+and that many bytes. This module is for messages of which a run writes thousands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5
-"""The storage of a field: protobuf's wire types."""
+"""protobuf's wire types: how the value of a field is stored."""
 
 _FOUR, _EIGHT = struct.Struct("<f"), struct.Struct("<d")
 _LONGEST_VARINT = 10
@@ -18,7 +18,7 @@ _MASK = (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """Encode an integer in groups of 7 bits; negative ones as 64 bits."""
+    """Encode an integer as a varint (groups of 7 bits); a negative one as its 64 bits."""
     value &= _MASK
     groups = bytearray()
     while value > 0x7F:
@@ -34,12 +34,12 @@ def bytes_field(number: int, content: bytes) -> bytes:
 
 
 def int_field(number: int, value: int) -> bytes:
-    """Encode a field of an integer; nothing for 0, the meaning of an absent field."""
+    """Encode an integer field; 0 is omitted, since readers take an absent field as 0."""
     return varint(number << 3 | VARINT) + varint(value) if value else b""
 
 
 def float_field(number: int, value: float) -> bytes:
-    """Encode a field of 4 bytes, also for 0; values out of range become infinite."""
+    """Encode a float field, also for 0; values out of the range of float32 become infinite."""
     try:
         content = _FOUR.pack(value)
     except OverflowError:
@@ -48,7 +48,7 @@ def float_field(number: int, value: float) -> bytes:
 
 
 def double_field(number: int, value: float) -> bytes:
-    """Encode a field of 8 bytes; nothing for +0, the meaning of an absent field."""
+    """Encode a double field; +0 is omitted, since readers take an absent field as 0."""
     content = _EIGHT.pack(value)
     return varint(number << 3 | EIGHT_BYTES) + content if content != bytes(8) else b""
 
@@ -59,7 +59,7 @@ def doubles_field(number: int, values: Sequence[float]) -> bytes:
 
 
 def _read_varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the integer at `start`, and the position after it."""
+    """Return the varint at `start`, and the position after it; ValueError if it is truncated."""
     value = 0
     for index in range(_LONGEST_VARINT):
         if start + index >= len(content):
@@ -72,9 +72,10 @@ def _read_varint(content: bytes, start: int) -> tuple[int, int]:
 
 
 def fields_of(content: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield each field: its number, wire type, content, and the start and end of the whole field.
+    """Yield (number, wire type, content, start, end) of each field of a message.
 
-    The content of a varint is its bytes. ValueError for bytes that are not a message.
+    start, end: positions of the whole field. The content of a varint is its encoded bytes.
+    ValueError for bytes that are not a message.
     """
     position = 0
     while position < len(content):

@@ -1,6 +1,6 @@
 """TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
 
-They are protobuf classes; protobuf is imported on first access.
+They are classes of protobuf, which is imported on first access.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _FUNCTIONS = (
 
 
 def __getattr__(name: str) -> Any:
-    """Return a message class, an enumeration or a value of one.
+    """Return a message class, an enumeration, the number of an enumeration's value, or a function.
 
-    Raises AttributeError for a name that TensorFlow's messages do not have.
+    The functions are those of `message_classes`. Raises AttributeError for a name that TensorFlow's
+    messages do not have.
     """
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The messages that are public names: `tf.GraphDef`, `tf.train.Example`.
 
-Their public modules look up missing names here (`tensorflow_import`), so that protobuf is imported
-with the first message that a program uses, not with the package.
+A public module looks up here a name that it lacks (`tensorflow_import`). So protobuf is imported
+when a program first uses a message, not when it imports the package.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ _NAMES = {
         Int64List JobDef SaverDef SequenceExample ServerDef""",
 }
 PUBLIC_MESSAGES = {path: frozenset(names.split()) for path, names in _NAMES.items()}
-"""The names of messages by the path of the public module; the root is the empty string."""
+"""The names of messages by the path of their public module; the root's path is the empty string."""
 
 
 def public_message(path: str, name: str) -> Any:
-    """Return the class of a message that is public in a module, or None."""
+    """Return the message class `name` of the public module `path`.
+
+    None if the module has no such message.
+    """
     return getattr(messages_pb2, name) if name in PUBLIC_MESSAGES.get(path, ()) else None

@@ -1,4 +1,4 @@
-"""Files of TFRecords, plain or compressed: written, and read sequentially."""
+"""Files of TFRecords, plain or compressed: a writer, and a sequential reader."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.tf_record import read_records, write_record
 
-_GZIP = 16  # added to the window bits
+_GZIP = 16  # added to zlib's window bits
 _READ_AT_ONCE = 256 << 10
 
 
 class TFRecordCompressionType:
-    """The compression of a file: none, zlib, or gzip."""
+    """The compressions of a file: none, zlib, or gzip."""
 
     NONE = 0
     ZLIB = 1
@@ -29,8 +29,8 @@ class TFRecordOptions:
 
     compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for others.
     flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
-    compression_strategy: zlib's, for writing. input_buffer_size, output_buffer_size and
-    compression_method are ignored; the buffers' size is fixed, and zlib has one method.
+    compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
+    compression_method are ignored: the buffers' size is fixed, and zlib has one method.
     """
 
     compression_type_map: ClassVar[dict[int, str]] = {
@@ -63,7 +63,10 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """Return "ZLIB", "GZIP" or "" for options, a string or a `TFRecordCompressionType`."""
+        """Return "ZLIB", "GZIP" or "".
+
+        options: `TFRecordOptions`, a string or a `TFRecordCompressionType`.
+        """
         if not options:
             return ""
         if isinstance(options, TFRecordOptions):
@@ -95,19 +98,21 @@ def _window(kind: str, bits: int) -> int:
 
 
 class _Compressed:
-    """A file that passes written bytes through a compressor, if there is one."""
+    """A writable file that compresses the written bytes, unless `compressor` is None."""
 
     def __init__(self, target: BinaryIO, compressor: Any) -> None:
         self._target, self._compressor = target, compressor
 
     def write(self, content: Any) -> None:
-        """Compress bytes and write the available output."""
+        """Compress bytes and write the output that the compressor has available."""
         made_smaller = self._compressor is not None
         self._target.write(self._compressor.compress(content) if made_smaller else content)
 
 
 class TFRecordWriter:
-    """A new file of records. A context manager; FailedPreconditionError after `close`.
+    """A new file of records, opened at once.
+
+    A context manager; methods raise FailedPreconditionError after `close`.
 
     options: `TFRecordOptions`, or a compression type.
     """
@@ -134,7 +139,7 @@ class TFRecordWriter:
             write_record(_Compressed(target, self._compressor), memoryview(content))
 
     def flush(self) -> None:
-        """Pass the written data to the operating system."""
+        """Pass all records written so far to the operating system."""
         target = self._opened()
         with system_errors(self._path):
             if self._compressor is not None:
@@ -158,10 +163,11 @@ class TFRecordWriter:
 
 
 class InflatedFile:
-    """A compressed file, decompressed by `read(n)`, which returns at most n bytes, none at the end.
+    """A reader that decompresses a file: `read(n)` returns at most n bytes, and none at the end.
 
-    kind: "ZLIB", "GZIP", or "" for an uncompressed file. DataLossError for bytes in another format,
-    and for a truncated file.
+    kind: "ZLIB", "GZIP", or "" for an uncompressed file. name: the path, for errors.
+
+    DataLossError for bytes in another format, and for a truncated file.
     """
 
     def __init__(self, source: BinaryIO, kind: str, name: str) -> None:
@@ -173,7 +179,7 @@ class InflatedFile:
         """The number of compressed bytes that have been read; None for an uncompressed file."""
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, at most `size`."""
+        """Return the next decompressed bytes, at most `size`."""
         if self.consumed is None:
             return self._source.read(size)
         while size:
@@ -205,8 +211,11 @@ class InflatedFile:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """Yield the records of a file.
 
-    options: `TFRecordOptions` or a compression type, as when it was written. NotFoundError with
-    the first record if there is no file, DataLossError for a damaged or truncated record.
+    options: `TFRecordOptions` or a compression type; must be the one that the file was written
+    with.
+
+    If there is no file, the first iteration raises NotFoundError. DataLossError for a damaged or
+    truncated record.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
     with system_errors(name), open_to_read(name) as source:

@@ -1,7 +1,7 @@
-"""Summaries and events as bytes of TensorFlow's messages `Summary` and `Event`.
+"""Serialization of TensorFlow's messages `Summary` and `Event` without protobuf.
 
-The bytes are the same as protobuf's: fields sorted by number. The declarations are in
-`messages/training_messages.py`.
+The bytes are equal to those that protobuf writes: fields are sorted by number. The declarations are
+in `messages/training_messages.py`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gpugraph.formats.message_bytes import (
     int_field,
 )
 
-_VALUE = 1  # field of a Summary
+_VALUE = 1  # number of the field in a Summary
 _TAG, _SIMPLE, _IMAGE, _HISTOGRAM, _AUDIO, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 4, 5, 6, 7, 8, 9
 
 
 class SummaryValue(NamedTuple):
-    """One value of a summary: its bytes, its tag, and whether it has metadata on its display."""
+    """One serialized value of a summary, its tag, and whether it has a SummaryMetadata."""
 
     content: bytes
     tag: str = ""
@@ -46,7 +46,8 @@ def histogram_summary(
 ) -> bytes:
     """Return a Summary of one histogram.
 
-    statistics: minimum, maximum, number, sum and sum of squares. limits: upper ends of the buckets.
+    statistics: minimum, maximum, number, sum and sum of squares of the values. limits: upper ends
+    of the buckets. counts: the number of values in each bucket.
     """
     parts = [double_field(number, value) for number, value in enumerate(statistics, 1)]
     content = b"".join(parts) + doubles_field(6, limits) + doubles_field(7, counts)
@@ -54,20 +55,26 @@ def histogram_summary(
 
 
 def image_summary(tag: bytes, height: int, width: int, channels: int, png: bytes) -> bytes:
-    """Return a Summary of one image, whose file is `png`."""
+    """Return a Summary of one image; `png` is the content of its PNG file."""
     sizes = int_field(1, height) + int_field(2, width) + int_field(3, channels)
     return _value(tag, bytes_field(_IMAGE, sizes + bytes_field(4, png)))
 
 
 def audio_summary(tag: bytes, rate: float, channels: int, frames: int, wav: bytes) -> bytes:
-    """Return a Summary of one recording, whose file is `wav`."""
+    """Return a Summary of one recording; `wav` is the content of its WAV file.
+
+    rate: in Hz. frames: the number of samples per channel.
+    """
     sizes = float_field(1, rate) + int_field(2, channels) + int_field(3, frames)
     content = sizes + bytes_field(4, wav) + bytes_field(5, b"audio/wav")
     return _value(tag, bytes_field(_AUDIO, content))
 
 
 def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes = b"") -> bytes:
-    """Return a Summary of one tensor, the bytes of a TensorProto."""
+    """Return a Summary of one tensor.
+
+    `tensor` is a serialized TensorProto, `metadata` a SummaryMetadata.
+    """
     name_field = bytes_field(_NODE_NAME, node_name) if node_name else b""
     content = name_field + bytes_field(_TENSOR, tensor) + bytes_field(_METADATA, metadata)
     return _value(tag, content)
@@ -76,7 +83,7 @@ def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes 
 def tensor_message(
     dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: bytes = b""
 ) -> bytes:
-    """Return a TensorProto of raw bytes, or of strings if they are not None."""
+    """Return a serialized TensorProto of strings, or of the bytes `content` if those are None."""
     sizes = b"".join(bytes_field(2, int_field(1, size)) for size in shape)
     if strings is not None:
         stored = b"".join(bytes_field(8, string) for string in strings)
@@ -86,7 +93,7 @@ def tensor_message(
 
 
 def summary_values(summary: bytes) -> Iterator[SummaryValue]:
-    """Yield the values of a Summary; ValueError for other bytes."""
+    """Yield the values of a serialized Summary; ValueError for malformed bytes."""
     for number, kind, content, _, _ in fields_of(summary):
         if number == _VALUE and kind == LENGTH:
             tag, has_metadata = "", False
@@ -98,13 +105,13 @@ def summary_values(summary: bytes) -> Iterator[SummaryValue]:
 
 
 def without_metadata(value: bytes) -> bytes:
-    """Return a value without its metadata, which only one event of a file stores."""
+    """Return a serialized value without its metadata, which a file has only once for a tag."""
     fields = fields_of(value)
     return b"".join(value[start:end] for number, *_, start, end in fields if number != _METADATA)
 
 
 def summary_of_values(values: Sequence[bytes]) -> bytes:
-    """Return a Summary of values, each as its bytes."""
+    """Return a Summary of serialized values."""
     return b"".join(bytes_field(_VALUE, value) for value in values)
 
 
@@ -116,22 +123,30 @@ EVENT_FIELDS = {
     "tagged_run_metadata": 8,
     "meta_graph_def": 9,
 }
-"""The kinds of an event's content, with the numbers of their fields."""
+"""The field number of each kind of content that an event can have."""
 
 
 def event_message(wall_time: float, step: int, kind: str, content: bytes) -> bytes:
-    """Return an Event: seconds since 1970, the step, and one of EVENT_FIELDS."""
+    """Return a serialized Event.
+
+    wall_time: in seconds since 1970. kind, content: a key of EVENT_FIELDS and the serialized value
+    of that field.
+    """
     fields = double_field(1, wall_time) + int_field(2, step)
     return fields + bytes_field(EVENT_FIELDS[kind], content)
 
 
 def tagged_run_metadata(tag: str, run_metadata: bytes) -> bytes:
-    """Return a TaggedRunMetadata: the metadata of a run, under a name."""
+    """Return a TaggedRunMetadata: the serialized RunMetadata of a run, under the name `tag`."""
     return bytes_field(1, tag.encode()) + bytes_field(2, run_metadata)
 
 
 def plugin_metadata(plugin: str, display_name: str = "", description: str = "") -> bytes:
-    """Return a SummaryMetadata: the TensorBoard page for the values, and their name there."""
+    """Return a SummaryMetadata.
+
+    plugin: the TensorBoard plugin that shows the values. display_name, description: its texts for
+    them.
+    """
     parts = bytes_field(1, bytes_field(1, plugin.encode())) if plugin else b""
     if display_name:
         parts += bytes_field(2, display_name.encode())
@@ -139,5 +154,5 @@ def plugin_metadata(plugin: str, display_name: str = "", description: str = "") 
 
 
 def file_version_event(wall_time: float) -> bytes:
-    """Return the first Event of each event file."""
+    """Return the Event that every event file starts with: the version of the file format."""
     return event_message(wall_time, 0, "file_version", b"brain.Event:2")

@@ -1,4 +1,4 @@
-"""Arrays as the bytes of TensorProto messages, and back, without protobuf."""
+"""Serialization of arrays as TensorProto messages, and back, without protobuf."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""The maximum number of elements that a message's values may expand to, if they are fewer."""
+"""The maximum number of elements of a tensor whose message has less than half as many values."""
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
-    """Return a TensorProto: raw bytes for numbers, or single strings. TypeError for others."""
+    """Return a serialized TensorProto: numbers as raw bytes, or one field per string.
+
+    shape: replaces the array's shape. TypeError for a dtype that a TensorProto can't hold as bytes.
+    """
     sizes = array.shape if shape is None else shape
     dims = b"".join(bytes_field(2, int_field(1, size)) for size in sizes)
     head = int_field(_DTYPE, dtype.as_datatype_enum) + bytes_field(_SHAPE, dims)
@@ -47,7 +50,10 @@ def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
 
 
 def read_tensor_bytes(message: bytes) -> tuple[Any, DType]:
-    """Return the array of a TensorProto and its dtype. ValueError for other bytes."""
+    """Return the array of a serialized TensorProto, and its dtype.
+
+    ValueError for malformed bytes.
+    """
     dtype, raw = 0, b""
     sizes: list[int] = []
     parts: dict[int, list[tuple[int, bytes]]] = {}
@@ -95,7 +101,11 @@ def _sizes(content: bytes) -> list[int]:
 
 
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
-    """Return the values in the field of a dtype, packed or one by one."""
+    """Return the values in the field for `dtype`, whether packed or one by one.
+
+    parts: (wire type, content) of all fields, by number. raw: `tensor_content`, which may hold
+    strings.
+    """
     if dtype is dtypes.string:
         texts = [content for _, content in parts.get(_STRINGS, ())]
         if raw and not texts:
@@ -118,7 +128,7 @@ def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, 
 
 
 def decoded_strings(raw: bytes, count: int) -> list[bytes]:
-    """Decode strings from TensorFlow's raw bytes, which start with their lengths."""
+    """Decode `count` strings from TensorFlow's raw bytes: lengths as varints, then the texts."""
     if count > len(raw):
         raise ValueError(f"{len(raw)} bytes are too few for {count} strings")
     groups = np.frombuffer(raw, np.uint8)
@@ -136,12 +146,15 @@ def decoded_strings(raw: bytes, count: int) -> list[bytes]:
 
 
 def encoded_strings(texts: list[bytes]) -> bytes:
-    """Encode strings as TensorFlow's raw bytes: their lengths, then all of them."""
+    """Encode strings as TensorFlow's raw bytes: all lengths as varints, then all texts."""
     return b"".join([*(varint(len(text)) for text in texts), *texts])
 
 
 def _filled(values: Any, count: int) -> Any:
-    """Extend the values to `count` by repeating the last one, or with zeros if there is none."""
+    """Extend the values to `count` by repeating the last one, or by zeros if there is none.
+
+    ValueError for too many values, and for few values that would expand to a huge array.
+    """
     if values.size == count:
         return values
     if values.size > count:

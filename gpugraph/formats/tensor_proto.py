@@ -1,8 +1,8 @@
 """Arrays as TensorProto messages, and back: the form of constants in files.
 
-Numbers of the usual dtypes are raw bytes in `tensor_content` if there are several; all else is
-in the field of its dtype, where the last value stands for all that follow. float16 and bfloat16
-are bit patterns in `half_val`, complex numbers pairs.
+An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`; other
+values are in the field for their dtype, where the last value stands for all that follow. float16
+and bfloat16 are bit patterns in `half_val`; a complex number is a pair of values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _AS_INT = (
     *(dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32),
 )
 _MAX_FILLED = 1 << 24
-"""The maximum size in bytes of an array that repeats its last value; beyond it, all are equal."""
+"""The maximum size in bytes of an array that several values are extended to.
+
+A larger array, of one repeated value, is a broadcast view.
+"""
 
 _FIELDS: dict[DType, str] = {
     dtypes.float16: "half_val",
@@ -44,7 +47,7 @@ _FIELDS: dict[DType, str] = {
     dtypes.variant: "variant_val",
     **dict.fromkeys(_AS_INT, "int_val"),
 }
-"""The field of a TensorProto that holds values of a dtype."""
+"""The field of a TensorProto that holds values of each dtype."""
 
 _STORED_AS: dict[DType, Any] = {
     dtypes.float16: np.uint16,
@@ -52,7 +55,7 @@ _STORED_AS: dict[DType, Any] = {
     dtypes.complex64: np.float32,
     dtypes.complex128: np.float64,
 }
-"""The NumPy type as which the field reinterprets the memory of a value, if not the value itself."""
+"""For dtypes whose bits the field stores as another type: the NumPy type of the view."""
 
 _NEVER_AS_BYTES = frozenset(
     {
@@ -68,11 +71,11 @@ def tensor_proto_of(
 ) -> Any:
     """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
-    An array that is smaller than the shape is extended by its last value.
-    as_values: whether the values are never raw bytes, regardless of their number.
+    An array that is smaller than the shape stands for one that is extended by its last value.
+    as_values: never store raw bytes, whatever the number of values.
 
     Raises:
-      ValueError: the content is larger than 2 GiB, the limit of any message.
+      ValueError: the content is larger than 2 GiB, protobuf's limit.
       TypeError: a TensorProto can't hold this dtype.
     """
     proto = messages_pb2.TensorProto()
@@ -83,7 +86,7 @@ def tensor_proto_of(
 def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
-    """Fill an empty TensorProto, which may be part of a message; see `tensor_proto_of`."""
+    """Fill an empty TensorProto in place; arguments and errors as in `tensor_proto_of`."""
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.SetInParent()
     for size in shape:
@@ -110,13 +113,16 @@ def write_tensor(
 
 
 def is_tensor_proto(value: Any) -> bool:
-    """Return whether the value is a TensorProto, ours or TensorFlow's."""
+    """Return whether the value is a TensorProto of this package or of TensorFlow."""
     descriptor = getattr(type(value), "DESCRIPTOR", None)
     return getattr(descriptor, "full_name", "") == "tensorflow.TensorProto"
 
 
 def proto_value_count(tensor: Any) -> int | None:
-    """Return the number of values in the field of a TensorProto's dtype; None for raw bytes."""
+    """Return the number of values in the field for a TensorProto's dtype.
+
+    None if the TensorProto has raw bytes.
+    """
     if tensor.tensor_content:
         return None
     dtype = as_dtype(tensor.dtype).base_dtype
@@ -125,7 +131,7 @@ def proto_value_count(tensor: Any) -> int | None:
 
 
 def make_ndarray(tensor: Any) -> NDArray[Any]:
-    """Return a new array of a TensorProto's dtype and shape, with its values; bytes for strings.
+    """Return a new array with the dtype, shape and values of a TensorProto; strings are bytes.
 
     Raises:
       TypeError: it is not a TensorProto, or its dtype is a resource, a variant, or unknown.
@@ -146,7 +152,7 @@ def _unsupported(tensor: Any, dtype: DType) -> TypeError:
 
 
 def tensor_array(tensor: Any) -> NDArray[Any]:
-    """Do as `make_ndarray`; variants are `Variant`s."""
+    """Return an array as `make_ndarray` does; elements of dtype variant are `Variant` objects."""
     dtype = as_dtype(tensor.dtype).base_dtype
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or min(sizes, default=0) < 0:
@@ -181,7 +187,10 @@ def _variant(message: Any) -> Variant:
 
 
 def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
-    """Return the values in the shape, filled up by the last one, or zero if there is none."""
+    """Return the values in the given shape, extended by the last one, or by zero if there is none.
+
+    ValueError for too many values, and for several values that would expand to a large array.
+    """
     count = prod(sizes)
     if values.size == count:
         return values.reshape(sizes)

@@ -1,6 +1,7 @@
-"""TFRecord: records in a file, framed by their lengths and checksums.
+"""TFRecord: records in a file, each with its length and checksums.
 
-A record is its length as 8 bytes, the masked CRC-32C of these, its bytes, and their masked CRC-32C.
+A record is stored as its length (8 bytes), the masked CRC-32C of the length, its bytes, and the
+masked CRC-32C of the bytes.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
     exists and is not None, is the number of compressed bytes it has read.
     name: the path for errors.
 
-    DataLossError, with its offset, for a wrong checksum and for an end within a record, and for a
-    record that is far larger than the compressed bytes. No more is held than the file has.
+    DataLossError, with the record's offset, for a wrong checksum, for an end within a record, and
+    for a record that is far larger than the compressed bytes read. Memory is allocated only for
+    bytes that the file has, whatever length a record claims.
     """
     offset = 0
     while True:
@@ -48,9 +50,11 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
 
 
 def read_record(source: Any, name: Any, offset: int) -> bytes | None:
-    """Return the record at the current position, `offset` bytes from the start; None at the end.
+    """Return the record at the current position; None at the end of the file.
 
-    DataLossError as in `read_records`; afterwards the position is somewhere in the record.
+    offset: the position in bytes from the start, for errors.
+
+    DataLossError as in `read_records`; the position is then somewhere in the record.
     """
     head = _read(source, _HEAD, name, offset)
     if not head:
@@ -74,9 +78,11 @@ def read_record(source: Any, name: Any, offset: int) -> bytes | None:
 
 
 def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
-    """Read `size` bytes, or fewer at the end; memory is only allocated for bytes that exist.
+    """Return the next `size` bytes, or fewer at the end.
 
-    DataLossError if compressed bytes expand to too many.
+    Memory is only allocated for existing bytes.
+
+    DataLossError if compressed bytes expand beyond the limit of `most_inflated`.
     """
     parts: list[bytes] = []
     count = 0
@@ -93,7 +99,7 @@ def _read(source: Any, size: int, name: Any, offset: int) -> bytes:
 
 
 def _pointer_text(head: bytes, source: Any) -> str:
-    """Return a remark if the file that begins with `head` is a Git LFS pointer, otherwise ""."""
+    """Return a remark if the file that starts with `head` is a Git LFS pointer, otherwise ""."""
     return pointer_text(head + source.read(_READ_AT_ONCE)) if BEGINNING.startswith(head) else ""
 
 

@@ -1,9 +1,9 @@
-"""Graphs: the client's, which a program builds, and the runtime's, which passes change.
+"""Graphs: the client's, which a program builds, and the runtime's, which compiler passes change.
 
 The client graph (`Graph`, `Operation`, `Tensor`; scopes, collections, default stacks) only grows.
-It holds op signatures, and the user's line behind each operation, but no arrays and no devices.
-The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from it for a run. This module
-re-exports the names that other packages need; it defines nothing.
+It holds the signature of each op and the user's line that created it, but no arrays and no devices.
+The runtime graph (`RuntimeGraph`, `Node`, `Edge`) is copied from the client graph for a run. This
+module re-exports the names that other packages need; it defines nothing.
 """
 
 from gpugraph.graph.client.client_graph import Graph as Graph

@@ -1,7 +1,8 @@
-"""Conversion of attrs from program values by kind: the only place that rejects wrong values.
+"""Conversion of the attr values that a program passes to the kind that the op declares.
 
-An attr of kind `"int"` becomes a 64-bit int, and so on; `"list(int)"` a list of them. A value of
-another kind raises TypeError, as in TensorFlow's op_def_library.py: "Expected int for argument".
+An attr of kind `"int"` becomes a 64-bit int, one of kind `"list(int)"` a list of them, and so on. A
+value that can't be converted raises TypeError with the message of TensorFlow's op_def_library.py:
+"Expected int for argument". No other module checks attr values.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 
 
 def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
-    """Convert `value` to the attr's kind and check its bounds. `function`: the callee, for errors.
+    """Convert `value` to the attr's kind and check it against the attr's bounds.
+
+    function: the name of the Python function that the program called, for error messages.
 
     TypeError for a value of another kind or a dtype that the op does not accept, ValueError for a
-    number, shape or list out of bounds.
+    number or string that the attr does not allow, an invalid shape, and a list that is too short.
     """
     kind = attr.kind
     if kind.startswith("list("):
@@ -69,7 +72,10 @@ def quoted(texts: Sequence[str]) -> str:
 
 
 def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> None:
-    """Raise TypeError for a dtype that the type attr does not accept; `argument` is its source."""
+    """Raise TypeError for a dtype that the type attr does not accept.
+
+    argument: the name of the parameter that the dtype comes from, for the message.
+    """
     if attr.allowed and dtype not in attr.allowed:
         names = ", ".join(element_type.name for element_type in attr.allowed)
         raise TypeError(
@@ -155,13 +161,15 @@ _NUMBERS = {"int": whole_number, "float": real_number, "bool": _truth}
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     **_NUMBERS, "string": text_of, "type": _dtype, "shape": _shape, "tensor": _constant
 }  # fmt: skip
-"""Converters by the attr's kind; values of other kinds are not converted."""
+"""The converter for each kind of attr; values of kinds that are not listed stay as they are."""
 
 
 def complete_attrs(
     op_def: OpDef, types: Sequence[DType], attrs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return `attrs` with the defaults and the attrs that follow from inputs of these dtypes.
+    """Return `attrs` with all defaults, and with the attrs that the inputs' dtypes determine.
+
+    types: the dtypes of all input tensors, with lists flattened.
 
     ValueError for attrs that are missing and for inputs that don't match the signature.
     """
@@ -185,7 +193,11 @@ def complete_attrs(
 
 
 def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) -> int:
-    """Return the number of inputs in an argument; a lone list gets the remaining ones."""
+    """Return the number of tensors in one argument of an op.
+
+    If no attr gives the length of a list and the op has no other list, the list gets all tensors
+    that the other arguments leave.
+    """
     if not arg.is_list:
         return 1
     if arg.number_attr in known:
@@ -200,7 +212,10 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Add the attrs that follow from the inputs of one argument; ValueError for a mismatch."""
+    """Add to `known` the attrs that one argument's tensors determine; ValueError for a mismatch.
+
+    types: the dtypes of the tensors in this argument.
+    """
 
     def refuse(why: str) -> None:
         names = [dtype.name for dtype in types]

@@ -1,6 +1,7 @@
 """The default dtypes of type attrs, as in TensorFlow's op definitions.
 
-A node in a file may omit such an attr. Values passed by a program do not use the default.
+A node in a file may omit such an attr. Ops that a program builds do not use these defaults: their
+dtypes come from the values that the program passes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ shape_type int32: ConcatOffset
 """
 
 _DEFAULT_TYPES: dict[tuple[str, str], DType] = {}
-"""By op type and attr."""
+"""The default dtype by (op type, attr)."""
 
 for _line in _TABLE.strip().splitlines():
     _head, _op_types = _line.split(": ")

@@ -1,9 +1,9 @@
 """Device names: parsing, merging and matching.
 
 A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a missing field matches any value, and
-so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part. Names are strings at every
-interface and `DeviceSpec`s for users (TensorFlow 1's, which are mutable, and `DeviceSpecV2`, which
-are not). Inside this module they are `_Fields`, immutable, parsed once per string and cached,
+so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part. Other modules pass names
+as strings; programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable) and `DeviceSpecV2`
+(immutable). Inside this module names are `_Fields`, immutable, parsed once per string and cached,
 because placement repeats the same few queries for every node.
 
 There are two ways to combine requests: in `merge_specs` the inner one overrides field by field
@@ -32,7 +32,7 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """Return these fields, with those of `outer` where they are None."""
+        """Return these fields, with the values of `outer` for fields that are None."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 
@@ -73,12 +73,12 @@ def _type_or_none(value: object) -> str | None:
 
 
 def _field(name: str, doc: str) -> Any:
-    """Return the property of a `DeviceSpecV2` for one of its fields."""
+    """Return a read-only property of `DeviceSpecV2` for the field `name`."""
     return property(lambda spec: getattr(spec._fields, name), doc=doc)
 
 
 def _settable(name: str, convert: Callable[[Any], Any]) -> Any:
-    """Return the settable property of a `DeviceSpec` for one of its fields."""
+    """Return a property of `DeviceSpec` that converts assigned values by `convert`."""
 
     def assign(spec: DeviceSpec, value: Any) -> None:
         spec._fields = spec._fields._replace(**{name: convert(value)})
@@ -94,7 +94,7 @@ class DeviceSpecV2:
     """A possibly partial, immutable device: `tf.compat.v2.DeviceSpec`.
 
     Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
-    number, and two device types. AttributeError on assignment to a field.
+    number, and two device types. Assignment to a field raises AttributeError.
     """
 
     __slots__ = ("_fields",)
@@ -127,7 +127,7 @@ class DeviceSpecV2:
     device_index = _field("device_index", "The number among its type, or None.")
 
     def parse_from_string(self: _Spec, spec: str | None) -> _Spec:
-        """Return a spec of the name's fields, as `from_string` does."""
+        """Return a new spec with the fields of the name `spec`, as `from_string` does."""
         return type(self).from_string(spec)
 
     def to_string(self) -> str:
@@ -135,7 +135,7 @@ class DeviceSpecV2:
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
-        """Return a new spec: the fields of `dev`, with those of this one where they are None."""
+        """Return a new spec with the fields of `dev`, or of this spec where those are None."""
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
@@ -186,7 +186,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for an invalid device name, as every function here.
+    Raises ValueError for an invalid device name, as every function here does.
     """
     return _fields_of(device).text
 
@@ -208,12 +208,12 @@ def check_placeable(spec: str) -> None:
 
 
 def merge_specs(inner: Name, outer: Name) -> str:
-    """Return the name with the fields of `inner`, and those of `outer` where they are None."""
+    """Return the name with the fields of `inner`, or of `outer` where those of `inner` are None."""
     return _merge(_fields_of(inner), _fields_of(outer))
 
 
 def merge_device(spec: Name) -> Callable[[Any], str]:
-    """Return a device function that merges `spec` around the `device` of an op (or NodeDef)."""
+    """Return a device function for `tf.device`, in which an op's own request overrides `spec`."""
     outer = _fields_of(spec)
 
     def merge(node_def: Any) -> str:
@@ -225,8 +225,9 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
     """Return the name that satisfies both requests.
 
-    With `allow_soft_placement`, a conflict of type or index drops type or index from the result.
-    Raises InvalidArgumentError if the two conflict.
+    Raises InvalidArgumentError if a field has different values in the two. With
+    `allow_soft_placement`, a conflict of device type or index does not raise: the result has no
+    index, and after a conflict of type no type either.
     """
     a, b = _fields_of(first), _fields_of(second)
     both = a.over(b)
@@ -244,14 +245,17 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
 
 
 def is_specification_of(spec: Name, name: Name) -> bool:
-    """Return whether `name` fulfils all that `spec` requests; both may be partial."""
+    """Return whether every field that `spec` sets has the same value in `name`.
+
+    `spec` and `name` may both be partial.
+    """
     return _fields_of(spec).within(_fields_of(name))
 
 
 def matches(spec: Name, full_name: Name) -> bool:
     """Return whether the device `full_name` fulfils the request `spec`.
 
-    Raises ValueError if `full_name` leaves a field open.
+    Raises ValueError if `full_name` lacks a field.
     """
     narrow = _fields_of(full_name)
     if None in narrow:
@@ -265,7 +269,7 @@ def is_full_name(name: Name) -> bool:
 
 
 def without_type_and_id(spec: Name) -> str:
-    """Return the fallback of soft placement: the same task, any device there."""
+    """Return `spec` without device type and index: any device of the task, under soft placement."""
     return _fields_of(spec)._replace(device_type=None, device_index=None).text
 
 

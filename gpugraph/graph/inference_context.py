@@ -1,9 +1,9 @@
 """InferContext: all information on one operation that shape inference may use.
 
-The same inference function serves three callers: the client graph (placeholders partly known),
-the fold pass (fed shapes known), and a step whose sizes are known only when it runs. They differ
-in the source of constant inputs: the context receives `value`, a function of the input index, or
-its subclass implements `value` and `partial`.
+The same inference function serves three callers: the client graph (sizes of placeholders may be
+unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
+known only when it runs. They differ in the source of constant inputs: the constructor receives
+`value`, a function of the input index, or a subclass overrides the methods `value` and `partial`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class InferContext:
     """Shapes and dtypes of the inputs, attrs, and the values of inputs that are constant.
 
     Attributes:
-      producer: the version of the graph.
+      producer: the GraphDef version of the graph.
     """
 
     __slots__ = (
@@ -34,7 +34,10 @@ class InferContext:
     )  # fmt: skip
 
     is_building = False
-    """Whether the graph is under construction: TensorFlow leaves some sizes open then."""
+    """Whether the client graph is under construction.
+
+    TensorFlow then leaves some sizes unknown that the inputs determine.
+    """
 
     def __init__(
         self,
@@ -65,25 +68,34 @@ class InferContext:
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Return input `index`, a vector of partly known sizes, as a shape, or None."""
+        """Return the vector in input `index` as a shape if it is partly known, or None."""
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
-        """Return type and attrs of the op that created the handle in input `index`, or None."""
+        """Return op type and attrs of the op that created the handle in input `index`, or None."""
         return self._maker(index)
 
     def variable_shape(self, index: int) -> TensorShape:
-        """Return the static shape of the variable whose handle is input `index`."""
+        """Return the static shape of the variable whose handle is input `index`.
+
+        It is unknown here; the client graph's subclass overrides this.
+        """
         del index
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """Return the dtype of the variable whose handle is input `index`; None if unknown."""
+        """Return the dtype of the variable whose handle is input `index`; None if unknown.
+
+        It is unknown here; the client graph's subclass overrides this.
+        """
         del index
         return None
 
     def value_as_shape(self, index: int) -> TensorShape:
-        """Return input `index`, a vector of sizes, as a shape; -1 and unknown sizes are open."""
+        """Return input `index`, a vector of sizes, as a shape.
+
+        Sizes that are -1 or not constant are unknown.
+        """
         value = self.value(index)
         if value is not None:
             return as_output_shape(value)
@@ -115,7 +127,10 @@ class ShapeRule:
 
 
 def as_output_shape(value: Any) -> TensorShape:
-    """Return a vector of sizes (-1: open) as a shape; ValueError for other sizes or ranks."""
+    """Return a vector of sizes as a shape; -1 is an unknown size, a scalar -1 an unknown rank.
+
+    ValueError for other negative sizes and other ranks.
+    """
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)
     if getattr(value, "ndim", 1) != 1:

@@ -1,7 +1,8 @@
 """OpDef and NodeDef: the signature of an op type, and the description of one node.
 
 An `OpDef` is the signature of an op type: named inputs and outputs, whose dtypes are fixed or
-follow an attr, and the attrs with their kinds, defaults and allowed values. A `NodeDef` is one
+determined by an attr, and the attrs with their kinds, defaults and allowed values. A `NodeDef` is
+one
 node: name, op type, inputs as strings (`"a"`, `"a:1"`, `"^control"`), requested device, attrs.
 Attrs are plain Python values (a `DType`, a `TensorShape`, ints, strings, lists, arrays).
 """
@@ -24,8 +25,8 @@ class ArgDef(NamedTuple):
     """One named input or output of an op type.
 
     Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype; `number_attr`
-    names the int attr with the length of a homogeneous list. `is_ref` marks a reference to a
-    variable. `rank` is the only rank that an input may have, None for any.
+    names the int attr that holds the length of a list of tensors of one dtype. `is_ref` marks a
+    reference to a variable. `rank` is the only rank that an input may have, None for any.
     """
 
     name: str
@@ -59,10 +60,11 @@ class AttrDef(NamedTuple):
 class OpDef(NamedTuple):
     """The signature of an op type.
 
-    `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded
-    or merged with an equal one. `host_inputs` and `host_outputs` are the argument indices that live
-    in host memory on any device (axes, shapes: values that the kernel's caller must read).
-    `deprecation`: the first version of graphs that can't have it, and its replacement.
+    `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded or
+    merged with an equal one. `host_inputs` and `host_outputs` are the indices of arguments that are
+    in host memory on any device (axes, shapes: the code that launches the kernel must read their
+    values). `deprecation`: the GraphDef version from which on graphs can't contain the op, and a
+    sentence for the user.
     """
 
     name: str
@@ -79,7 +81,7 @@ class OpDef(NamedTuple):
     deprecation: tuple[int, str] | None = None
 
     def check_available(self, producer: int) -> None:
-        """Raise UnimplementedError if the op type was removed from graphs of this version."""
+        """Raise UnimplementedError if graphs of this GraphDef version can't contain the op."""
         if self.deprecation is not None and producer >= self.deprecation[0]:
             version, explanation = self.deprecation
             raise UnimplementedError(
@@ -93,7 +95,7 @@ class OpDef(NamedTuple):
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
 ) -> frozenset[int]:
-    """Return the slots of the arguments `host` (by index), lists of tensors expanded."""
+    """Return the slots of the arguments with the indices `host`: a list has one slot per tensor."""
     if not host:
         return _NO_SLOTS
     if not any(arg.is_list for arg in args):
@@ -115,7 +117,10 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 
 RECOMPUTED, RECOMPUTES = "_recomputed_in_call", "_recomputes_call"
-"""The attrs of ops in a `recompute_grad` function and in its gradient: the call's number."""
+"""Attrs of the ops in a `recompute_grad` function and of those in its gradient.
+
+The value of either is the number of the call.
+"""
 
 
 @dataclass(slots=True)
@@ -129,13 +134,13 @@ class NodeDef:
     attr: dict[str, Any] = field(default_factory=dict)
 
     def as_message(self) -> Any:
-        """Return the same as a NodeDef message, without attrs that no message can hold."""
+        """Return this node as a NodeDef message, without attrs that a message can't hold."""
         message = messages_pb2.NodeDef(
             name=self.name, op=self.op, input=self.input, device=self.device
         )
         for key, value in self.attr.items():
             attr = messages_pb2.AttrValue()
-            with suppress(TypeError, KeyError):  # records that only this package has
+            with suppress(TypeError, KeyError):  # a record that only this package has
                 write_attr(attr, value)
                 message.attr[key].CopyFrom(attr)
         return message

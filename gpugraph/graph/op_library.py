@@ -1,7 +1,7 @@
 """The op library's contribution to graphs: signatures, Python's operators, values of constants.
 
-The graph itself depends on no op. The families of `ops/` register here when they are imported,
-which happens when a graph first needs them.
+The graph itself depends on no op. The packages in `ops/` register their ops here when they are
+imported, which happens when a program first uses one of them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ V = TypeVar("V")
 class OpTable(dict[str, V]):
     """A table by op type whose entries come from modules that are imported on demand.
 
-    load(name): imports the module that registers a name. load_all(): imports all of them, so that
-    iteration covers every entry.
+    load(name): imports the module that registers the entry of a name. load_all(): imports all such
+    modules, so that iteration covers every entry.
     """
 
     load: Callable[[str], None] = staticmethod(lambda name: None)
     load_all: Callable[[], None] = staticmethod(lambda: None)
 
     def loaded_by(self, load: Callable[[str], None], load_all: Callable[[], None]) -> None:
-        """Set the functions that import the modules."""
+        """Set the functions that import the modules (`load` and `load_all` of the class)."""
         self.load, self.load_all = load, load_all
 
     def __missing__(self, name: str) -> V:
@@ -77,7 +77,7 @@ OP_DEFS: OpTable[OpDef] = OpTable()
 """The signature of each declared op, by op type."""
 
 OPERATORS: OpTable[Callable[..., Any]] = OpTable()
-"""The function that builds the op of a Python operator, by the operator's name (`"__add__"`)."""
+"""The function that builds the ops of a Python operator, by the operator's name (`"__add__"`)."""
 
 _NODE_DEF_OPERATION = "gpugraph.building.graph_files.node_def_operation"  # imported on first use
 _conversions: list[Callable[..., Any]] = []
@@ -86,17 +86,20 @@ _of_node_defs: list[Callable[..., None]] = []
 
 
 def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
-    """Register `function(tensor, as_shape)`, which finds a tensor's constant value."""
+    """Register the function that `constant_value` calls: `function(tensor, as_shape)`."""
     _constant_values[:] = [function]
 
 
 def constant_value(tensor: Any, as_shape: bool) -> Any:
-    """Return the value that a tensor has in every run, optionally as a shape; None if it varies."""
+    """Return the value that a tensor has in every run; None if it is not constant.
+
+    as_shape: return a TensorShape for a vector of sizes, of which some may be unknown.
+    """
     return _constant_values[0](tensor, as_shape)
 
 
 def register_conversion(function: Callable[..., Any]) -> None:
-    """Register the function that converts values to tensors."""
+    """Register the function that `as_tensor` calls: `function(value, dtype)`."""
     _conversions[:] = [function]
 
 
@@ -106,7 +109,7 @@ def as_tensor(value: Any, dtype: Any = None) -> Any:
 
 
 def register_of_node_def(function: Callable[..., None]) -> None:
-    """Register the function that initializes an Operation from a NodeDef message."""
+    """Register the function that `make_of_node_def` calls."""
     _of_node_defs[:] = [function]
 
 

@@ -1,1 +1,1 @@
-"""Support for programs: app, flags, logging, files."""
+"""TensorFlow's modules that support programs: app, flags, logging, files."""

@@ -1,4 +1,4 @@
-"""tf.app: runs a program's `main` with the rest of its command line, after the flags.
+"""tf.app: runs a program's `main` with the command-line arguments that are not flags.
 
 if __name__ == "__main__":
     tf.app.run()
@@ -16,12 +16,12 @@ _HELP = {"--help", "-help", "-h", "--helpshort", "--helpfull"}
 
 
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> None:
-    """Read the flags of `argv` (the program's command line by default), call `main`, and exit.
+    """Parse the flags in `argv` (by default the program's command line), call `main`, and exit.
 
-    main: a function of a list, the arguments without the defined flags; the program's `main` by
-      default. Its return value becomes the exit status.
+    main: a function that receives a list: the program's name and the arguments that are not defined
+    flags. By default the `main` of the program's module. Its return value becomes the exit status.
 
-    `--help` prints the flags instead. An invalid flag ends the program with status 1.
+    `--help` prints the flags and exits instead. An invalid flag ends the program with status 1.
     """
     entry = sys.modules["__main__"].main if main is None else main
     sys.exit(entry(_without_flags(list(sys.argv if argv is None else argv))))

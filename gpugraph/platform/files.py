@@ -1,6 +1,6 @@
 """Files and folders of the local file system, under TensorFlow's names and with its error classes.
 
-An error of the operating system becomes TensorFlow's error class for it: a missing file raises
+Each error of the operating system has an error class in TensorFlow: a missing file raises
 NotFoundError, an unreadable one PermissionDeniedError. Paths are strings, bytes (UTF-8) or
 `os.PathLike`.
 """
@@ -34,8 +34,10 @@ def _text(path: Any) -> str:
 
 
 class FileStatistics(NamedTuple):
-    """The result of `Stat`: the size in bytes, the time of the last change (nanoseconds since
-    1970), and whether it is a folder."""
+    """The result of `Stat`.
+
+    `length` is the size in bytes, `mtime_nsec` the time of the last change in nanoseconds since
+    1970."""
 
     length: int
     mtime_nsec: int
@@ -43,8 +45,9 @@ class FileStatistics(NamedTuple):
 
 
 class GFile:
-    """A file: text in UTF-8, or bytes if the mode has a "b". A context manager, and an iterator of
-    lines.
+    """A file: text in UTF-8, or bytes if the mode has a "b".
+
+    A context manager, and an iterator of lines.
 
     mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b".
     The file is opened on the first read or write, which raises NotFoundError for a missing file,
@@ -109,23 +112,22 @@ class GFile:
         return Stat(self._name).length
 
     def read(self, n: int = -1) -> Any:
-        """Return the next n bytes (decoded, in text mode); the rest of the file by default.
+        """Return the next `n` bytes (decoded, in text mode); by default all that remain.
 
-        InvalidArgumentError for reading an endless device such as /dev/zero to its end, or by
-        lines.
+        InvalidArgumentError for an endless device such as /dev/zero, unless `n` is given.
         """
         source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):
             return self._read(source.read(n))
 
     def readline(self) -> Any:
-        """Return the next line with its line break, or an empty value at the end of the file."""
+        """Return the next line with its line break; "" or b"" at the end of the file."""
         source = self._file_with_end()
         with system_errors(self._name):
             return self._read(source.readline())
 
     def readlines(self) -> list[Any]:
-        """Return all remaining lines."""
+        """Return all lines from the current position on, with their line breaks."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -142,15 +144,14 @@ class GFile:
         return self.__next__()
 
     def write(self, file_content: Any) -> None:
-        """Write text or bytes at the current position."""
+        """Write text (as UTF-8) or bytes at the current position."""
         target = self._file(for_writing=True)
         data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
         with system_errors(self._name):
             target.write(data)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Move to `offset` bytes from the start (whence 0), the current position (1) or the end
-        (2).
+        """Move to `offset` bytes from the start (whence 0), the position (1) or the end (2).
 
         `position` is an older name of `offset`. TypeError if neither is passed.
         """
@@ -170,7 +171,7 @@ class GFile:
         return int(self._any_file().tell())
 
     def seekable(self) -> bool:
-        """Return True: every position of a file can be reached."""
+        """Return True: local files are seekable."""
         return True
 
     def flush(self) -> None:
@@ -180,7 +181,7 @@ class GFile:
                 self._opened.flush()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; a later read or write opens it again."""
         if self._opened is not None:
             with system_errors(self._name):
                 self._opened.close()
@@ -207,7 +208,10 @@ def IsDirectory(dirname: Any) -> bool:
 
 @uninterrupted
 def Stat(filename: Any) -> FileStatistics:
-    """Return the size and the time of the last change. NotFoundError for a missing file."""
+    """Return the size, the time of the last change, and whether it is a folder.
+
+    NotFoundError for a missing file.
+    """
     with system_errors(filename):
         status = os.stat(_local(filename))
     folder = os.path.isdir(_local(filename))
@@ -218,15 +222,15 @@ def Stat(filename: Any) -> FileStatistics:
 def Glob(filename: Any) -> list[str]:
     """Return the paths that match a pattern, or any of a list of patterns, sorted for each pattern.
 
-    Each part of a path may contain `*`, `?` and `[...]`, `[^...]` and `[!...]` for characters that
-    are not listed, and a backslash before a literal character. Names that begin with a dot match
-    too."""
+    A part of a path may contain the wildcards `*`, `?`, `[...]` for one of the characters listed,
+    `[^...]` or `[!...]` for one that is not listed, and a backslash before a literal character.
+    Wildcards also match names that begin with a dot."""
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
     return [path for pattern in patterns for path in sorted(_matching(_text(pattern)))]
 
 
 def _as_python(pattern: str) -> str:
-    """Translate a pattern for `fnmatch`, which supports neither `^` nor the backslash."""
+    """Translate a pattern into `fnmatch`'s form, which has neither `[^...]` nor the backslash."""
 
     def changed(match: re.Match[str]) -> str:
         sign, others, kept = match.groups()
@@ -255,7 +259,7 @@ def _matching(pattern: str) -> list[str]:
 
 @uninterrupted
 def ListDirectory(dirname: Any) -> list[str]:
-    """Return the names in a folder, unordered. NotFoundError for a missing folder."""
+    """Return the names in a folder, in arbitrary order. NotFoundError for a missing folder."""
     if not IsDirectory(dirname):
         message = f"Could not find directory {_text(dirname)}"
         raise errors.NotFoundError(None, None, message)
@@ -272,8 +276,9 @@ def MkDir(dirname: Any) -> None:
 
 @uninterrupted
 def MakeDirs(dirname: Any) -> None:
-    """Create a folder and its parents, as far as they are missing. FailedPreconditionError if one
-    of them is a file."""
+    """Create a folder and all missing parents.
+
+    FailedPreconditionError if one of them exists as a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)
@@ -307,8 +312,10 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 
 @uninterrupted
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Move a file or folder to another path. AlreadyExistsError if that exists, unless `overwrite`;
-    NotFoundError if there is nothing to rename."""
+    """Move a file or folder to another path.
+
+    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old one does
+    not."""
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
         os.replace(_local(oldname), _local(newname))
@@ -316,8 +323,10 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 @uninterrupted
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copy a file. AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if
-    there is nothing to copy."""
+    """Copy a file.
+
+    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old one does
+    not."""
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
         with system_errors(newpath), open(_local(newpath), "wb") as target:
@@ -325,8 +334,7 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (folder, names of its folders, names of its files) for a folder and all folders below
-    it.
+    """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
     in_order: yield a folder before its subfolders; otherwise after them. Yields nothing if `top` is
     missing.
@@ -335,7 +343,10 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
 
 
 def walked(top: Any, topdown: bool, onerror: Any) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk a folder as `os.walk` does; the folders' paths begin with `top` in its original form."""
+    """Yield as `os.walk` does, for paths of `tf.gfile`.
+
+    Yielded paths begin with `top` as it was passed.
+    """
     text, path = _text(top), _local(top)
     for folder, folders, names in os.walk(path, topdown, onerror):
         yield text + folder[len(path) :], folders, names

@@ -1,4 +1,4 @@
-"""Files and folders under the newer names of `tf.io.gfile`; `files` documents each function."""
+"""Files and folders under the newer names of `tf.io.gfile`; the functions are those of `files`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def isdir(path: Any) -> bool:
 
 
 def listdir(path: Any) -> list[str]:
-    """Return the names in a folder, unordered. NotFoundError for a missing folder."""
+    """Return the names in a folder, in arbitrary order. NotFoundError for a missing folder."""
     return files.ListDirectory(path)
 
 
 def makedirs(path: Any) -> None:
-    """Create a folder and its parents, as far as they are missing."""
+    """Create a folder and all missing parents."""
     files.MakeDirs(path)
 
 
@@ -61,19 +61,21 @@ def rmtree(path: Any) -> None:
 
 
 def stat(path: Any) -> FileStatistics:
-    """Return the size and the time of the last change. NotFoundError for a missing file."""
+    """Return the size, the time of the last change, and whether it is a folder.
+
+    NotFoundError for a missing file.
+    """
     return files.Stat(path)
 
 
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[errors.OpError], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (folder, names of its folders, names of its files) for a folder and all folders below
-    it.
+    """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
 
     topdown: yield a folder before its subfolders; otherwise after them. onerror: a function that is
-      called with the error of an unreadable folder and may raise it. By default such folders are
-      skipped.
+    called with the error of an unreadable folder and may raise it. By default such folders are
+    skipped.
     """
 
     def tell(error: OSError) -> None:

@@ -1,4 +1,4 @@
-"""HParams: hyperparameters by name, set from a string, a dict or JSON: `tf.contrib.training`."""
+"""`tf.contrib.training.HParams`: hyperparameters by name, set from a string, a dict or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
-    """Hyperparameters as attributes; a value keeps its initial type.
+    """Hyperparameters as attributes. A new value is converted to the type of the initial one.
 
     HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
     """
@@ -34,7 +34,8 @@ class HParams:
     def add_hparam(self, name: str, value: Any) -> None:
         """Add a hyperparameter: a number, bool, str, callable, None, or a list of one type.
 
-        ValueError for a name that exists or is reserved, and for an empty list.
+        ValueError for a name that is in use (also by a method of this class), and for an empty
+        list.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -67,7 +68,8 @@ class HParams:
     def parse(self, values: str) -> HParams:
         """Set values from a string such as `name=value,list=[1,2,3],list[0]=4`, and return self.
 
-        ValueError for an unknown name, a value of another type, and malformed text.
+        ValueError for an unknown name, a value that the hyperparameter's type does not allow, and
+        malformed text.
         """
         for name, index, text in _assignments(values):
             if name not in self._hparam_types:
@@ -98,7 +100,7 @@ class HParams:
         return self
 
     def set_from_map(self, values_map: Mapping[str, Any]) -> HParams:
-        """Call `override_from_dict`; an older name of it."""
+        """Call `override_from_dict`, of which this is an older name."""
         return self.override_from_dict(values_map)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
@@ -113,7 +115,7 @@ class HParams:
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
-        """Return the hyperparameters as a JSON object, without callables."""
+        """Return the hyperparameters as a JSON object; callables are omitted."""
         plain = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
@@ -122,7 +124,10 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a value, or `default`, which must be of the hyperparameter's type (ValueError)."""
+        """Return a hyperparameter's value, or `default` if there is none of that name.
+
+        ValueError for a `default` that the hyperparameter's type does not allow.
+        """
         if key not in self._hparam_types:
             return default
         kind, is_list = self._hparam_types[key]
@@ -137,7 +142,7 @@ class HParams:
         return getattr(self, key)
 
     def set_model_structure(self, model_structure: Any) -> None:
-        """Store an object with the hyperparameters that is not one of them."""
+        """Store any object beside the hyperparameters, for `get_model_structure`."""
         self._model_structure = model_structure
 
     def get_model_structure(self) -> Any:
@@ -155,7 +160,7 @@ class HParams:
 
 
 def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]]]:
-    """Yield the name, the index and the value (or the list of values) of each assignment."""
+    """Yield (name, index or None, text or list of texts) for each assignment in `values`."""
     position, seen = 0, set()
     while position < len(values):
         match = _ASSIGNMENT.match(values, position)
@@ -173,7 +178,7 @@ def _assignments(values: str) -> Iterator[tuple[str, int | None, str | list[str]
 
 
 def _parsed(name: str, kind: type, text: str) -> Any:
-    """Parse a text as a value of a type."""
+    """Parse `text` as a value of the type `kind`; ValueError on failure."""
     parse: Callable[[str], Any] = kind
     if kind is bool:
         parse = _bool
@@ -192,7 +197,7 @@ def _bool(text: str) -> bool:
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """Convert the value to the type, or raise ValueError if information would be lost."""
+    """Convert a value to the type `kind`; ValueError if information would be lost."""
     result = _cast_or_none(name, kind, value)
     if result is None and kind is not type(None):
         raise ValueError(

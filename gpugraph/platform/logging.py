@@ -1,7 +1,7 @@
 """tf.logging: messages to standard error, by level, under TensorFlow 1's names.
 
-It wraps Python's `logging` under the logger "tensorflow". Programs that configure this logger
-redirect the messages. By default those of level WARN and above go to standard error.
+Messages go through Python's `logging`, to the logger "tensorflow"; a program redirects them if it
+configures this logger. By default those of level WARN and above are written to standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FATAL = logging.FATAL
 
 
 class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11 has it generic
-    """Writes to the value that `sys.stderr` has at the time of the message."""
+    """A handler that writes to `sys.stderr` as it is at the time of the message."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -33,7 +33,7 @@ class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11
     def stream(self) -> Any:
         return sys.stderr
 
-    @uninterrupted  # `emit` would report any exception as an error of the message
+    @uninterrupted  # `emit` would report a signal handler's exception as its error
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
 
@@ -54,11 +54,11 @@ _logger = _new_logger()
 _lock = new_lock()
 _counters: dict[tuple[str, int], Iterator[int]] = {}
 _DEPTH = 2
-"""The distance of the caller's frame from the logger, for `%(filename)s` in formats."""
+"""The number of frames from the logger to the program's line, for `%(filename)s` in formats."""
 
 
 def _log_function(type_name: str) -> Callable[..., None]:
-    """Build `log` or `vlog`."""
+    """Return the function `log` or `vlog`."""
 
     @named(type_name, "Write `msg % args` if `level` is at least the verbosity.")
     def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
@@ -68,7 +68,10 @@ def _log_function(type_name: str) -> Callable[..., None]:
 
 
 def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
-    """Build the function that writes at one level."""
+    """Return a function such as `info`, which writes at one level.
+
+    summary: the level's name, for the docstring.
+    """
 
     @named(type_name, f"Write `msg % args` at the level {summary}.")
     def write(msg: Any, *args: Any, **kwargs: Any) -> None:
@@ -94,19 +97,22 @@ def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Write `msg % args` at `level` on the first, the n+1st, the 2n+1st... call of this line."""
+    """Write `msg % args` at `level` on the first call from a line, and every n-th call after it."""
     if not _times_called() % n:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Write `msg % args` at `level` on the first `n` calls of this line."""
+    """Write `msg % args` at `level` on the first `n` calls from a line of the program."""
     if _times_called() < n:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def _times_called() -> int:
-    """Count a call of the caller's calling line, and return its number of earlier calls."""
+    """Count a call of a logging function by the line that calls it.
+
+    Return the number of earlier calls.
+    """
     frame = sys._getframe(2)
     with _lock:
         counter = _counters.setdefault(
@@ -126,7 +132,7 @@ def get_verbosity() -> int:
 
 
 def flush() -> None:
-    """Flush the handlers."""
+    """Flush the handlers of the logger."""
     for handler in _logger.handlers:
         handler.flush()
 

@@ -1,4 +1,4 @@
-"""Files beside a program: `tensorflow.python.platform.resource_loader`."""
+"""Paths of files beside a program's source: `tensorflow.python.platform.resource_loader`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ def get_data_files_path() -> str:
 
 
 def get_path_to_datafile(path: str) -> str:
-    """Return a path below the folder of the calling file."""
+    """Return `path`, taken relative to the folder of the calling file."""
     return os.path.join(_folder_of_caller(), path)
 
 
 def get_root_dir_with_all_resources() -> str:
-    """Return the folder of the calling file: there is no other one for a program's files."""
+    """Return the folder of the calling file: programs have no separate folder for data files."""
     return _folder_of_caller()
 
 
 def load_resource(path: str) -> bytes:
-    """Return the bytes of a file below the folder of the calling file; OSError if it is missing."""
+    """Return the content of a file; OSError if it is missing.
+
+    path: relative to the folder of the calling file.
+    """
     with open_to_read(os.path.join(_folder_of_caller(), path)) as file:
         return file.read()
 
 
 def readahead_file_path(path: str, readahead: str = "128M") -> str:
-    """Return the path: nothing is read ahead here."""
+    """Return `path` unchanged: no file is read ahead."""
     return path
 
 

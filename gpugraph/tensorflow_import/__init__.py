@@ -1,5 +1,6 @@
-"""Unchanged TensorFlow programs: this package answers `import tensorflow`.
+"""Unchanged TensorFlow programs: `import tensorflow` gives them this package.
 
-`module_table` is the table of TensorFlow's modules, `tensorflow_names` looks names up in it,
-`answering_modules` has the modules that programs import, and `as_tensorflow` switches it all on.
+`module_table` is the table of TensorFlow's modules, `tensorflow_names` finds the values of names by
+it, `answering_modules` has the module objects that programs import, and `as_tensorflow` switches
+all of it on.
 """

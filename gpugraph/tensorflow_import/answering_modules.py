@@ -37,7 +37,7 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set the attribute, unless an imported submodule would hide a function of that name."""
+        """Set the attribute, unless it is an imported submodule that would hide a function."""
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
         ):
@@ -52,7 +52,10 @@ class TensorFlowModule(ModuleType):
 
 
 class _Refusal:
-    """The error text for a missing name; the nearest names are looked up only when it is read."""
+    """The error text for a missing name.
+
+    The search for similar names runs only when the text is read.
+    """
 
     def __init__(self, path: str, name: str) -> None:
         self._module, self._asked = _full_name(path), f"{path}.{name}" if path else name
@@ -67,7 +70,10 @@ class _Refusal:
 
 
 class TensorFlowFinder(MetaPathFinder, Loader):
-    """Finds `tensorflow` and the modules below it, and records the missing names."""
+    """The importer of `tensorflow` and the modules below it.
+
+    `missing` records the missing names.
+    """
 
     def __init__(self) -> None:
         self.missing = MissingNames()
@@ -79,7 +85,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return the spec of a TensorFlow module; None for other modules and for missing ones.
 
-        Raise ModuleNotFoundError, with the reason, for modules that are left out on purpose.
+        Raise ModuleNotFoundError, with the reason, for modules that this package omits on purpose.
         """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
@@ -88,8 +94,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return self._spec(rest)
         self.missing.add(rest)
         if reason := instead_of(rest):
-            # The error has no `name`, because a `from` import ignores an error that names its own
-            # module.
+            # The error has no `name`: a `from` import would ignore an error with the name of the
+            # module it imports.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         return None
 
@@ -97,7 +103,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         return ModuleSpec(_full_name(path), self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of the spec; there is one for each path."""
+        """Return the module of the spec; every import of one path returns the same object."""
         return self.module(spec.name.partition(".")[2])
 
     def exec_module(self, module: ModuleType) -> None:
@@ -106,7 +112,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     def module(self, path: str) -> TensorFlowModule:
         """Return the module `tensorflow.<path>`.
 
-        It is also in `sys.modules` as long as this finder answers `import tensorflow`.
+        It is also put into `sys.modules` while this finder is on `sys.meta_path`.
         """
         with self._lock:
             if path not in self._modules:

@@ -1,7 +1,7 @@
-"""Answers `import tensorflow` also in the Python processes that a program starts.
+"""`import tensorflow` in the Python processes that a program starts: they also get this package.
 
-`PYTHONPATH` makes them run `for_child_processes/sitecustomize.py` first. Forked processes inherit
-the state of their parent.
+`PYTHONPATH` makes them run `for_child_processes/sitecustomize.py` first. Forked processes need
+nothing: they inherit the state of their parent.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ FOLDER = Path(__file__).resolve().parent / "for_child_processes"
 
 
 def answer_in_children() -> None:
-    """Change the environment of this process so that its children answer `import tensorflow`."""
+    """Set `PYTHONPATH` of this process so that its children import gpugraph as `tensorflow`."""
     put_first_in_python_path(str(FOLDER))

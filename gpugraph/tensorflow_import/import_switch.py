@@ -1,4 +1,4 @@
-"""Switches the answering of `import tensorflow` on and off (`as_tensorflow`)."""
+"""`as_tensorflow`, the switch that makes `import tensorflow` give this package."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from gpugraph.tensorflow_import.missing_names import MissingNames
 
 _LOCK = threading.Lock()
 _users: dict[TensorFlowFinder, int] = {}
-"""The finder in use, with the number of open blocks."""
+"""The finder in use, if any, with the number of `as_tensorflow` blocks and `install` calls."""
 
 
 @contextmanager
 def as_tensorflow() -> Iterator[MissingNames]:
-    """Answer `import tensorflow`, and imports below it, with this package within the block.
+    """Make `import tensorflow`, and imports below it, give this package within the block.
 
         with gpugraph.as_tensorflow() as missing:
             import old_program  # contains `import tensorflow as tf`
         print(missing)          # the names that it used and gpugraph lacks
 
-    At the end of the block, TensorFlow's modules are removed from `sys.modules`; importers keep
-    their references. Blocks may be nested, and apply to all threads. Raise ImportError if another
-    TensorFlow is already imported.
+    At the end of the block, TensorFlow's modules are removed from `sys.modules`; modules that
+    imported them keep their references. Blocks may be nested, and apply to all threads. Raise
+    ImportError if another TensorFlow is already imported.
     """
     finder = install()
     try:
@@ -35,8 +35,9 @@ def as_tensorflow() -> Iterator[MissingNames]:
 
 
 def install() -> TensorFlowFinder:
-    """Answer `import tensorflow` from now on. Raise ImportError if a TensorFlow is already
-    imported.
+    """Make `import tensorflow` give this package from now on, and return the finder in use.
+
+    Raise ImportError if another TensorFlow is already imported.
     """
     with _LOCK:
         finder = next(iter(_users), None)

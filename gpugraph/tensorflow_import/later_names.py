@@ -1,4 +1,4 @@
-"""Patterns of public names that TensorFlow added after 1.15, below `tensorflow`."""
+"""Patterns of public names that TensorFlow added after 1.15; paths are relative to `tensorflow`."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ train.experimental.Shard* types.*
 """
 
 PATTERNS = _NAMES.split()
-"""The patterns, for `fnmatch`."""
+"""The patterns, in the syntax of `fnmatch`."""

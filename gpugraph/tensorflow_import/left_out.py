@@ -1,8 +1,7 @@
-"""Names that are left out on purpose, or that TensorFlow 1.15 no longer has, and their
-replacements.
+"""Names that this package omits on purpose or TensorFlow 1.15 no longer has; their replacements.
 
-A row is a list of paths below `tensorflow`, or of patterns, and a reason. The reason also applies
-to all names below these paths. An indented line continues the previous one.
+A row is a list of paths relative to `tensorflow`, or of patterns, and a reason. The reason also
+applies to all names below these paths. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -151,14 +150,14 @@ def _read(text: str, prefix: str = "") -> dict[str, str]:
 
 
 LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
-"""The reason and the replacement for each path or pattern that is left out on purpose."""
+"""By path or pattern, the reason why the name is omitted on purpose, and its replacement."""
 
 RENAMED = _read(_RENAMED)
-"""The present names of functions and classes that were renamed before TensorFlow 1.0."""
+"""The names in TensorFlow 1 of functions and classes that were renamed before version 1.0."""
 
 
 def instead_of(path: str) -> str:
-    """Return the replacement for the missing name `tensorflow.<path>`; "" if none is listed."""
+    """Return the reason and the replacement for the missing `tensorflow.<path>`; "" if unknown."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -173,8 +172,9 @@ def instead_of(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return the reason why a function or class only raises, and its replacement; "" for other
-    values.
+    """Return the reason why a function or class always raises, and its replacement, or "".
+
+    Such a function is annotated to return NoReturn; the reason is in its docstring.
     """
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":

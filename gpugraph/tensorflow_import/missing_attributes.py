@@ -1,9 +1,8 @@
-"""The answer of public modules for names that they do not hold: a message class or an error.
+"""`__getattr__` of the public modules: creates message classes, and explains missing names.
 
 Message classes, such as `tf.GraphDef`, are created on first access (`formats/public_messages.py`).
-
-Access to `tf.strings.unicode_script` raises an AttributeError with the reason why it is missing and
-the replacement, as under an answered `import tensorflow`.
+Access to a missing name such as `tf.strings.unicode_script` raises an AttributeError with the
+reason and the replacement; a program that uses `import tensorflow` gets the same.
 """
 
 from __future__ import annotations
@@ -23,9 +22,12 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
-    """Return the module's own answer for a name, or a message class.
+    """Return the value of a name that a public module lacks.
 
-    Raise AttributeError with the reason if there is neither.
+    answer: the module's original `__getattr__`, which is called first.
+
+    That is the result of `answer`, or else a message class. Raise AttributeError with the reason if
+    there is neither.
     """
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
@@ -42,12 +44,12 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
 
 
 def missing_attribute(name: str) -> Any:
-    """Return the package's answer for a name that it does not hold."""
+    """Return the value of a name that the package `gpugraph` lacks, as `_answer` does."""
     return _answer("", sys.modules[_PACKAGE], None, name)
 
 
 def _add_getattr(path: str, module: ModuleType) -> None:
-    """Give a public module a `__getattr__` for messages and for errors with a reason."""
+    """Give a public module a `__getattr__` that calls `_answer`."""
     attributes = vars(module)
     attributes["__getattr__"] = partial(_answer, path, module, attributes.get("__getattr__"))
 
@@ -56,7 +58,10 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 
 
 def _add_private_attributes(path: str, module: ModuleType) -> None:
-    """Add the private attributes that programs read; those of optimizers only with `train`."""
+    """Add the private attributes that programs read to this package's classes.
+
+    Those of optimizers are added only with `tf.train`, and none with modules that need no graphs.
+    """
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")
     if path == "train":

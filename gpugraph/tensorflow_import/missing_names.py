@@ -1,4 +1,4 @@
-"""Names that a program used and gpugraph lacks: where they were used, and the nearest names."""
+"""Names that a program used and gpugraph lacks: the lines that used them, and similar names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
 
 
 class MissingName(NamedTuple):
-    """A missing name, and the line that used it."""
+    """A missing name (relative to `tensorflow`), and the program's line that used it."""
 
     path: str
     file: str
@@ -28,7 +28,10 @@ class MissingName(NamedTuple):
 
 
 class MissingNames:
-    """The missing names that were used since `import tensorflow` is answered, in order of use."""
+    """The missing names that a program used, in order of use.
+
+    The finder that imports `tensorflow` records them.
+    """
 
     def __init__(self) -> None:
         self._names: dict[MissingName, None] = {}
@@ -51,12 +54,12 @@ class MissingNames:
 
 
 def shown(path: str) -> str:
-    """Return the name as programs write it: `tf.x` for public names, `tensorflow.x` for others."""
+    """Return a name as programs write it: `tf.x`, or `tensorflow.python.x` for private modules."""
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
 
 
 def advice(path: str) -> str:
-    """Return a semicolon and the replacement for a missing name, or the nearest names; else ""."""
+    """Return text to append to a message: "; " and the replacement or similar names, or ""."""
     if instead := instead_of(path):
         return f"; {instead}"
     near = nearest(path)
@@ -64,7 +67,7 @@ def advice(path: str) -> str:
 
 
 def nearest(path: str, count: int = 3) -> list[str]:
-    """Return the public names nearest to `tensorflow.<path>`.
+    """Return the public names that are most similar to `tensorflow.<path>`, at most `count`.
 
     The same name in other modules comes first, then similar names.
     """
@@ -90,7 +93,7 @@ def _public_names(module: str) -> list[str]:
 
 @functools.cache
 def _modules_by_name() -> dict[str, list[str]]:
-    """Return the public modules of each name: the root first, then short paths, `contrib` last."""
+    """Return the public modules by name: the root first, then short paths, `contrib` last."""
     modules: dict[str, list[str]] = {}
 
     def rank(path: str) -> tuple[bool, int, int]:

@@ -1,16 +1,17 @@
 """TensorFlow's modules that are not public modules of this package, and the sources of their names.
 
-A row is a path below `tensorflow` and the sources that are searched for a name, in this order:
+A row is a path relative to `tensorflow` and the sources that are searched for a name, in this
+order:
 
     name=target     one name: a public path (`tf.nn.relu`), a path of this package
                     (`gpugraph.base.nest.flatten`), another row (`@python.util.nest`), or a text
     tf, tf.nn       all names of a public module
     gen             all declared ops, by their names in snake case: `mat_mul`
-    tf.nn/          the module and all below it, by the same names: a whole tree
+    tf.nn/          a tree: the public module and all modules below it, by the same names
 
 A path with a final list of names in parentheses is a row for each of them. An indented line
 continues the previous one. Public modules need no row. A module may have more names here
-than in TensorFlow; it must have all of TensorFlow's.
+than in TensorFlow; it must have every name of TensorFlow's module.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import re
 from typing import NamedTuple
 
 VERSION = "1.15.5"
-"""The version that programs see, since they compare it."""
+"""The version of TensorFlow that programs see as `tf.__version__`, which some compare."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}
@@ -281,14 +282,14 @@ contrib.training.python.training.(hparam training): tf.contrib.training
 
 
 class Row(NamedTuple):
-    """The sources of a module's names: single names with their targets, then whole modules."""
+    """The sources of a module's names: the target of each single name, then whole modules."""
 
     names: dict[str, str]
     sources: tuple[str, ...]
 
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
-    """Return the rows by path, and the trees as path to public path, with inner trees first."""
+    """Return the rows by path, and the public path of each tree by its path, inner trees first."""
     rows, trees = {}, {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
@@ -305,4 +306,7 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
-"""The rows, and the trees: paths for which a public module and the modules below it stand."""
+"""The rows, and the trees, by path.
+
+A tree is a path that stands for a public module and all below it.
+"""

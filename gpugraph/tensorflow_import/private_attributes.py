@@ -1,7 +1,7 @@
 """Private attributes of TensorFlow's graphs, tensors and shapes that programs read.
 
-They are added to the classes when this module is imported, before a program gets the first name of
-the package. Nothing in this package uses them.
+The import of this module adds them to this package's classes; it happens before a program gets the
+first name of the package. Nothing in this package uses them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gpugraph.graph.op_library import OP_DEFS
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
-    """Return `dims` (`TensorShape._dims`)."""
+    """Return the list of Dimensions (`TensorShape._dims`)."""
     return shape.dims
 
 
 def _apply_device_functions(graph: Graph, op: Any) -> None:
-    """Set the device that the scopes request, if any, on `op` (`Graph._apply_device_functions`).
+    """Set the device that the scopes request on `op`, if any (`Graph._apply_device_functions`).
 
-    Programs find the requested device with a stand-in for `op` that records it. The device is
+    Programs call it with an object that stands in for an op and records the device. The device is
     passed as a name to `_set_device_from_string`, or as a DeviceSpec to `_set_device` if `op` has
     only that.
     """
@@ -44,7 +44,10 @@ def _apply_device_functions(graph: Graph, op: Any) -> None:
 
 
 def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """Return the sizes, None for unknown ones or an unknown rank (`Tensor._shape_tuple()`)."""
+    """Return the sizes, None for unknown ones, or None if the rank is unknown.
+
+    This is `Tensor._shape_tuple()`.
+    """
     return None if tensor.shape.sizes is None else tuple(tensor.shape.as_list())
 
 
@@ -54,7 +57,7 @@ def _as_node_def_input(tensor: Tensor) -> str:
 
 
 def _control_outputs(op: Operation) -> list[Operation]:
-    """Return the operations with this one as a control input (`Operation._control_outputs`)."""
+    """Return the operations that have `op` as a control input (`Operation._control_outputs`)."""
     return [other for other in op.graph.get_operations() if op in other.control_inputs]
 
 
@@ -81,17 +84,20 @@ _GRAPH_NUMBERS = count()
 
 
 def _graph_key(graph: Graph) -> str:
-    """Return a text that identifies the graph, as a key for its objects (`Graph._graph_key`)."""
+    """Return a text that identifies the graph.
+
+    Programs use it as a dict key (`Graph._graph_key`).
+    """
     if "_key" not in vars(graph):
         vars(graph).setdefault("_key", f"grap-key-{next(_GRAPH_NUMBERS)}/")
     return str(vars(graph)["_key"])
 
 
 def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
-    """Return a function from op to device for each scope
-    (`Graph._device_functions_outer_to_inner`).
+    """Return a function from op to device for each device scope, the outermost first.
 
-    Each function merges its scope's request with the device that the op has.
+    This is `Graph._device_functions_outer_to_inner`. Each function merges its scope's request with
+    the device that the op has already.
     """
     return [
         request if callable(request) else merge_device(request or "")
@@ -100,7 +106,7 @@ def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
 
 
 def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
-    """Exempt consumers of `op` from the open control dependencies.
+    """Exempt ops that take an input from `op` from the open `control_dependencies` blocks.
 
     This is `Graph._record_op_seen_by_control_dependencies(op)`.
     """
@@ -122,7 +128,7 @@ def _scope_places(op: Operation) -> Any:
 
 
 def _override_operator(operator: str, function: Any) -> None:
-    """Replace the function of a tensor operator (`Tensor._override_operator(name, function)`)."""
+    """Replace the method of a tensor operator (`Tensor._override_operator(name, function)`)."""
     setattr(Tensor, operator, function)
 
 
@@ -181,11 +187,11 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_variable_creator_stack": property(lambda graph: list(graph._scope.creators)),
     },
 }
-"""The private attributes of each class that programs read, by name."""
+"""By class, the private attributes that programs read, by name."""
 
 
 def set_private_attributes(table: dict[type, dict[str, Any]]) -> None:
-    """Add the attributes of the table to the classes."""
+    """Set the attributes in the table on the classes."""
     for owner, attributes in table.items():
         for name, value in attributes.items():
             setattr(owner, name, value)

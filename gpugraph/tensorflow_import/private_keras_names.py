@@ -1,6 +1,6 @@
-"""Names of `tensorflow.python.keras.utils` that layers of that time import; nothing here uses them.
+"""Names of `tensorflow.python.keras.utils` that custom layers for TensorFlow 1 import.
 
-They are found through `module_table`.
+Programs find them through `module_table`. Nothing in this package uses them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """Return the output size of a convolution along an axis; None for an unknown size."""
+    """Return the output size of a convolution along one axis; None if the input size is unknown."""
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -38,8 +38,9 @@ def conv_output_length(
 def conv_input_length(
     output_length: int | None, filter_size: int, padding: str, stride: int
 ) -> int | None:
-    """Return the input size for which a convolution yields `output_length`; None for an unknown
-    size.
+    """Return the input size with which a convolution has `output_length`.
+
+    None for an unknown size.
     """
     if output_length is None:
         return None
@@ -83,24 +84,27 @@ def convert_data_format(data_format: str, ndim: int) -> str:
 
 
 def to_list(x: Any) -> list[Any]:
-    """Return a list unchanged; wrap any other value in a list."""
+    """Return `x` if it is a list, else a list with it."""
     return x if isinstance(x, list) else [x]
 
 
 def unpack_singleton(x: Sequence[Any]) -> Any:
-    """Return the only value of a one-element list; return a longer list unchanged."""
+    """Return the only item of `x`; if it has several, `x` unchanged."""
     return x[0] if len(x) == 1 else x
 
 
 def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool:
-    """Return whether a function takes `name` by keyword; by `**kwargs` only if `accept_all`."""
+    """Return whether a function has a parameter `name`.
+
+    accept_all: whether `**kwargs` counts as having it.
+    """
     parameters = inspect.signature(fn).parameters
     by_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return name in parameters or (accept_all and by_kwargs)
 
 
 def count_params(weights: Sequence[Any]) -> int:
-    """Return the number of elements in the variables."""
+    """Return the total number of elements of the variables; a variable listed twice counts once."""
     return sum(int(np.prod(weight.shape.as_list())) for weight in dict.fromkeys(weights))
 
 
@@ -108,9 +112,9 @@ def count_params(weights: Sequence[Any]) -> int:
 
 
 def shape_type_conversion(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method that takes and returns shapes as tuples, so that it returns TensorShapes.
+    """Return a method that calls `fn` with shapes as tuples, and returns TensorShapes.
 
-    The wrapper accepts both as input.
+    The returned method accepts tuples and TensorShapes.
     """
 
     def convert(instance: Any, input_shape: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Private functions of TensorFlow that programs of that time use anyway.
+"""Private functions of TensorFlow that programs for TensorFlow 1 use anyway.
 
-They are found through `module_table`. Nothing in this package uses them.
+Programs find them through `module_table`. Nothing in this package uses them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 # -- tensorflow.python.framework.ops
 
 _TensorLike = (Tensor, IndexedSlices, SparseTensor)
-"""The types of tensors, for `isinstance`."""
+"""The classes of tensors and composite tensors, for `isinstance`."""
 
 
 def is_dense_tensor_like(t: object) -> bool:
-    """Return whether `t` is a tensor or a variable, but not one of several parts."""
+    """Return whether `t` is a dense tensor or a variable, not a composite such as SparseTensor."""
     return isinstance(t, (Tensor, Variable))
 
 

@@ -1,6 +1,6 @@
 """Private attributes of TensorFlow's variables and optimizers that programs read.
 
-They are added to the classes when `tf.train` is imported.
+They are added to this package's classes when `tf.train` is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.tensorflow_import.private_attributes import set_private_attributes
 
 
 def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
-    """Return the variables beta1_power and beta2_power.
+    """Return Adam's variables beta1_power and beta2_power.
 
     This is `AdamOptimizer._get_beta_accumulators()`.
     """
@@ -25,8 +25,9 @@ def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
 
 
 class _Setting:
-    """A descriptor for a setting of an optimizer, or its tensor; subclasses may assign another
-    value.
+    """A descriptor that reads a setting of an optimizer, or the setting's tensor.
+
+    It does not prevent a subclass from assigning the attribute.
     """
 
     def __init__(self, store: str, name: str) -> None:
@@ -37,7 +38,10 @@ class _Setting:
 
 
 def _settings(text: str) -> dict[str, _Setting]:
-    """Return the attributes of `name=setting` entries; names of tensors read `_tensors`."""
+    """Return the descriptors, by attribute, for a text of `attribute=setting` entries.
+
+    Attributes with the suffix `_t` or `_tensor` read the setting's tensor.
+    """
     pairs = (entry.split("=") for entry in text.split())
     return {
         name: _Setting("_tensors" if name.endswith(("_t", "_tensor")) else "_settings", setting)
@@ -60,6 +64,6 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     ),
     Variable: {"_distribute_strategy": None},
 }
-"""The private attributes of each class that programs read, by name."""
+"""By class, the private attributes that programs read, by name."""
 
 set_private_attributes(PRIVATE_ATTRIBUTES)

@@ -1,8 +1,8 @@
-"""Finds the TensorFlow names that a program uses, and the missing ones, without running it.
+"""Static check of a program: the TensorFlow names that it uses, and those that gpugraph lacks.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
-seen.
+detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _ROOT = "tensorflow"
 
 
 class NameUse(NamedTuple):
-    """A TensorFlow name in a program; `refusal` has the replacement for a name that only raises."""
+    """A TensorFlow name in a program, with the lines that use it.
+
+    refusal: for a function or class that exists but always raises, the reason and the replacement.
+    """
 
     path: str
     is_there: bool
@@ -28,19 +31,22 @@ class NameUse(NamedTuple):
 
 
 class ProgramNames(NamedTuple):
-    """The names of a program in order of their first lines, or the reason for a parse failure."""
+    """The names in a program in order of their first lines.
+
+    `fault` is the reason if the program can't be parsed; otherwise it is empty.
+    """
 
     uses: list[NameUse]
     fault: str = ""
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that are missing or only raise."""
+        """The names that do not exist or always raise."""
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
 def check_source(source: bytes, file: str) -> ProgramNames:
-    """Return the TensorFlow names that a program uses."""
+    """Return the TensorFlow names in the source of a program; `file` is its path, for errors."""
     try:
         tree = ast.parse(source, file)
     except (SyntaxError, ValueError) as error:
@@ -55,7 +61,7 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
     kept = [
         use for use in uses if use.path not in modules
-    ]  # drop `contrib.x` if `contrib.x.y` is listed
+    ]  # omit `contrib.x` if `contrib.x.y` is listed
     return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
 
 
@@ -69,7 +75,10 @@ def _use(path: str, lines: list[int]) -> NameUse:
 
 
 def _value(path: str) -> object:
-    """Return the value of a path. Raise AttributeError if it does not exist."""
+    """Return the value of a path relative to `tensorflow`.
+
+    Raise AttributeError if it does not exist.
+    """
     owner = path
     while not is_module(owner):
         owner = owner.rpartition(".")[0]
@@ -81,11 +90,11 @@ def _value(path: str) -> object:
 
 
 def checked_part(path: str) -> str:
-    """Return the part of a path that can be checked; all of `GraphKeys.LOSSES`.
+    """Return the part of a path that can be checked without running the program.
 
-    Attributes of values that are neither modules nor classes can't be checked: `flags.FLAGS.rate`
-    becomes `flags.FLAGS`. A path whose first name is missing in its module is returned whole, since
-    it may be a module.
+    For `GraphKeys.LOSSES` that is the whole path. Attributes of values that are neither modules nor
+    classes can't be checked: `flags.FLAGS.rate` becomes `flags.FLAGS`. A path whose first name is
+    missing in its module is returned whole, since it may be a module.
     """
     parts, value = path.split("."), None
     for count in range(1, len(parts) + 1):
@@ -112,28 +121,31 @@ class _ClassScope(dict[str, str | None]):
 
 
 class _Reader(ast.NodeVisitor):
-    """Walks a program; `lines` has the line numbers of each path below `tensorflow`."""
+    """The visitor of a program's syntax tree; `lines` has the line numbers of each path."""
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
         self._scopes: list[dict[str, str | None]] = [
             {}
-        ]  # paths by name; None for names of other objects
+        ]  # path relative to `tensorflow` by name; None for a name of another object
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Bind the module's imports and aliases first, because functions may precede them."""
+        """Bind the module's imports and aliases, before the visit of functions that use them."""
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
                 self.visit(node)
         self.lines.clear()
 
-    # -- the meaning of names
+    # -- the TensorFlow path that a name stands for
 
     def _bind(self, name: str, path: str | None) -> None:
         self._scopes[-1][name] = path
 
     def _path(self, node: ast.AST) -> str | None:
-        """Return the path below `tensorflow` that an expression names; None for any other."""
+        """Return the path relative to `tensorflow` that an expression denotes.
+
+        None if it denotes none.
+        """
         names_after = []
         while isinstance(node, ast.Attribute):
             names_after.append(node.attr)
@@ -237,7 +249,10 @@ class _Reader(ast.NodeVisitor):
 
 
 def _statements(tree: ast.AST) -> list[ast.AST]:
-    """Return a module's statements outside functions and classes, including those in branches."""
+    """Return the statements of a module that are not inside functions and classes.
+
+    Statements inside `if`, `try` and the like are included.
+    """
     statements: list[ast.AST] = []
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):

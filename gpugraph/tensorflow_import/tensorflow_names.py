@@ -1,4 +1,4 @@
-"""Looks up TensorFlow's names in the public modules and in the module table."""
+"""Look-up of TensorFlow's names in this package's public modules and in the module table."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _ABSENT = object()
 
 
 class ModulePath(NamedTuple):
-    """The value of a name that stands for a module: its path below `tensorflow`."""
+    """The value of a name that denotes a module: the module's path relative to `tensorflow`."""
 
     path: str
 
 
 class _OpsByName:
-    """All declared ops, by their names in snake case: `mat_mul`."""
+    """All declared ops as attributes, by their names in snake case: `mat_mul`."""
 
     def __getattr__(self, name: str) -> Any:
-        types = _types_by_name(len(OP_DEFS))  # programs may declare more
+        types = _types_by_name(len(OP_DEFS))  # the key of a cache: programs may declare ops
         if name in types:
             return getattr(raw_ops, types[name])
         raise AttributeError(name)
@@ -51,10 +51,10 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Return the path with its trees resolved: `compat.v1.nn` is `nn`. The root is the empty
-    string.
+    """Return the path of the module that `path` stands for in a tree: `nn` for `compat.v1.nn`.
 
-    A row below a tree takes precedence: `python.keras.engine`.
+    The root is "". A path that has its own row is returned as it is, even below a tree:
+    `python.keras.engine`.
     """
     if path in ROWS:
         return path
@@ -75,7 +75,10 @@ def _public_path(target: str) -> str:
 
 @functools.cache
 def module_paths() -> frozenset[str]:
-    """Return the paths of all modules below `tensorflow`, except trees; the root is ""."""
+    """Return the paths of all modules relative to `tensorflow`, except those in trees.
+
+    The root is "".
+    """
     paths = {"", "compat", *TENSORFLOW_PATHS, *ROWS}
     for path in [*paths, *TREES]:
         parents = path.split(".")[:-1]
@@ -84,13 +87,14 @@ def module_paths() -> frozenset[str]:
 
 
 def is_module(path: str) -> bool:
-    """Return whether `tensorflow.<path>` is a module here."""
+    """Return whether `tensorflow.<path>` is a module that this package provides."""
     return canonical(path) in module_paths()
 
 
 def find(path: str, name: str) -> Any:
-    """Return the value of a name in a module, or a ModulePath. Raise AttributeError if it is
-    missing.
+    """Return the value of a name in a module; a ModulePath if the value is a module.
+
+    Raise AttributeError if it is missing.
     """
     here = canonical(path)
     row = ROWS.get(here)
@@ -105,7 +109,7 @@ def find(path: str, name: str) -> Any:
             return value
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))
-    for module in modules:  # another public module, such as tf.app.flags
+    for module in modules:  # public modules that have another path, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
     raise AttributeError(name)
@@ -117,7 +121,7 @@ def _public_paths() -> dict[str, str]:
 
 
 def names(path: str) -> list[str]:
-    """Return all names of a module, including the modules below it."""
+    """Return the public names in a module, with its submodules, sorted."""
     here = canonical(path)
     known = set(ROWS[here].names) if here in ROWS else set()
     below = f"{here}." if here else ""
@@ -136,7 +140,10 @@ def names(path: str) -> list[str]:
 
 
 def sources(path: str) -> Iterator[Any]:
-    """Yield the objects whose names a module has, given its canonical path."""
+    """Yield the objects whose attributes are a module's names.
+
+    path: the module's path as returned by `canonical`.
+    """
     if path in ROWS:
         yield from map(target, ROWS[path].sources)
     if path == "":
@@ -146,8 +153,9 @@ def sources(path: str) -> Iterator[Any]:
 
 
 def target(text: str) -> Any:
-    """Return the value of a target in the table (see `module_table`). Raise an error if it is
-    missing.
+    """Return the value of a target in the table (see the docstring of `module_table`).
+
+    Raise an error if it is missing.
     """
     if text.startswith("'"):
         return text[1:]

@@ -1,6 +1,4 @@
-"""The part of `tf.contrib` that programs use: `framework`, `layers`, `slim`, which has both, and
-more.
-"""
+"""The part of `tf.contrib` that programs use, such as `framework`, `layers` and `slim`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Distributions: those of `tf.distributions`, and others over vectors."""
+"""`tf.contrib.distributions`: those of `tf.distributions`, and distributions of vectors."""
 
 from gpugraph.library.distributions import *
 from gpugraph.library.distributions.multivariate_normal import (

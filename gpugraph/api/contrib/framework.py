@@ -1,4 +1,4 @@
-"""`tf.contrib.framework`: default arguments by `arg_scope`, and a model's variables."""
+"""`tf.contrib.framework`: default arguments of functions by `arg_scope`, a model's variables."""
 
 from gpugraph.base import nest as nest
 from gpugraph.building.checks import (

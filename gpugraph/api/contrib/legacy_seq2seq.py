@@ -1,4 +1,4 @@
-"""Sequence-to-sequence models over lists of steps, as in the first tutorials."""
+"""`tf.contrib.legacy_seq2seq`: sequence-to-sequence models with one tensor per time step."""
 
 from gpugraph.library.seq2seq.legacy_decoders import (
     attention_decoder as attention_decoder,

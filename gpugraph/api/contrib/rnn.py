@@ -1,4 +1,4 @@
-"""`tf.contrib.rnn`: the cells of `tf.nn.rnn_cell`, further cells, and networks of static length."""
+"""`tf.contrib.rnn`: the cells of `tf.nn.rnn_cell`, further cells, statically unrolled networks."""
 
 from gpugraph.api.rnn_cell import *
 from gpugraph.library.rnn import (

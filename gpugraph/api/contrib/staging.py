@@ -1,4 +1,4 @@
-"""Staging areas, which hold the next step's inputs ready while a step runs."""
+"""`tf.contrib.staging`: buffers that load the next step's inputs while a step runs."""
 
 from gpugraph.ops.queues.staging_classes import (
     MapStagingArea as MapStagingArea, StagingArea as StagingArea,

@@ -1,4 +1,4 @@
-"""`tf.contrib.util`: values of tensors, and the op types of graph files."""
+"""`tf.contrib.util`: constant values of tensors, and the op types that a GraphDef needs."""
 
 from gpugraph.base import nest as nest
 from gpugraph.formats.tensor_proto import make_ndarray as make_ndarray

@@ -1,1 +1,1 @@
-"""Names that both `tf` and one of its modules have, for `import *`."""
+"""Names that are in `tf` and in one of its modules; both import them from here by `import *`."""

@@ -1,4 +1,4 @@
-"""Record files, read and written from Python."""
+"""`tf.python_io`: reading and writing of record files from Python."""
 
 from gpugraph.formats.record_files import (
     TFRecordCompressionType as TFRecordCompressionType, TFRecordOptions as TFRecordOptions,

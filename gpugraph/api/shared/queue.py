@@ -1,4 +1,4 @@
-"""Queues."""
+"""`tf.queue`: the classes of queues."""
 
 from gpugraph.ops.queues.queue_classes import (
     FIFOQueue as FIFOQueue, PaddingFIFOQueue as PaddingFIFOQueue, PriorityQueue as PriorityQueue,

@@ -1,4 +1,4 @@
-"""The names that `tf` and `tf.io` share: Examples, records and SparseTensors as strings."""
+"""Names in both `tf` and `tf.io`: parsing of Examples, serialization of SparseTensors."""
 
 from gpugraph.ops.parsing.feature_kinds import (
     FixedLenFeature as FixedLenFeature, FixedLenSequenceFeature as FixedLenSequenceFeature,

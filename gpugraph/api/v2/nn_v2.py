@@ -1,4 +1,4 @@
-"""`tf.compat.v2.nn`: functions whose arguments differ from those of `tf.nn`."""
+"""`tf.compat.v2.nn`: the functions whose arguments differ from those in `tf.nn`."""
 
 from gpugraph.building.compatibility.version_2_functions import (
     conv2d_transpose as conv2d_transpose, conv3d_transpose as conv3d_transpose,

@@ -1,1 +1,1 @@
-"""Interruptions between any two instructions: signal handlers and forks."""
+"""Signal handlers and forks, which may interrupt a program between any two of its instructions."""

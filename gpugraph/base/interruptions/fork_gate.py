@@ -1,7 +1,7 @@
 """A gate that is closed while the process forks: no run of a plan starts or continues meanwhile.
 
-A child gets the memory in its state at the fork. Data that another thread is writing then, in
-native code or in NumPy, stays half-written in the child.
+A child gets the memory in its state at the fork. If another thread were writing data at that
+moment, in native code or in NumPy, the child would have it half-written forever.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ class ForkGate:
         self.lock = threading.RLock()
 
     def close(self) -> None:
-        """Close the gate for a fork, which holds `lock`."""
+        """Close the gate at the start of a fork; `lock` is held until the fork ends."""
         self.lock.acquire()
         self.is_closed = True
 
     def open(self) -> None:
-        """Open the gate in the parent."""
+        """Open the gate in the parent after the fork."""
         self.is_closed = False
         self.lock.release()
 
     def renew(self) -> None:
-        """Open the gate in the child, where no other thread holds the lock."""
+        """Open the gate in the child, with a new lock."""
         self.is_closed = False
         self.lock = threading.RLock()
 

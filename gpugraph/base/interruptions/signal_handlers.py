@@ -1,24 +1,23 @@
 """Deferred signal handlers: no handler runs in the middle of an uninterrupted call.
 
-Python runs a signal's handler between any two bytecode instructions, and an exception it raises
-propagates from there: from the middle of an update, or from between a change of memory and its
-bookkeeping. This module therefore wraps every Python-level handler of every signal, whether the
+Python runs a signal's handler between any two bytecode instructions, and an exception that it
+raises propagates from there: from the middle of an update, or from between a change of memory and
+its bookkeeping. This module therefore wraps every Python-level handler of every signal, whether the
 program sets it before or after the import. While the main thread is inside an uninterrupted
 function (a run, a change of an allocator, the replacement of a file), the wrapper only records the
 signal. The handler runs when the outermost such function returns (`deliver_signals`), as it would
-run after a call into C. It may then raise anything, or run a session.
+run after a call into C. It may then raise any exception, or run a session.
 
-A run may take long and may call Python functions of the user. Handlers run immediately inside
-those (`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`),
-it polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
-KeyboardInterrupt, runs at once; other handlers run once they have waited for a second, because
-they may read variables, which are only consistent between runs.
+A run may take long and may call Python functions of the user. Handlers run immediately inside those
+(`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`), it
+polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
+KeyboardInterrupt, runs at once; other handlers run once they have waited for a second. They are
+delayed because they may read variables, which are only consistent between runs.
 
 A signal that arrives again before its handler has run is merged with the first, as the system does.
-A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately.
-
-Exceptions that no signal handler raises (`PyThreadState_SetAsyncExc`, trace functions) can't be
-deferred.
+A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately. Exceptions
+that other code than a signal handler injects (`PyThreadState_SetAsyncExc`, trace functions) can't
+be deferred.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 _PATIENCE_S = 1.0
-"""Seconds after which a run calls the program's handlers, and a second Ctrl-C takes effect."""
+"""Seconds until a run calls a pending handler of the program, and a second Ctrl-C takes effect."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
@@ -47,7 +46,7 @@ PENDING: dict[int, float] = {}
 """Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
-_system: Any = importlib.import_module("_signal")  # `signal` looks up its functions here
+_system: Any = importlib.import_module("_signal")  # the functions that `signal` calls
 _set_handler, _get_handler = _system.signal, _system.getsignal
 
 _UNINTERRUPTED: dict[CodeType, Callable[[FrameType], object] | None] = {}  # to their `on_signal`
@@ -61,7 +60,7 @@ def defers_signals(
 ) -> Callable[[_Function], _Function]:
     """Mark a function as uninterrupted. Its caller must call `deliver_signals` if any is `PENDING`.
 
-    on_signal: called with the function's frame when a signal has arrived.
+    on_signal: called with the frame of the running function whenever a signal arrives.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -72,7 +71,10 @@ def defers_signals(
 
 
 def uninterrupted(function: _Function) -> _Function:
-    """Run no signal handlers inside a function; run pending ones after it."""
+    """Return a function during which no signal handler runs.
+
+    Handlers of signals that arrived during a call run when the call has ended.
+    """
     defers_signals()(function)
 
     @functools.wraps(function)
@@ -87,7 +89,7 @@ def uninterrupted(function: _Function) -> _Function:
 
 
 def uninterrupted_finalizer(function: _Function) -> _Function:
-    """Defer signal handlers in a `__del__`, which would drop their exceptions."""
+    """Defer signal handlers in a `__del__`, where Python would drop the exceptions they raise."""
     defers_signals()(function)
     _FINALIZERS.add(function.__code__)
     return function
@@ -96,8 +98,8 @@ def uninterrupted_finalizer(function: _Function) -> _Function:
 def _defer_in_weakref_callbacks() -> None:
     """Treat the standard library's weak reference callbacks as finalizers.
 
-    Python drops exceptions in both. Programs and this package hold many weak sets, so that a
-    handler would often run inside one.
+    Python drops exceptions in both. Programs and this package hold many weak sets, so a
+    handler would often run inside such a callback.
     """
     containers: Any = weakref.WeakSet(), weakref.WeakKeyDictionary(), weakref.WeakValueDictionary()
     for container in containers:
@@ -106,12 +108,15 @@ def _defer_in_weakref_callbacks() -> None:
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in which handlers run immediately, even inside uninterrupted functions."""
+    """Call a function during which handlers run at once, even inside an uninterrupted function."""
     return function(*args)
 
 
 def raised_by_handler(error: BaseException) -> bool:
-    """Return whether a signal handler raised this exception; then it must propagate unchanged."""
+    """Return whether a signal handler raised this exception.
+
+    Callers must then propagate it unchanged.
+    """
     return "_raised_by_handler" in error.__dict__
 
 
@@ -122,7 +127,11 @@ def deliver_signals() -> None:
 
 
 def poll_signals(at_once: bool) -> None:
-    """Run pending handlers inside a run: Python's own, and others if `at_once` or overdue."""
+    """Run pending handlers inside a run.
+
+    These are Python's own SIGINT handler, and handlers of the program that have waited for a
+    second, or all if `at_once`.
+    """
     if is_main_thread():
         now = time.monotonic()
         for number, arrived in list(PENDING.items()):
@@ -132,9 +141,9 @@ def poll_signals(at_once: bool) -> None:
 
 
 def install_handlers() -> None:
-    """Wrap the program's handlers, the current ones and those it will set.
+    """Wrap the program's signal handlers, those set already and those it will set later.
 
-    The current ones can only be wrapped in the main thread: call this there eventually.
+    Handlers that are set already can only be wrapped in the main thread: call this there once.
     """
     global _is_installed
     if _is_installed:
@@ -154,7 +163,7 @@ def is_main_thread() -> bool:
 
 
 def _set(number: int, handler: Any) -> Any:
-    """Set a handler and return the program's previous one; replaces `_signal.signal`."""
+    """Set a handler and return the program's previous one; stands in for `_signal.signal`."""
     before = _handlers.get(number)
     if callable(handler):
         _handlers[number] = handler
@@ -173,13 +182,13 @@ def _set(number: int, handler: Any) -> Any:
 
 
 def _get(number: int) -> Any:
-    """Return the program's handler of a signal; replaces `_signal.getsignal`."""
+    """Return the program's handler of a signal; stands in for `_signal.getsignal`."""
     handler = _get_handler(number)
     return _handlers.get(number) if handler is _handle else handler
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    """Run the program's handler of this signal, or defer it."""
+    """Run the program's handler of this signal, or defer it; Python calls this for every signal."""
     around = _uninterrupted_frames(frame)
     if not around or _insists(number):
         _call(number, frame)
@@ -195,7 +204,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _insists(number: int) -> bool:
-    """Return whether this is a second Ctrl-C, long after the first."""
+    """Return whether this is a second Ctrl-C, at least a second after the first."""
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 
@@ -211,7 +220,7 @@ def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _call_pending() -> None:
-    """Run the handlers of all pending signals, including those after one that raises."""
+    """Run the handlers of all pending signals, also those that follow a handler that raises."""
     while PENDING:
         try:
             _call(next(iter(PENDING)), sys._getframe(2))
@@ -221,7 +230,7 @@ def _call_pending() -> None:
 
 
 def _call(number: int, frame: FrameType | None) -> None:
-    """Run a handler and mark the exception that it raises."""
+    """Run a handler, and mark an exception that it raises for `raised_by_handler`."""
     PENDING.pop(number, None)
     handler = _handlers.get(number)
     if handler is None:  # removed since the signal arrived
@@ -234,7 +243,7 @@ def _call(number: int, frame: FrameType | None) -> None:
 
 
 def _remind() -> None:
-    """Make Python call `_handle` again, from another thread, until no signal is pending."""
+    """Trigger pending signals again, from another thread, until their handlers have run."""
     while PENDING:
         time.sleep(0.001)
         for number in list(PENDING):

@@ -22,7 +22,7 @@ HEADER_KEY = b""
 _LARGEST = (1 << 63) - 1
 _PRODUCER = 1
 _USUAL = 100
-"""Messages of shapes up to this size in bytes are cached."""
+"""The maximum length in bytes of a shape's message whose result is cached."""
 STORED = frozenset(
     {
         *(dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
@@ -39,7 +39,8 @@ STORED = frozenset(
 class Entry:
     """A tensor: its dtype and shape, the location of its bytes, and their masked checksum.
 
-    slices: the parts that hold the values instead, each under a separate key.
+    slices: the parts of a tensor that is stored in parts; each part then has a separate entry with
+    the location of its bytes.
     """
 
     dtype: DType
@@ -65,7 +66,7 @@ class Entry:
 
 @functools.lru_cache(256)
 def _kind_message(type_number: int, shape: tuple[int, ...]) -> bytes:
-    """Return the fields of a dtype and a shape, which many variables share."""
+    """Return the serialized fields of a dtype and a shape, cached because variables share them."""
     return field(1, type_number) + field(2, shape_message(shape))
 
 
@@ -82,7 +83,8 @@ def header_message(num_shards: int) -> bytes:
 def read_header(message: bytes) -> tuple[int, int]:
     """Return the number of shards and the byte order (0 little, 1 big) in a header.
 
-    MalformedError for other bytes, and for a version that requires a later reader.
+    MalformedError for bytes that are not a header, and for a checkpoint that requires a later
+    version of the reader.
     """
     num_shards = endianness = 0
     for number, value in fields(message):
@@ -103,7 +105,10 @@ def read_header(message: bytes) -> tuple[int, int]:
 
 
 def read_entry(message: bytes) -> Entry:
-    """Return the entry of a tensor; MalformedError for other messages and out-of-range sizes."""
+    """Return the entry of a tensor.
+
+    MalformedError for a malformed message or sizes out of range.
+    """
     dtype: DType | None = None
     entry = Entry(dtypes.float32, ())
     for number, value in fields(message):
@@ -138,13 +143,16 @@ def read_dtype(number: int) -> DType:
 
 
 def read_shape(message: bytes) -> tuple[int, ...]:
-    """Return the sizes of a TensorShapeProto; MalformedError for out-of-range sizes."""
+    """Return the sizes in a TensorShapeProto.
+
+    MalformedError for an unknown rank or sizes out of range.
+    """
     return _usual_shape(message) if len(message) <= _USUAL else _any_shape(message)
 
 
 @functools.lru_cache(256)
 def _usual_shape(message: bytes) -> tuple[int, ...]:
-    """Return a shape of few dimensions, cached since many variables share it."""
+    """Return the sizes of a shape with few dimensions; cached, since many variables share them."""
     return _any_shape(message)
 
 

@@ -1,7 +1,7 @@
-"""Reads checkpoints: the index at once, tensors on request.
+"""Reader of V2 checkpoints: the whole index when it is opened, tensors on request.
 
-Files are not trusted: offsets and sizes are compared with the files before memory is allocated,
-and all bytes with their checksums.
+Files are not trusted: offsets and sizes are compared with the sizes of the files before memory is
+allocated, and all bytes are compared with their checksums.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def index_name(prefix: str) -> str:
 
 
 def data_name(prefix: str, shard: int, num_shards: int) -> str:
-    """Return the path of one of the data files of a checkpoint."""
+    """Return the path of the data file with the number `shard`."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
-    """Return the number of shards, and the messages of all entries by key.
+    """Return the number of shards, and the serialized entries of all tensors by key.
 
-    NotFoundError if there is no such checkpoint, InvalidArgumentError for one of another
-    format, DataLossError for a malformed file.
+    NotFoundError if there is no such checkpoint, InvalidArgumentError for one with the other byte
+    order, DataLossError for a malformed file.
     """
     name = index_name(prefix)
     if not os.path.exists(name):
@@ -73,7 +73,7 @@ def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
 class BundleReader(TensorReader):
     """An existing V2 checkpoint. Its data files are opened on first use.
 
-    entries: the entry of each tensor, by name, without those of parts.
+    entries: the entry of each tensor, by name; the parts of a tensor have no entry here.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -118,7 +118,10 @@ class BundleReader(TensorReader):
         return index_name(self.prefix)
 
     def _refuse_shared_bytes(self) -> None:
-        """Raise DataLossError if entries overlap: the tensors could be larger than the files."""
+        """Raise DataLossError if the bytes of two entries overlap.
+
+        Otherwise a small malicious file could require memory for many large tensors.
+        """
         places = [
             (entry.shard, entry.offset, entry.size, name)
             for entries in (self.entries, self._parts)
@@ -154,7 +157,9 @@ class BundleReader(TensorReader):
         return entry
 
     def stored(self, name: str, spec: tuple[Sequence[int], Slice] | None) -> Entry | None:
-        """Return the entry whose bytes are a whole tensor, or the part that `spec` names.
+        """Return the entry with the location of a whole tensor, or of the part that `spec` names.
+
+        spec: the full shape and the part, or None for the whole tensor.
 
         None if the values are strings or are not stored in one piece. Errors as in `read`.
         """
@@ -169,7 +174,10 @@ class BundleReader(TensorReader):
         return entry
 
     def _placed(self, entry: Entry, name: str) -> tuple[BinaryIO, str]:
-        """Return the file with an entry's bytes, and its path; check their number and range."""
+        """Return the file that has an entry's bytes, and its path.
+
+        DataLossError if the bytes' location or number is impossible.
+        """
         if entry.dtype not in STORED:
             raise DataLossError(
                 None, None, f"{self._index}: {name} has the dtype {entry.dtype.name}, not a value's"
@@ -233,7 +241,10 @@ class BundleReader(TensorReader):
         return result.reshape(entry.shape)
 
     def data(self, shard: int) -> tuple[BinaryIO, int, str]:
-        """Return a data file, open for unbuffered reading, its length and its path."""
+        """Return the data file of a shard, its length in bytes and its path.
+
+        The file is open for unbuffered reading.
+        """
         if shard not in self._files:
             path = data_name(self.prefix, shard, self._num_shards)
             with system_errors(path):
@@ -243,7 +254,7 @@ class BundleReader(TensorReader):
         return self._files[shard]
 
     def loss(self, entry: Entry, name: str, what: str) -> DataLossError:
-        """Return the error for an entry whose bytes are damaged."""
+        """Return the error for an entry whose bytes are damaged; `what` describes the damage."""
         path = data_name(self.prefix, entry.shard, self._num_shards)
         where = f"at offset {entry.offset}{pointer_text_of_file(path)}"
         return DataLossError(None, None, f"{path}: {name}: {what}, {where}")

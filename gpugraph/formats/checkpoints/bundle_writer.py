@@ -1,8 +1,9 @@
-"""Writes checkpoints: tensors one by one into a data file, then the index that refers to them.
+"""Writer of V2 checkpoints: tensors one by one into a data file, then the index.
 
-Everything is written under temporary names, synced and renamed; the index comes last. If a
-checkpoint of the same name is replaced, the old index refers to its data until the new one exists:
-the new data gets other names first, and the usual ones after that.
+Everything is written under temporary names, synced and renamed; the index is renamed last. If a
+checkpoint of the same name exists, its index refers to its data files until the new index replaces
+it: the new data files first get names with another number of shards, and afterwards the usual
+names.
 """
 
 from __future__ import annotations
@@ -47,17 +48,19 @@ from gpugraph.formats.crc32c import crc32c, mask_crc
 _BLOCK = 1 << 20
 """The number of bytes that are checksummed and written at a time, while they are cached."""
 _PIECE = 16 << 20
-"""The number of bytes of a non-contiguous array that are copied at once."""
+"""The maximum number of bytes of a non-contiguous array that are copied at once."""
 
 
 _SUFFIXES = (".index", ".data-?????-of-?????")
-"""The suffixes of a checkpoint's files after its prefix, as patterns."""
+"""The suffixes of a checkpoint's files after its prefix, as patterns for `fnmatch`."""
 
 
 class BundleWriter:
     """A checkpoint under construction. `finish` makes it visible, `abandon` removes it.
 
-    prefix: the common prefix of its files' paths; its folder is created if only that is missing.
+    prefix: the common prefix of its files' paths. Its folder is created if missing, but not the
+    folder's parents.
+
     tf.errors.OpError for errors of the file system.
     """
 
@@ -94,8 +97,9 @@ class BundleWriter:
     ) -> None:
         """Write a part of a tensor of the full `shape`.
 
-        InvalidArgumentError if it is not inside, has another shape, dtype or full shape than
-        other parts, or is already present.
+        InvalidArgumentError if the part is not inside of the shape, is already present, has another
+        dtype or full shape than other parts of the tensor, or if `array` does not have the shape of
+        the part.
         """
         check_slice(shape, part, os.fsdecode(name))
         dtype = dtype or as_dtype(array.dtype)
@@ -140,7 +144,7 @@ class BundleWriter:
         self._entries[key] = entry
 
     def _write_bytes(self, array: Any, crc: int = 0) -> int:
-        """Write a contiguous array; return the checksum up to its end."""
+        """Write a contiguous array; return its checksum, continued from `crc`."""
         if array.nbytes <= _BLOCK:
             if array.nbytes:
                 content = array.reshape(-1).view(np.uint8)
@@ -157,7 +161,10 @@ class BundleWriter:
         self._offset += len(content)
 
     def _write_strings(self, array: Any) -> int:
-        """Write the lengths, the checksum of these, and the bytes; return the entry's checksum."""
+        """Write an array of strings in the form of V2 checkpoints; return its checksum.
+
+        The lengths come first, then the checksum of the lengths, then the bytes of all strings.
+        """
         strings = [_as_bytes(item) for item in array.reshape(-1)]
         crc = 0
         for block in _blocks(strings):
@@ -173,16 +180,19 @@ class BundleWriter:
         return crc
 
     def abandon(self) -> None:
-        """Remove the written data."""
+        """Remove the data written so far."""
         self._file.abandon()
         with contextlib.suppress(OSError):
             os.unlink(self._temporary)
 
     def finish(self) -> None:
-        """Make the checkpoint visible, as a whole; a failure leaves the old one."""
+        """Make the checkpoint visible, as a whole.
+
+        After a failure the old checkpoint is still there.
+        """
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))
-            index(1)  # while threads write and sync
+            index(1)  # in advance, while the threads write and sync
             with kept([self._temporary]):
                 with system_errors(self._prefix):
                     self._file.close()
@@ -194,11 +204,11 @@ class BundleWriter:
 
 @uninterrupted
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
-    """Make a checkpoint from data files, one per shard, under other names, and its index.
+    """Make a checkpoint of data files, one per shard, that have temporary names.
 
-    index_of: returns the bytes of the index for a number of shards in the files' names.
+    index_of: returns the bytes of the index, for a given number of shards in the files' names.
 
-    At every moment the index, the old or the new, refers to complete data files.
+    At every moment the index, whether the old or the new one, refers to complete data files.
     """
     count = len(data_files)
     usual = [data_name(prefix, shard, count) for shard in range(count)]
@@ -206,7 +216,7 @@ def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], by
     with system_errors(prefix):
         remove_stale(*(glob.escape(prefix) + suffix for suffix in _SUFFIXES))
         if not os.path.exists(index) or not any(map(os.path.lexists, usual)):
-            _rename(data_files, usual)  # a folder keeps the order of its changes
+            _rename(data_files, usual)  # safe: a folder keeps the order of its changes
             write_whole(index, index_of(count))
             _remove_others(prefix, usual)
             return
@@ -243,7 +253,7 @@ def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def _remove_others(prefix: str, kept: Sequence[str]) -> None:
-    """Remove the data files of a former checkpoint of this name."""
+    """Remove the data files of a former checkpoint with this prefix; keep the files `kept`."""
     folder, base = os.path.split(f"{prefix}.data-")
     names = {os.path.basename(path) for path in kept}
     for name in os.listdir(folder or "."):
@@ -261,9 +271,10 @@ def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
 
 
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
-    """Merge several checkpoints into one, whose shards are their data files.
+    """Merge several checkpoints into one, whose shards are the data files of all of them.
 
-    InvalidArgumentError for a tensor that is in two of them, or whose slices disagree.
+    InvalidArgumentError for a tensor that is in two of them, InternalError for slices of a tensor
+    that differ in its dtype or full shape.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, Entry] = {}
@@ -299,11 +310,11 @@ def _merge_entry(entries: dict[bytes, Entry], key: bytes, entry: Entry, destinat
     other.slices += entry.slices
 
 
-# -- values as bytes
+# -- conversion of values to bytes
 
 
 def _pieces(array: Any) -> Iterator[Any]:
-    """Yield an array in C order, piece by piece, without a copy of all of it."""
+    """Yield contiguous pieces of an array, in C order, without a copy of the whole array."""
     if array.flags.c_contiguous:
         yield array
     elif array.nbytes <= _PIECE:

@@ -1,7 +1,8 @@
-"""Restores tensors in place: without copies, and without memory other than a block.
+"""Restoring tensors of a checkpoint directly into the memory of arrays, without copies.
 
-All bytes are read twice: first for their checksums, into a block that stays in the cache, then into
-place. So nothing changes unless all of it is valid, as if it were copied at the end.
+All bytes are read twice: first into one block that stays in the processor's cache, to compare the
+checksums, then into the arrays. So no array changes unless all bytes are valid, as if they were
+copied at the end.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 512 << 10
 _MAX_BUFFERS = 512
-"""The number of arrays that one system call reads, at most 1024 on Linux."""
+"""The maximum number of arrays that one system call reads; Linux allows 1024."""
 _MAX_BYTES = 32 << 20
-"""The number of bytes after which a new run starts, which another thread can read."""
+"""The number of bytes after which a new run of pieces starts, which another thread can read."""
 _MAX_THREADS = 4
 
 
 class Target(NamedTuple):
-    """A tensor of a checkpoint, or the part that `spec` names, and its destination.
+    """A tensor of a checkpoint, or the part that `spec` names, and the array to restore it into.
 
+    spec: the full shape and the part; None for the whole tensor.
     array: C-ordered, of the tensor's dtype.
     """
 
@@ -44,7 +46,7 @@ class Target(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A target whose bytes are stored in their final form."""
+    """A target whose array has the same bytes as the file, and can be read into directly."""
 
     entry: Entry
     name: str
@@ -57,8 +59,8 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
     threads: the maximum number of concurrent readers.
 
     NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array of another shape. DataLossError also for a file that changes meanwhile: then arrays may
-    have been set.
+    array whose shape differs from the tensor's. DataLossError also for a file that changes during
+    the call: in this case arrays may have been set.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -77,7 +79,7 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
 
 
 def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -> None:
-    """Set arrays to bytes of files, after all of these have been verified by their checksums."""
+    """Read the pieces into their arrays, after the checksums of all of them have been verified."""
     runs = list(_runs(pieces))
     before = [_state(reader, run) for run in runs]
     for work in (partial(_verify, reader), partial(_read, reader)):
@@ -87,9 +89,9 @@ def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Call `work` for each run; raise the error of the first run that has one."""
+    """Call `work` for each run of pieces; raise the error of the first run that has one."""
     if threads > 1 and len(runs) > 1:
-        # RuntimeError: there are too many threads, or the program is about to exit
+        # a RuntimeError means that there are too many threads, or that the program is about to exit
         with (
             contextlib.suppress(RuntimeError),
             ThreadPoolExecutor(min(threads, len(runs), _MAX_THREADS)) as pool,
@@ -107,7 +109,7 @@ def _check_shape(stored: Sequence[int], name: str, array: Any) -> None:
 
 
 def _runs(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Yield the nonempty pieces in runs that are contiguous in a file."""
+    """Yield the nonempty pieces in runs, each of which is contiguous in one file."""
     places = [(p.entry.shard, p.entry.offset, p) for p in pieces]
     run: list[_Piece] = []
     end = (-1, -1)
@@ -130,13 +132,13 @@ def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
 
 
 def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
-    """Return the properties of a file that change with its content."""
+    """Return the size and modification time of a run's file, to detect that its content changes."""
     status = os.fstat(_file(reader, run)[0].fileno())
     return status.st_size, status.st_mtime_ns
 
 
 def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Compare all bytes of a run with their checksums."""
+    """Compare all bytes of a run with their checksums; DataLossError for a difference."""
     file, path = _file(reader, run)
     block = memoryview(bytearray(_BLOCK))
     offset, left = run[0].entry.offset, sum(piece.entry.size for piece in run)
@@ -159,7 +161,10 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes from an offset into buffers, possibly not filling them; return the number."""
+    """Read bytes at an offset into buffers, possibly fewer than the buffers hold.
+
+    Return the number of bytes read.
+    """
     if hasattr(os, "preadv"):
         return os.preadv(handle, views, offset)
     content = os.pread(handle, min(len(views[0]), _BLOCK), offset)
@@ -168,7 +173,7 @@ def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
 
 
 def _read(reader: BundleReader, run: Sequence[_Piece]) -> None:
-    """Read a run into the arrays."""
+    """Read the bytes of a run into the arrays."""
     file, path = _file(reader, run)
     offset = run[0].entry.offset
     views = [memoryview(p.array.reshape(-1).view(np.uint8)) for p in run if p.entry.size]

@@ -1,9 +1,10 @@
 """V1 checkpoints, from before TensorFlow 0.12: each file is one sorted table with all its tensors.
 
+    key                       value
     ""                        SavedTensorSlices.meta: name, shape, dtype and slices of each tensor
     slice_key(name, slice)    SavedTensorSlices.data: name, slice, TensorProto of the values
 
-If there are several files, the shards, the checkpoint's path is a pattern of their names.
+If there are several files (shards), the checkpoint's path is a pattern that matches their names.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open a V2 checkpoint, or a V1 one if there is no V2; NotFoundError without either."""
+    """Open the V2 checkpoint of this prefix, or the V1 one if there is no V2.
+
+    NotFoundError if there is neither.
+    """
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):
         paths = [path for path in sorted(glob.glob(prefix)) if os.path.isfile(path)]
@@ -58,7 +62,7 @@ def open_checkpoint(prefix: str) -> TensorReader:
 
 
 class SliceTableReader(TensorReader):
-    """A V1 checkpoint, all of whose bytes are read at once. DataLossError for damaged files."""
+    """A V1 checkpoint; the constructor reads all its bytes. DataLossError for damaged files."""
 
     def __init__(self, prefix: str, paths: Sequence[str]) -> None:
         self.prefix = prefix
@@ -92,7 +96,7 @@ class SliceTableReader(TensorReader):
         known.slices += entry.slices
 
     def close(self) -> None:
-        """Do nothing: the files have been read."""
+        """Do nothing: the constructor has read and closed the files."""
 
     def _value(self, entry: Entry, name: str) -> Any:
         raise self._loss(name, self.prefix, "it has no values")
@@ -104,7 +108,11 @@ class SliceTableReader(TensorReader):
         return make_ndarray(self._tensor(name, entry, part))
 
     def _tensor(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return the TensorProto of a part, with its dtype and shape."""
+        """Return the TensorProto with the values of a part.
+
+        Its dtype and shape, which files omit, are set. DataLossError if the part is missing or has
+        another number of values.
+        """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))
         if message is None:
@@ -130,7 +138,10 @@ class SliceTableReader(TensorReader):
 
 
 def _only(message: bytes, wanted: int) -> bytes:
-    """Return the last field of a number, as bytes; MalformedError if there is none."""
+    """Return the content of a message's field; MalformedError if it is missing.
+
+    wanted: the number of the field. The last occurrence counts.
+    """
     content: bytes | None = None
     for number, value in fields(message):
         if number == wanted:
@@ -141,7 +152,7 @@ def _only(message: bytes, wanted: int) -> bytes:
 
 
 def _read_meta_of_tensor(message: bytes) -> tuple[str, Entry]:
-    """Return the name and entry in a SavedSliceMeta."""
+    """Return the name and the entry of the tensor that a SavedSliceMeta describes."""
     name, entry = "", Entry(dtypes.float32, ())
     for number, value in fields(message):
         if number == 1:
@@ -160,8 +171,12 @@ def write_slice_table(
 ) -> None:
     """Write a V1 checkpoint of one file.
 
-    items: for each tensor or part its name, the whole's shape and the slice (None: all), values and
-    dtype. InvalidArgumentError for a part that does not fit, UnimplementedError for other dtypes.
+    items: for each tensor or part: its name, the full shape and the part (None for a whole tensor),
+    the values and the dtype.
+
+    InvalidArgumentError for a part that is outside of the shape, has another shape than its values,
+    is present twice, or has another dtype or full shape than other parts of the tensor;
+    UnimplementedError for a dtype that V1 checkpoints can't hold.
     """
     entries: dict[bytes, Entry] = {}
     table: dict[bytes, bytes] = {}

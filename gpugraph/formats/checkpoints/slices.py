@@ -1,6 +1,6 @@
 """Parts of tensors: their textual form in ops, their keys in an index, their overlaps.
 
-A slice is a start and a length per dimension; the length -1 means the whole dimension.
+A slice is a (start, length) pair per dimension; the length -1 means the whole dimension.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ _WHOLE = (0, -1)
 
 
 def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
-    """Parse the whole's shape and the slice from "4 2 0,2:-"; return None for the empty string.
+    """Parse the text of a slice, such as "4 2 0,2:-", and return the full shape and the slice.
 
-    InvalidArgumentError for other strings, and for a slice that is not inside the shape.
+    The text has the sizes of the full shape, then `start,length` or `-` for each dimension. None
+    for the empty string. InvalidArgumentError for other strings, and for a slice that is not inside
+    the shape.
     """
     if not spec:
         return None
@@ -46,13 +48,16 @@ def _extent(text: str) -> tuple[int, int]:
     if text == "-":
         return _WHOLE
     start, length = text.split(",")
-    if int(length) < 1:  # TensorFlow's parser rejects empty extents as well
+    if int(length) < 1:  # TensorFlow's parser also rejects empty slices
         raise ValueError(text)
     return int(start), int(length)
 
 
 def check_slice(shape: Sequence[int], part: Slice, where: str) -> None:
-    """Raise InvalidArgumentError unless a slice lies inside a shape."""
+    """Raise InvalidArgumentError unless a slice is inside a shape.
+
+    `where` is its source, for the message.
+    """
     if len(shape) != len(part):
         raise invalid_argument(f"A slice of {len(part)} dimensions in shape {list(shape)}: {where}")
     for size, (start, length) in zip(shape, part):
@@ -73,7 +78,7 @@ def bounds(shape: Sequence[int], part: Slice) -> tuple[slice, ...]:
 
 
 def shape_of_slice(shape: Sequence[int], part: Slice) -> tuple[int, ...]:
-    """Return the shape of a slice."""
+    """Return the shape of a slice of a tensor of the full shape `shape`."""
     return tuple(size if length == -1 else length for size, (_, length) in zip(shape, part))
 
 
@@ -84,15 +89,15 @@ def overlap(first: Sequence[slice], second: Sequence[slice]) -> tuple[slice, ...
 
 
 def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
-    """Return inner bounds relative to the start of the outer ones."""
+    """Return the bounds `inner` relative to the start of the bounds `outer`, which contain them."""
     return tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer))
 
 
-# -- in an index
+# -- encoding in the index of a checkpoint
 
 
 def slice_message(part: Slice) -> bytes:
-    """Return a slice as a TensorSliceProto; a whole dimension has an empty extent."""
+    """Return a slice as a TensorSliceProto; the extent of a whole dimension is empty."""
     extents = []
     for start, length in part:
         extent = b"" if length == -1 else field(1, start) + field(2, length, always=True)
@@ -101,7 +106,10 @@ def slice_message(part: Slice) -> bytes:
 
 
 def read_slice_message(message: bytes) -> Slice:
-    """Return the slice of a TensorSliceProto; MalformedError for another message."""
+    """Return the slice of a TensorSliceProto.
+
+    MalformedError for malformed bytes or a negative extent.
+    """
     extents = []
     for number, value in fields(message):
         if number != 1:
@@ -119,12 +127,13 @@ def read_slice_message(message: bytes) -> Slice:
 
 
 def slice_key(name: bytes, part: Slice) -> bytes:
-    """Return the key of a slice's entry, in a code that sorts by name, rank and extents.
+    """Return the key of a slice's entry in the index.
 
-    Its first byte is 0, so that it sorts before all names.
+    Keys sort by name, rank and extents. The first byte is 0, so the key sorts before the names of
+    all tensors.
     """
     escaped = name.replace(b"\xff", b"\xff\x00").replace(b"\x00", b"\x00\xff")
-    if b"\xff" in name:  # the zeros of an escaped \xff must not be escaped
+    if b"\xff" in name:  # the zeros in the code of \xff must not be escaped again
         escaped = b"".join(_ESCAPES.get(byte, bytes((byte,))) for byte in name)
     key = _unsigned(0) + escaped + b"\x00\x01" + _unsigned(len(part))
     return key + b"".join(_signed(start) + _signed(length) for start, length in part)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from gpugraph.formats.checkpoints.wire import MalformedError, read_varint
 
 _LARGEST_RATE = 32
-"""The maximum expansion: every element has at least 2 bytes and yields at most 64."""
+"""The maximum ratio of content to compressed bytes: an element of 2 bytes yields at most 64."""
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return the content of a Snappy block; MalformedError for other bytes."""
+    """Return the content of a Snappy block; MalformedError for bytes that are not one."""
     size, position = read_varint(data, 0, min(5, len(data)))
     if size > _LARGEST_RATE * len(data):
         raise MalformedError(f"{len(data)} bytes can't hold {size}")
@@ -44,7 +44,7 @@ def uncompressed(data: bytes) -> bytes:
 
 
 def _extra_bytes(tag: int) -> int:
-    """Return the number of bytes of length or offset after a tag."""
+    """Return the number of bytes after a tag that hold a literal's length or a copy's offset."""
     kind = tag & 3
     if kind == 0:
         return max((tag >> 2) - 59, 0)
@@ -52,7 +52,10 @@ def _extra_bytes(tag: int) -> int:
 
 
 def _copy(content: bytearray, offset: int, length: int) -> None:
-    """Append `length` bytes that begin `offset` before the end; the ranges may overlap."""
+    """Append a copy of `length` bytes that start `offset` before the end of `content`.
+
+    The range may extend beyond the end: the copied bytes then repeat.
+    """
     start = len(content) - offset
     if offset == 0 or start < 0:
         raise MalformedError("a copy begins before the content")

@@ -1,8 +1,8 @@
 """The index of a checkpoint: a table of sorted keys and values in LevelDB's file format.
 
-It consists of blocks of entries, each with a type byte and a masked checksum; a block that locates
-the blocks; and a footer of 48 bytes. A key is stored as its difference from the preceding key,
-except for every 16th.
+It consists of blocks of entries, an index block that locates them, and a footer of 48 bytes. A type
+byte and a masked checksum follow each block. A key is stored as its difference from the preceding
+key, except for every 16th.
 """
 
 from __future__ import annotations
@@ -22,11 +22,17 @@ _BLOCK_SIZE = 256 << 10
 _NUMBER, _FOOT = struct.Struct("<I"), struct.Struct("<Q")
 _PLAIN, _SNAPPY = 0, 1
 _LARGEST_GROWTH = 64
-"""The maximum ratio of the size of all keys to that of the file, which shares prefixes."""
+"""The maximum ratio of the total size of the keys to the size of the file.
+
+Keys are stored without the prefixes that they share.
+"""
 
 
 class _Block:
-    """A block under construction."""
+    """A block of a table under construction.
+
+    restart_interval: the number of entries from one key that is stored whole to the next.
+    """
 
     def __init__(self, restart_interval: int) -> None:
         self.content = bytearray()
@@ -36,7 +42,7 @@ class _Block:
         self._last = b""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Append an entry whose key comes after the last one."""
+        """Append an entry; its key must sort after the previous one."""
         shared = 0
         if self._since_restart < self._interval:
             shared = _shared(self._last, key)
@@ -53,7 +59,7 @@ class _Block:
         return len(self.content) + 4 * len(self._restarts) + 4
 
     def whole(self) -> bytes:
-        """Return the block with its trailer."""
+        """Return the block's bytes with its trailer: the type byte and the checksum."""
         restarts = b"".join(map(_NUMBER.pack, [*self._restarts, len(self._restarts)]))
         content = bytes(self.content) + restarts + bytes((_PLAIN,))
         return content + _NUMBER.pack(masked_crc32c(content))
@@ -70,7 +76,7 @@ def _shared(first: bytes, second: bytes) -> int:
 
 
 def _separator(key: bytes, following: bytes) -> bytes:
-    """Return a short key that is not before `key`, but before `following`."""
+    """Return a short key between two adjacent keys: at least `key`, and less than `following`."""
     shared = _shared(key, following)
     if shared < min(len(key), len(following)):
         byte = key[shared]
@@ -80,7 +86,7 @@ def _separator(key: bytes, following: bytes) -> bytes:
 
 
 def _successor(key: bytes) -> bytes:
-    """Return a short key that is not before `key`."""
+    """Return a short key that is at least `key`."""
     for index, byte in enumerate(key):
         if byte != 0xFF:
             return key[:index] + bytes((byte + 1,))
@@ -88,7 +94,10 @@ def _successor(key: bytes) -> bytes:
 
 
 def table_bytes(items: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """Yield the bytes of a table, block by block. items: pairs with unique, sorted keys."""
+    """Yield the bytes of a table, block by block.
+
+    items: (key, value) pairs with unique keys in sorted order.
+    """
     index, block = _Block(1), _Block(_RESTARTS)
     offset, handle = 0, b""
     last: bytes | None = None
@@ -131,7 +140,8 @@ def read_table(data: bytes, name: str) -> dict[bytes, bytes]:
 
     data: the bytes of the file; name: its path, for errors.
 
-    DataLossError, with an offset, for wrong checksums and bytes that are not a table.
+    DataLossError, with the offset of the damage, for wrong checksums and bytes that are not a
+    table.
     """
     start = len(data) - _FOOTER
     if data.startswith(BEGINNING):
@@ -178,7 +188,10 @@ def _read_handle(value: bytes, offset: int, name: str) -> tuple[int, int]:
 def _entries(
     data: bytes, offset: int, size: int, name: str, limit: int
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the entries of the block at an offset, after checking its checksum."""
+    """Verify the checksum of the block at `offset`, then yield its entries.
+
+    limit: the offset of the footer, before which the block must end.
+    """
     end = offset + size
     if end + _TRAILER > limit or size < 4:
         raise _loss(name, offset, f"a block of {size} bytes does not fit into the file")

@@ -1,4 +1,4 @@
-"""Tensors of a checkpoint of any format, whole or in part."""
+"""TensorReader: the tensors of a checkpoint of either format, whole or in part."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 
 
 class TensorReader(ABC):
-    """A checkpoint, a context manager.
+    """An open checkpoint. A context manager, which closes it.
 
-    entries: for each tensor, by name: its dtype, its shape and the parts it is stored in, if any.
+    entries: for each tensor, by name: its dtype, its shape, and the parts that it is stored in, if
+    any.
     """
 
     prefix: str
@@ -56,7 +57,10 @@ class TensorReader(ABC):
         return found
 
     def read(self, name: str) -> Any:
-        """Return a tensor as an array. NotFoundError, DataLossError."""
+        """Return a tensor as an array; strings are bytes.
+
+        NotFoundError if the checkpoint has no such tensor, DataLossError if it is damaged.
+        """
         entry = self.entry(name)
         if not entry.slices:
             return self._value(entry, name)
@@ -64,12 +68,15 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _value(self, entry: Entry, name: str) -> Any:
-        """Return a tensor that is stored as a whole."""
+        """Return a tensor that is not stored in parts."""
 
     def read_slice(self, name: str, shape: Sequence[int], part: Slice) -> Any:
-        """Return a part of a tensor of a full shape, in whatever parts it is stored.
+        """Return a part of a tensor, whichever parts it is stored in.
 
-        InvalidArgumentError if the tensor has another shape or no values there.
+        shape: the full shape that the caller expects.
+
+        InvalidArgumentError if the tensor has another shape, or if the stored parts do not cover
+        `part`.
         """
         entry = self.entry(name)
         if tuple(shape) != entry.shape:
@@ -87,10 +94,13 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return a part of a tensor that is stored as such."""
+        """Return a part that the checkpoint stores as exactly this part."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
-        """Return a part of the tensor, joined from the stored parts that it overlaps."""
+        """Return a part of a tensor, joined from the stored parts that overlap it.
+
+        wanted: the bounds of `part`.
+        """
         shared = []
         missing = prod(shape := shape_of_slice(entry.shape, part))
         for stored in entry.slices:
@@ -100,7 +110,7 @@ class TensorReader(ABC):
                 self._check_part(name, entry, stored)
                 missing -= prod(size.stop - size.start for size in both)
                 shared.append((stored, both))
-        if missing > 0:  # no memory is allocated for more than the stored parts
+        if missing > 0:  # before memory is allocated for more than the stored parts
             raise self._incomplete(name, part)
         result = np.empty(shape, entry.dtype.as_numpy_dtype)
         is_there = np.zeros(shape, bool)
@@ -116,7 +126,7 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _check_part(self, name: str, entry: Entry, part: Slice) -> None:
-        """Raise DataLossError unless a part exists with the number of bytes of its shape."""
+        """Raise DataLossError unless the stored part exists and has as many values as its shape."""
 
     def _incomplete(self, name: str, part: Slice) -> InvalidArgumentError:
         return invalid_argument(

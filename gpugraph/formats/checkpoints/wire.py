@@ -1,4 +1,4 @@
-"""Fields of protocol messages as bytes, read and written: enough for the messages of an index."""
+"""Encoding and decoding of protobuf fields, as far as a checkpoint's index needs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MalformedError(ValueError):
 
 
 def varint(value: int) -> bytes:
-    """Encode an unsigned number in groups of 7 bits; a negative one as its 64 bits."""
+    """Encode an unsigned number as a varint (groups of 7 bits); a negative one as its 64 bits."""
     if 0 <= value < 0x80:
         return _SINGLE[value]
     value &= _BITS
@@ -29,7 +29,10 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the number at a position, and the position after it; MalformedError if truncated."""
+    """Return the varint at `position`, and the position after it.
+
+    MalformedError if the varint extends beyond `end`.
+    """
     value = shift = 0
     while position < end and shift < 70:
         byte = data[position]
@@ -42,24 +45,30 @@ def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """Return the 64 bits of a number as an int64."""
+    """Interpret a 64-bit unsigned number as an int64."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def field(number: int, value: int | bytes, always: bool = False) -> bytes:
-    """Encode a field: a number, or bytes with their length; nothing for zero unless `always`."""
+    """Encode a field: a number, or bytes with their length.
+
+    A number that is zero is omitted unless `always`.
+    """
     if isinstance(value, int):
         return varint(number << 3) + varint(value) if value or always else b""
     return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def fixed32(number: int, value: int) -> bytes:
-    """Encode a field of four bytes; nothing for zero."""
+    """Encode a field of four bytes, or nothing if the value is zero."""
     return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield a message's fields by number, including unknown ones; MalformedError on failure."""
+    """Yield (number, value) of each field of a message; MalformedError for malformed bytes.
+
+    Unknown fields are included. A value is bytes, or an unsigned number.
+    """
     position, end = 0, len(data)
     while position < end:
         tag = data[position]
@@ -87,14 +96,14 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def as_number(value: Value) -> int:
-    """Return a field's value, which must be a number, as an int64."""
+    """Return a field's value as an int64; MalformedError if it is bytes."""
     if isinstance(value, bytes):
         raise MalformedError("a number is given as bytes")
     return signed(value)
 
 
 def as_bytes(value: Value) -> bytes:
-    """Return a field's value, which must be bytes or a message."""
+    """Return a field's value as bytes; MalformedError if it is a number."""
     if not isinstance(value, bytes):
         raise MalformedError("bytes are given as a number")
     return value

@@ -1,4 +1,4 @@
-"""Reads the tables of messages: a compact text, a line for each message or enumeration.
+"""Parser of the tables that declare messages: a compact text, one line per message or enumeration.
 
     TensorShapeProto: 2 dim *Dim, 3 unknown_rank bool
     TensorShapeProto.Dim: 1 size int64, 2 name string
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class FieldDeclaration(NamedTuple):
-    """A field; `key_type` is the type of a map's keys, or empty, and so may `oneof` be."""
+    """A declared field; `key_type` (of a map) and `oneof` are empty where they don't apply."""
 
     number: int
     name: str
@@ -29,14 +29,17 @@ class FieldDeclaration(NamedTuple):
 
 
 class MessageDeclaration(NamedTuple):
-    """A message by its path, such as `AttrValue.ListValue`."""
+    """A declared message. `path` includes the enclosing messages: `AttrValue.ListValue`."""
 
     path: str
     fields: list[FieldDeclaration]
 
 
 class EnumDeclaration(NamedTuple):
-    """An enumeration by its path, with its numbers by name."""
+    """A declared enumeration.
+
+    `path` includes the enclosing messages; `values` has numbers by name.
+    """
 
     path: str
     values: dict[str, int]
@@ -46,7 +49,7 @@ _FIELD = re.compile(r"(\d+) (\w+) (\*)?(?:(\w+):)?([\w.]+)(?: \|(\w+))?")
 
 
 def read_declarations(text: str) -> Iterator[MessageDeclaration | EnumDeclaration]:
-    """Yield the declarations of a table, in their order; ValueError for malformed text."""
+    """Yield the declarations in the table `text`, in their order; ValueError for malformed text."""
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         head, _, body = line.partition(":")
         items = [item.strip() for item in body.split(",") if item.strip()]

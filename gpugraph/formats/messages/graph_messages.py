@@ -1,8 +1,8 @@
 """Messages of graphs: tensors, attributes, nodes, ops, functions, control flow, variables.
 
-The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's.
-`experimental_type` is later: it is declared so that the text of a GraphDef of a later version can
-be read, and has no effect.
+The tables have the form of `declaration_text`; names and numbers are TensorFlow 1.15's. The field
+`experimental_type` is from a later version: it has no effect, but the text of that version's
+GraphDefs can't be parsed without it.
 """
 
 from __future__ import annotations
@@ -106,4 +106,4 @@ enum Code: OK 0, CANCELLED 1, UNKNOWN 2, INVALID_ARGUMENT 3, DEADLINE_EXCEEDED 4
     UNAVAILABLE 14, DATA_LOSS 15,
     DO_NOT_USE_RESERVED_FOR_FUTURE_EXPANSION_USE_DEFAULT_IN_SWITCH_INSTEAD_ 20
 """
-"""Of the package `tensorflow.error`."""
+"""The codes of errors, which belong to the protobuf package `tensorflow.error`."""

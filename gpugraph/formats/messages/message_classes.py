@@ -1,8 +1,8 @@
 """protobuf's classes of the declared messages, in a separate descriptor pool.
 
-A TensorFlow in the same process keeps its messages: the pool is private, so that two descriptors
-of `tensorflow.GraphDef` do not conflict. This is the only module that uses protobuf; it is imported
-when the first message is needed.
+The pool is private: if the process also imports TensorFlow, its `tensorflow.GraphDef` and the one
+declared here do not conflict. Only this module imports protobuf; it is imported when the first
+message is needed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TABLES = (
 
 
 class _FileBuilder:
-    """Converts declarations of one package to protobuf's descriptor of a file."""
+    """Converter of the declarations of one protobuf package to the descriptor of a file."""
 
     def __init__(self, name: str, package: str, known_enums: frozenset[str] = frozenset()) -> None:
         self.file: Any = descriptor_pb2.FileDescriptorProto(name=name, package=package)
@@ -114,7 +114,7 @@ class _FileBuilder:
             field.oneof_index = names.index(declared.oneof)
 
     def _add_map_entry(self, path: str, declared: FieldDeclaration) -> str:
-        """Add the message of a map's pairs, with the name that protobuf's compiler gives it."""
+        """Add the message of a map's entries, and return its name, as protoc would name it."""
         name = "".join(word[:1].upper() + word[1:] for word in declared.name.split("_")) + "Entry"
         entry = self._messages[path].nested_type.add(name=name)
         entry.options.map_entry = True
@@ -168,30 +168,30 @@ DESCRIPTOR = _pool.FindFileByName(_FILE)
 
 
 _make_class: Any = getattr(message_factory, "GetMessageClass", None)
-if _make_class is None:  # protobuf 4.21
+if _make_class is None:  # protobuf 4.21 lacks the function
     _make_class = message_factory.MessageFactory(_pool).GetPrototype
 
 _classes: list[Any] = []
-"""All classes: protobuf drops an unreferenced class together with its attributes."""
+"""All classes: protobuf drops a class that is not referenced, together with its attributes."""
 
 
 _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef", "SavedModel"))
-"""The messages that programs read from files themselves."""
+"""The messages that programs parse from files themselves."""
 
 
 def _name_pointers(cls: Any) -> None:
-    """Make a message class report in its errors that bytes are a Git LFS pointer."""
+    """Make parsing errors of a message class mention if the bytes are a Git LFS pointer."""
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
-        """Parse serialized bytes into the message."""
+        """Replace the message by the one parsed from bytes; return the number of bytes."""
         try:
             return parse(self, serialized)
         except DecodeError as error:
             raise DecodeError(f"{error}{pointer_text(serialized)}") from error
 
     def from_string(serialized: Any) -> Any:
-        """Return the message of serialized bytes."""
+        """Return a message parsed from bytes."""
         message = cls()
         message.ParseFromString(serialized)
         return message
@@ -200,7 +200,7 @@ def _name_pointers(cls: Any) -> None:
 
 
 def _class_of(descriptor: Any) -> Any:
-    """Return the class of a message; set the module of it and of nested ones."""
+    """Return the class of a message; set its module name, and those of nested classes."""
     cls = _make_class(descriptor)
     cls.__module__ = _MODULE
     _classes.append(cls)
@@ -222,13 +222,13 @@ def _named_classes() -> dict[str, Any]:
 
 
 NAMES = _named_classes()
-"""The classes of messages, the enumerations and their values, by name."""
+"""Message classes, enumerations and the numbers of their values, by name."""
 
 SERVICE_MESSAGES: dict[str, Any] = {
     name: _class_of(descriptor)
     for name, descriptor in _pool.FindFileByName(_SERVICE_FILE).message_types_by_name.items()
 }
-"""The classes of the messages between the servers of a cluster, by name."""
+"""The classes of the messages that servers of a cluster exchange, by name."""
 
 
 def parse_bytes(message_class: Any, content: bytes) -> Any:
@@ -241,15 +241,15 @@ def parse_bytes(message_class: Any, content: bytes) -> Any:
 
 _NO_TEXT = (
     *(text_format.ParseError, UnicodeDecodeError, RecursionError),
-    DeprecationWarning,  # for an invalid escape, if warnings are errors
+    DeprecationWarning,  # raised for an invalid escape if warnings are errors
 )
 
 
 def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -> Any:
     """Parse a message from its text format in UTF-8; ValueError if it is malformed.
 
-    Unknown fields, for example of later TensorFlows, are skipped as in bytes unless `allow_unknown`
-    is False.
+    allow_unknown: whether unknown fields, for example of later TensorFlows, are skipped, as in the
+    binary format; otherwise they raise ValueError.
     """
     try:
         text = content.decode("utf-8")
@@ -260,7 +260,7 @@ def parse_text(message_class: Any, content: bytes, allow_unknown: bool = True) -
 
 
 def parse_message(message_class: Any, content: bytes) -> Any:
-    """Parse a message from its bytes or its text format; ValueError if both fail."""
+    """Parse a message in binary or text format; ValueError if it is neither."""
     if content.startswith(BEGINNING):
         raise ValueError(f"it is no {message_class.DESCRIPTOR.name}{pointer_text(content)}")
     try:
@@ -274,13 +274,16 @@ def parse_message(message_class: Any, content: bytes) -> Any:
 
 
 def json_of_message(value: Any) -> dict[str, Any]:
-    """Return the message as a dict in JSON's form, by protobuf's rules."""
+    """Return the message as a dict of JSON values, by protobuf's rules."""
     result: dict[str, Any] = json_format.MessageToDict(value)
     return result
 
 
 def message_of_json(message_class: Any, value: Any) -> Any:
-    """Return the message of a dict from `json_of_message`; ValueError if it is malformed."""
+    """Return the message described by a dict of JSON values; ValueError if that is malformed.
+
+    Unknown fields are skipped.
+    """
     try:
         return json_format.ParseDict(value, message_class(), ignore_unknown_fields=True)
     except (json_format.ParseError, RecursionError, AttributeError, TypeError) as error:
@@ -288,9 +291,9 @@ def message_of_json(message_class: Any, value: Any) -> Any:
 
 
 def file_content(value: Any, as_text: bool = False) -> bytes:
-    """Return the content of a message's file: its bytes, or its text; entries of maps are sorted.
+    """Return the content of a message's file, in binary format or, with `as_text`, in text format.
 
-    ValueError if its bytes are more than 2 GiB, the limit of any message.
+    The entries of maps are sorted. ValueError if the binary format exceeds 2 GiB, protobuf's limit.
     """
     if as_text:
         return text_format.MessageToString(value).encode()

@@ -1,7 +1,7 @@
 """Messages between the servers of a cluster, and between them and their clients.
 
-They are gpugraph's own; the tables have the form of `declaration_text`. GraphDefs and
-ConfigProtos are included as bytes. `METHODS` is the service: its requests and responses.
+They are gpugraph's, not TensorFlow's; the tables have the form of `declaration_text`. GraphDefs and
+ConfigProtos are included as bytes. `METHODS` lists the calls that a server accepts.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "ReadKept": ("KeptTensors", "Values"),
     "DeleteKept": ("KeptTensors", "Nothing"),
 }
-"""Each method with its request and its response message."""
+"""The request and the response message of each method."""
 
 ONE_WAY = frozenset(("SendTensors", "FreeParcels", "SettleCollective"))
-"""Methods whose callers do not wait for a response: in a stream there is none."""
+"""Methods whose callers do not wait; a request that is sent over a stream gets no response."""

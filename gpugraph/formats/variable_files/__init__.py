@@ -3,5 +3,5 @@
 archived_array   an array in a file, and the checks of both formats
 safetensors      eight bytes of length, a JSON header, the bytes
 npz_files        a zip file of `.npy` files
-conversion       from one of them, or a checkpoint, to another
+conversion       between these formats and checkpoints
 """

@@ -1,4 +1,4 @@
-"""An array in a file of named arrays: its name, dtype, shape and location, and their checks."""
+"""An array in a file of named arrays: its name, dtype, shape and location, and checks of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE = 16 << 20
 
 
 class ArchivedArray(NamedTuple):
-    """An array in a file; `offset` is that of its first byte."""
+    """The description of an array in a file; `offset` is the position of its first byte."""
 
     name: str
     dtype: DType
@@ -38,15 +38,17 @@ class ArchivedArray(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The number of its bytes; for strings, that of the references."""
+        """The size of the array in memory in bytes; for strings, that of the references to them."""
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
 class ArrayFile(abc.ABC):
-    """An open file of arrays: its table of contents, and its arrays one by one. A context manager.
+    """An open file of arrays. A context manager.
 
-    Raises OSError if the file can't be opened; DataLossError, with the file and the byte, if it
-    violates the format: then nothing of it is read.
+    `arrays` has the descriptions by name; `read` returns one array.
+
+    Raises OSError if the file can't be opened; DataLossError, with the file and the byte offset, if
+    it violates the format: then no array of it is read.
     """
 
     def __init__(self, path: str) -> None:
@@ -74,7 +76,10 @@ class ArrayFile(abc.ABC):
 
 
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
-    """Return a shape from a file; DataLossError if it is malformed, or has too many dimensions."""
+    """Return a shape from a file as a tuple.
+
+    DataLossError if it is malformed, has more than 32 dimensions, or is too large.
+    """
     if not isinstance(sizes, (list, tuple)):
         raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")
     if len(sizes) > _MAX_DIMENSIONS:
@@ -99,11 +104,11 @@ def not_stored(name: str, dtype: DType, file_format: str) -> InvalidArgumentErro
 
 
 def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int]) -> NDArray[Any]:
-    """Return a new array from little-endian bytes of its exact size."""
+    """Return a new array of little-endian bytes, whose number must be exactly what it needs."""
     numpy_dtype = np.dtype(dtype.as_numpy_dtype)
     if numpy_dtype.kind == "b":
         return (np.frombuffer(content, np.uint8) != 0).reshape(tuple(shape))
-    if numpy_dtype.kind == "V":  # bfloat16 is a custom type
+    if numpy_dtype.kind == "V":  # bfloat16, which NumPy treats as a custom type
         values = np.frombuffer(content, "<u2").astype(np.uint16)
         return values.view(numpy_dtype).reshape(tuple(shape))
     values = np.frombuffer(content, numpy_dtype.newbyteorder("<")).astype(numpy_dtype)
@@ -111,7 +116,7 @@ def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int
 
 
 def write_array(file: BinaryIO, array: NDArray[Any]) -> None:
-    """Write the little-endian bytes of an array, a piece at a time."""
+    """Write the little-endian bytes of an array, 16 MiB at a time."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype.kind != "V":
         flat = flat.astype(flat.dtype.newbyteorder("<"), copy=False)
@@ -123,7 +128,11 @@ def write_array(file: BinaryIO, array: NDArray[Any]) -> None:
 def checked_arrays(
     arrays: Iterator[tuple[str, NDArray[Any]]], expected: Sequence[ArchivedArray]
 ) -> Iterator[tuple[ArchivedArray, NDArray[Any]]]:
-    """Yield the arrays with their descriptions; InvalidArgumentError for another shape or size."""
+    """Yield each array with its expected description.
+
+    InvalidArgumentError if the name, shape or size in bytes of an array differs from the
+    description.
+    """
     for wanted, (name, array) in zip(expected, arrays, strict=True):
         if name != wanted.name or array.shape != wanted.shape or array.nbytes != wanted.num_bytes:
             message = f"'{wanted.name}' is {wanted.shape}, but '{name}' with {array.shape} came"

@@ -1,8 +1,7 @@
 """Conversion of variables between checkpoints, SavedModels, safetensors and `.npz` files.
 
-The variables are read and written one by one.
-
-The suffix of a path determines its format; without one it is the prefix of a checkpoint.
+Variables are read and written one at a time. The suffix of a path determines its format; a path
+without a known suffix is the prefix of a checkpoint.
 """
 
 from __future__ import annotations
@@ -33,14 +32,16 @@ _READERS: dict[str, Any] = {".safetensors": SafetensorsReader, ".npz": NpzReader
 _WRITERS: dict[str, Callable[..., None]] = {".safetensors": write_safetensors, ".npz": write_npz}
 _INDEX = ".index"
 _OBJECT_GRAPHS = frozenset({"_CHECKPOINTABLE_OBJECT_GRAPH"})
-"""The contents of object-based checkpoints other than variables."""
+"""Entries of object-based checkpoints that are not variables."""
 
 
 class VariableFile:
-    """The variables of a file or checkpoint: `arrays` by name, each of which is read on request.
+    """The variables of a file or checkpoint. A context manager.
 
-    A context manager. Raises tf.errors.NotFoundError, or another error of the system, if it can't
-    be opened; DataLossError if it is damaged.
+    `arrays` has the descriptions by name; `read(name)` returns one array.
+
+    Raises tf.errors.NotFoundError, or another error of the system, if the path can't
+    be opened; DataLossError if the content is damaged.
     """
 
     def __init__(self, path: str) -> None:
@@ -72,7 +73,10 @@ def _suffix(path: str) -> str:
 
 
 def checkpoint_prefix(path: str) -> str:
-    """Return the prefix of a checkpoint from the path of its index, its SavedModel, or itself."""
+    """Return the prefix of a checkpoint.
+
+    path: the prefix, the index file, or a SavedModel's folder.
+    """
     path = local_path(path)
     in_model = os.path.join(path, "variables", "variables")
     if os.path.isfile(in_model + _INDEX):
@@ -83,19 +87,21 @@ def checkpoint_prefix(path: str) -> str:
 
 
 def is_checkpoint(path: str) -> bool:
-    """Return whether a checkpoint has this prefix or index, or is in this SavedModel."""
+    """Return whether a path is a checkpoint's prefix or index file, or a SavedModel's folder."""
     return os.path.isfile(checkpoint_prefix(path) + _INDEX)
 
 
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
     """Write the variables of `source` to `target`; return their descriptions.
 
-    Only one array at a time is in memory. The target is replaced as a whole, or not at all.
+    Only one array at a time is in memory. The target is replaced as a whole; after an error it is
+    unchanged.
 
     Raises:
       tf.errors.InvalidArgumentError: a dtype that the target's format does not support.
-      tf.errors.NotFoundError: the source does not exist; and other errors of the system.
+      tf.errors.NotFoundError: the source does not exist.
       tf.errors.DataLossError: the source is damaged.
+      tf.errors.OpError: another error of the system.
     """
     with VariableFile(source) as variables:
         arrays = list(variables.arrays.values())
@@ -124,7 +130,7 @@ def _write_file(
                 sync_and_close(file)
             os.replace(temporary, path)
         except BaseException:
-            with suppress(OSError):  # it may be renamed already
+            with suppress(OSError):  # it may have been renamed already
                 os.unlink(temporary)
             raise
         sync_folder(os.path.dirname(path))

@@ -1,6 +1,7 @@
 """NumPy's `.npz` files: a zip file that has a `.npy` file for each array.
 
-Nothing in them is unpickled, and the size of an entry must be plausible for the file's size.
+Nothing is unpickled, since a pickle can execute code, and entries that decompress to far more bytes
+than the file has are rejected.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class NpzReader(ArrayFile):
     """An open `.npz` file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. KeyError if there is none."""
+        """Return the array `name` as a new array. KeyError if there is none."""
         array = self.arrays[name]
         try:
             return self._read(array)
@@ -102,7 +103,10 @@ class NpzReader(ArrayFile):
 
 
 def _header(entry: Any) -> tuple[Any, np.dtype[Any], bool]:
-    """Return shape, dtype, and whether the first index varies fastest; ValueError if malformed."""
+    """Return the shape, the dtype, and whether the array is in Fortran order.
+
+    ValueError if malformed.
+    """
     version = np.lib.format.read_magic(entry)
     if version == (1, 0):
         shape, is_transposed, dtype = np.lib.format.read_array_header_1_0(entry)
@@ -123,7 +127,11 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 
 
 def _leads_out(name: str) -> bool:
-    """Return whether an entry's path is absolute or goes up, here or on Windows, or has a NUL."""
+    """Return whether a name, used as a path, would be outside of the folder where it is unpacked.
+
+    That is the case for an absolute path (also Windows's) and for one with "..". Names with a NUL
+    count too.
+    """
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name
 
@@ -131,10 +139,14 @@ def _leads_out(name: str) -> bool:
 def write_npz(
     file: BinaryIO, arrays: Sequence[ArchivedArray], values: Iterable[tuple[str, NDArray[Any]]]
 ) -> None:
-    """Write arrays, whose values come one by one, in the order of `arrays`.
+    """Write arrays to a `.npz` file.
 
-    InvalidArgumentError for a dtype that NumPy lacks, for values that differ from their
-    description, and for a name whose path is outside of the folder where the archive is unpacked.
+    arrays: their descriptions. values: (name, array) pairs in the same order; one array at a time
+    is in memory.
+
+    InvalidArgumentError for a dtype that the format does not support, for values that differ from
+    their description, and for a name that, as a path, is outside of the folder where the archive is
+    unpacked.
     """
     for array in arrays:
         if array.dtype not in _STORED:

@@ -1,7 +1,9 @@
-"""safetensors files: eight bytes of length, a JSON header with dtypes, shapes and offsets, bytes.
+"""safetensors files: the header's length in eight bytes, a JSON header, then the arrays.
 
-The arrays are contiguous and fill the file. The header is no larger than
-100 MB, as in the format's own library.
+The header has the dtype, shape and offsets of each array.
+
+The arrays are adjacent and fill the rest of the file. The header has at most 100 MB; the format's
+reference library has the same limit.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class SafetensorsReader(ArrayFile):
     """An open safetensors file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. KeyError if there is none."""
+        """Return the array `name` as a new array. KeyError if there is none."""
         array = self.arrays[name]
         self._file.seek(array.offset)
         content = self._file.read(array.num_bytes)
@@ -138,7 +140,10 @@ def write_safetensors(
     values: Iterable[tuple[str, NDArray[Any]]],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write arrays, whose values come one by one, in the order of `arrays`.
+    """Write arrays to a safetensors file.
+
+    arrays: their descriptions. values: (name, array) pairs in the same order; one array at a time
+    is in memory.
 
     InvalidArgumentError for a dtype that the format lacks, and for values that differ from their
     description.

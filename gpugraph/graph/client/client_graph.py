@@ -1,7 +1,7 @@
 """Graph: the client's graph of named operations.
 
 A graph only grows. Names are unique (case-insensitively, as in TensorFlow), operations keep
-their order of creation, and the cost of creating one does not depend on the size of the graph.
+their order of creation, and creating one takes the same time in a large graph as in a small one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
 """The versions that TensorFlow 1.15 writes into its graphs."""
 
 _MAX_OUTPUTS = 1 << 24
-"""The maximum for one operation."""
+"""The maximum number of outputs of one operation."""
 
 
 class Graph(Scopes, Collections):
@@ -44,15 +44,15 @@ class Graph(Scopes, Collections):
         Collections.__init__(self)
         Scopes.__init__(self)
         self._origins: dict[tuple[int, ...], Origin] = {}
-        self._changed: list[Operation] = []  # after their creation, in this order
-        self._noted = 0  # how many operations are recorded as consumers of their inputs
+        self._changed: list[Operation] = []  # whose inputs were changed later
+        self._noted = 0  # this many ops are recorded as consumers of their inputs
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self._barred = 0  # how often one of these two sets grew
+        self._barred = 0  # grows with either set: sessions check fetches again
         self._functions: dict[str, Any] = {}
         self._seed: int | None = None
         self._versions = _VERSIONS
-        self._value_counts: dict[Operation, int] = {}  # number of values in a constant
+        self._value_counts: dict[Operation, int] = {}  # of a constant, in a GraphDef
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Make this the default graph of the thread inside a `with` block."""
@@ -74,10 +74,10 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are those of the outputs; if None, they follow from the signature, as do the attrs
-        that the inputs determine. Raises TypeError for an input that is not a tensor; ValueError
-        for an unknown op type, inputs or attrs that the signature does not allow, a tensor of
-        another graph, an invalid name, and shapes that the op rejects.
+        `dtypes` are those of the outputs; if None, the signature and the attrs determine them.
+        Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
+        that is not a tensor; ValueError for an unknown op type, inputs or attrs that the signature
+        does not allow, a tensor of another graph, an invalid name, and shapes that the op rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)
@@ -100,7 +100,7 @@ class Graph(Scopes, Collections):
         name: str | None,
         compute_shapes: bool = True,
     ) -> Operation:
-        """Create an operation and add it to the graph, completely or not at all."""
+        """Create an operation and add it to the graph; on an error the graph is unchanged."""
         if self._finalized:
             self._check_not_finalized()
         if op_def.deprecation is not None:
@@ -126,7 +126,7 @@ class Graph(Scopes, Collections):
         return op
 
     def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
-        """Return the error for an input from another graph."""
+        """Return the error for an input of the new op `name` that belongs to another graph."""
         return ValueError(
             f"{tensor!r} must be from the same graph as the operation '{name.rstrip('/')}' "
             f"(op: '{op_def.name}') that takes it at {here(self._origins)}; it was made at "
@@ -185,7 +185,7 @@ class Graph(Scopes, Collections):
         inputs: tuple[Tensor, ...],
         control_inputs: tuple[Operation, ...],
     ) -> None:
-        """Give an operation another op type, whose outputs have the same dtypes."""
+        """Change an operation's op type (to one with the same output dtypes), attrs and inputs."""
         with self._lock:
             self._note_consumers()
             for tensor in op._inputs:
@@ -197,7 +197,7 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove the operations from index `first` on, which no earlier operation consumes."""
+        """Remove all operations from index `first` on; none before it may consume them."""
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -225,7 +225,7 @@ class Graph(Scopes, Collections):
 
     @property
     def graph_def_versions(self) -> Any:
-        """The versions of the graph's format, as a VersionDef message."""
+        """The GraphDef versions (producer, consumers) of the graph, as a VersionDef message."""
         return version_message(self._versions)
 
     @property
@@ -237,7 +237,7 @@ class Graph(Scopes, Collections):
         return iter(self.get_operations())
 
     def _repr_html_(self) -> str:
-        """Return HTML of its scopes and operations, for notebooks."""
+        """Return HTML with the graph's scopes and operations, for notebooks."""
         return graph_html([_html_row(op) for op in self._ops])
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
@@ -272,7 +272,7 @@ class Graph(Scopes, Collections):
         return tensor not in self._unfeedable
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Return whether a session may fetch the operation, or the operation of the tensor."""
+        """Return whether a session may fetch the operation, or this output of it."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable
 
@@ -285,7 +285,10 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
 def arg_types(
     args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, limit: int = _MAX_OUTPUTS
 ) -> list[DType]:
-    """Return the dtypes of an op's inputs or outputs; ValueError for one above `limit` tensors."""
+    """Return the dtypes of an op's inputs or outputs, with lists flattened.
+
+    limit: the maximum number of tensors in one argument; ValueError above it.
+    """
     types: list[DType] = []
     for arg in args:
         if arg.type_list_attr:
@@ -301,7 +304,7 @@ def arg_types(
 
 
 class _OpContext(InferContext):
-    """The information on an operation under construction that shape inference may use."""
+    """Shapes, attrs and constant inputs of an operation under construction, for shape inference."""
 
     __slots__ = ("_inputs",)
 
@@ -339,7 +342,11 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the shapes in a misfit that only a run rejects; raise `misfit` if it has none."""
+    """Return the output shapes that `misfit` carries; raise `misfit` if it carries none.
+
+    Shapes are present if TensorFlow detects the error only in a run. Outputs without one are
+    unknown.
+    """
     if misfit.shapes is None:
         raise misfit
     unknown = [TensorShape.of(None)] * len(op._outputs)
@@ -348,7 +355,7 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
 
 @uninterrupted
 def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
-    """Set the shapes of outputs with a common rule; return False if it rejects the inputs."""
+    """Set the outputs' shapes by a `ShapeRule`; return False if it rejects the input shapes."""
     try:
         shape = infer.rule([tensor._shape for tensor in op._inputs])
     except Exception:  # infer_shapes reports the error
@@ -360,9 +367,10 @@ def _infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
 
 @uninterrupted
 def infer_shapes(op: Operation, producer: int | None = None) -> None:
-    """Set the outputs' shapes, or raise an error that names the op, its inputs and its line.
+    """Set the outputs' shapes, or raise an error that names the op, its input shapes and its line.
 
-    producer: the version of the graph, if it differs from that of the op's graph.
+    producer: the GraphDef version to infer for, if it differs from that of the op's graph.
+
     The error is a TypeError if inference raised one, otherwise a ValueError.
     """
     context = _OpContext(op)

@@ -1,6 +1,6 @@
-"""Conversion of collection items to messages: `register_proto_function`.
+"""Conversion of collection items to messages for a MetaGraphDef: `register_proto_function`.
 
-A collection without an entry is written as it is, as names, strings or numbers.
+The items of a collection without a registered conversion are written as names, strings or numbers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OWNERS = {
     "savers": "gpugraph.library.train.savers.saver",
     "while_context": "gpugraph.building.control_flow.context_protos",
 }
-"""The modules that register our conversions, which may not be imported yet."""
+"""By collection, the module that registers its conversion when it is imported."""
 
 
 def register_proto_function(
@@ -51,7 +51,8 @@ def register_proto_function(
 ) -> None:
     """Register the conversion of a collection's items to messages of `proto_type`, and back.
 
-    Raises TypeError for functions that are not callable, KeyError for a collection that has some.
+    Raises TypeError for functions that are not callable, KeyError for a collection that already has
+    a registered conversion.
     """
     if to_proto is not None and not callable(to_proto):
         raise TypeError("to_proto must be callable.")

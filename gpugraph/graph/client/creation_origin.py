@@ -1,9 +1,9 @@
 """The origin of an operation: the user's lines, outside of this package, that created it.
 
 Every error that names a node also names these lines, so they are recorded for every op. This must
-be cheap (about a microsecond): a frame is stored as its code and the offset of its current
-instruction, and converted to a line of text on access. Operations created at the same place share
-one `Origin`, which their graph keeps.
+be cheap (about a microsecond): a frame is stored as its code object and the offset of its current
+instruction, and is converted to a line of text only on access. Operations created by the same lines
+share one `Origin`, which the graph keeps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_FILES = 4096
 
 
 class _FilesOfPackage(dict[str, bool]):
-    """Whether a file of code belongs to this package; answers are cached."""
+    """By file name, whether the code of the file belongs to this package; answers are cached."""
 
     def __missing__(self, file: str) -> bool:
         if len(self) >= _MAX_FILES:  # code of notebooks and strings keeps introducing new names
@@ -61,7 +61,7 @@ class Origin:
 
     @property
     def frames_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """The same, with the first line of the function."""
+        """As `frames`, with the first line of the function appended to each tuple."""
         starts = [code.co_firstlineno for code, _ in self._frames]
         return [(*frame, start) for frame, start in zip(self.frames, starts)]
 
@@ -80,10 +80,10 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 def here(known: dict[tuple[int, ...], Origin]) -> Origin:
-    """Return the user's lines that are calling into this package.
+    """Return the origin of an operation that is being created: the user's lines on the stack.
 
-    `known` holds earlier results: the same lines yield the same Origin. That also keeps the code
-    objects alive, so that their ids, which are the keys, are not reused.
+    `known` holds the origins of the graph so far; calls from the same lines return the same Origin.
+    An Origin keeps its code objects alive, so their ids, which are keys of `known`, are not reused.
     """
     is_ours = _IS_OURS
     frame: FrameType | None = sys._getframe(2)
@@ -129,7 +129,10 @@ class TraceableObject:
 
 
 def scope_place(obj: str | None) -> TraceableObject:
-    """Return the user's line that enters the scope whose context manager is the caller."""
+    """Return the user's line that enters a scope; to be called by the scope's context manager.
+
+    obj: the device, if the scope is a device scope.
+    """
     frame = _outside(sys._getframe(1))
     while frame is not None and frame.f_code.co_filename == contextlib.__file__:
         frame = _outside(frame.f_back)

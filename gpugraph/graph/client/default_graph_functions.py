@@ -1,4 +1,4 @@
-"""Functions that call the methods of the same name of the default graph."""
+"""Module functions such as `tf.device`, which call the default graph's method of the same name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from gpugraph.platform import logging
 
 
 def get_default_graph() -> Graph:
-    """Return the thread's default graph; its global default graph is created on first use."""
+    """Return the thread's default graph.
+
+    Outside of `with graph.as_default()` that is the thread's global default graph, which is created
+    on first use.
+    """
     graph: Graph | None = graph_stack.top()
     if graph is None:
         graph = graph_stack.bottom = Graph()
@@ -56,7 +60,10 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 
 def init_scope() -> AbstractContextManager[None]:
-    """Lift the ops made inside out of control dependencies and control flow; names stay."""
+    """Create the ops inside without control dependencies and outside of `cond` and `while_loop`.
+
+    The name scope stays in effect.
+    """
     return get_default_graph().control_dependencies(None)
 
 
@@ -93,9 +100,10 @@ def get_collection_ref(key: Any) -> list[Any]:
 class name_scope:
     """A name scope for the ops of a function: `name`, or `default_name` if that is None.
 
-    values: input tensors of the function; their graph (one for all) becomes the default inside.
+    values: input tensors of the function, all of one graph, which becomes the default graph inside.
+
     TypeError if `default_name` is not a string; ValueError if both names are None although there
-    are values, or the values are of several graphs.
+    are values, or if the values belong to several graphs.
     """
 
     def __init__(
@@ -142,7 +150,7 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """Enter a `tf.name_scope`, with its arguments in an older order; log a warning."""
+    """Enter a `tf.name_scope`; take the arguments in the deprecated order and log a warning."""
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "
         "tf.name_scope(name, default_name, values)"

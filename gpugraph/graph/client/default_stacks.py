@@ -1,9 +1,10 @@
 """The default graph and the default session: one stack of each per thread.
 
-The bottom of a thread's graph stack is that thread's own global default graph, which
-`reset_default_graph` replaces; threads share a graph explicitly, by `graph.as_default()`.
-Sessions are kept here, in the graph layer, as any object with `run` and `graph`, so that
-`Tensor.eval` does not depend on sessions.
+The bottom of a thread's graph stack is the global default graph of that thread only, which
+`reset_default_graph` replaces; to share a graph, each thread enters `graph.as_default()`.
+
+A session is here any object with `run` and `graph`: `Tensor.eval` can call it without an import of
+the session package.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 
 class DefaultStack(threading.local):
-    """A per-thread stack of defaults whose context managers must nest."""
+    """A per-thread stack of defaults; the default entered last must be exited first."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -25,13 +26,16 @@ class DefaultStack(threading.local):
         return self.stack[-1] if self.stack else None
 
     def using(self, default: Any) -> DefaultBlock:
-        """Return a block that makes `default` the default; AssertionError if exits do not nest."""
+        """Return a context manager that makes `default` the thread's default.
+
+        Its exit raises AssertionError if a default that was entered later is still active.
+        """
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
         """Remove `default`; AssertionError unless it is the innermost."""
         if not self.stack:
-            return  # the stack was reset meanwhile
+            return  # the stack was reset inside the block
         if self.stack[-1] is not default:
             raise AssertionError(f"Nesting violated for default stack of {self.kind} objects")
         self.stack.pop()
@@ -60,7 +64,7 @@ class _GraphStack(DefaultStack):
         self.bottom: Any = None
 
     def top(self) -> Any:
-        """Return the innermost default of this thread, or its global default graph."""
+        """Return the innermost default of this thread, or the thread's global default graph."""
         return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:
@@ -78,7 +82,12 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
-    """Return `session`, or the default one; ValueError if there is none or it has another graph."""
+    """Return `session`, or the default session.
+
+    ValueError if there is none or it has another graph.
+
+    purpose: the start of the message, such as "evaluate tensor using `eval()`".
+    """
     if session is not None:
         if session.graph is not graph:
             raise ValueError(

@@ -73,7 +73,7 @@ class Collections:
 
     @property
     def collections(self) -> list[Any]:
-        """The names of all collections."""
+        """The names of all collections, not only strings (`get_all_collection_keys`)."""
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
@@ -89,14 +89,15 @@ class Collections:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return the live list itself; create it if missing."""
+        """Return the collection's list, of which changes change the graph; create it if missing."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """Return a copy; with `scope`, only the items whose name starts with a match of that regex.
+        """Return a copy of the collection.
 
-        ValueError for a scope that is not a regular expression.
+        scope: a regular expression; only the items whose name starts with a match are returned.
+        ValueError if it is malformed.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

@@ -1,4 +1,4 @@
-"""The elements of a graph by name: its operations, and the tensors they output."""
+"""Access to the operations and tensors of a graph by name."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class GraphElements:
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
         """Return the tensor or operation that `obj` is, names, or (for a variable) represents.
+
+        allow_tensor, allow_operation: the kinds of elements that the caller accepts.
 
         Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
         graph or is of a kind that is not allowed, KeyError if the graph has no such name.

@@ -1,4 +1,4 @@
-"""The HTML of a graph for notebooks: its scopes, folded, with their operations; bounded in size."""
+"""The HTML of a graph for notebooks: its name scopes, folded, and a bounded list of operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpRow = tuple[str, str, str, str, str]
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """Return the scopes of a graph with these operations, as HTML without a script."""
+    """Return HTML (without a script) that shows the operations, nested by their name scopes."""
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
@@ -31,14 +31,17 @@ def graph_html(rows: Sequence[OpRow]) -> str:
 
 
 class _Listing:
-    """A list of operations by scope, up to a maximum number of operations."""
+    """The HTML of operations, nested by scope, up to a maximum number of operations."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.shown = 0
 
     def scope(self, rows: Sequence[OpRow], level: int) -> str:
-        """Return the operations of one scope, and its inner scopes."""
+        """Return the HTML of the operations of one scope and of its inner scopes.
+
+        level: the depth of the scope; 0 is the root.
+        """
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}
         for row in rows:

@@ -1,7 +1,8 @@
 """Scopes of a graph: names, devices, control dependencies, colocation.
 
-One small record per graph and thread holds them all (`scope_state`). The context managers below
-change it and restore it, also after an exception. `Graph` inherits them from `Scopes`.
+One `ScopeState` per graph and thread holds all active scopes (`scope_state`). The context managers
+below change it on entry and restore it on exit, also after an exception. `Graph` inherits them from
+`Scopes`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 
 @lru_cache(4096)
 def is_name(name: str, inside: bool) -> bool:
-    """Return whether `name` is valid for an operation or scope, at the root or inside a scope."""
+    """Return whether `name` is a valid name of an operation or scope.
+
+    inside: whether it follows the prefix of a name scope; it may then also start with `_`, `-` or
+    `/`.
+    """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
 
@@ -54,7 +59,7 @@ def as_name(name: Any) -> str:
 
 
 class Scopes(GraphElements):
-    """The context managers of a graph, and the unique names that follow from its name scopes."""
+    """The scope methods of a graph, and the unique names that name scopes give to operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +78,10 @@ class Scopes(GraphElements):
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return `name` under the current name scope, with `_1`, `_2`, ... if it is in use."""
+        """Return `name` under the current name scope, made unique by `_1`, `_2` and so on.
+
+        mark_as_used: whether the returned name counts as in use from now on.
+        """
         if type(name) is not str:
             name = as_name(name)
         return self._unique(name, self._threads.state.name, mark_as_used)
@@ -97,7 +105,11 @@ class Scopes(GraphElements):
             return unique if key == name else f"{name}_{count}"
 
     def _op_name(self, name: str | bytes, scope: str) -> str:
-        """Return the name of a new operation in a name scope; `"a/"` stands for exactly `a`."""
+        """Return the full name of a new operation in a name scope.
+
+        A `name` with a final slash, such as `"a/"`, is the full name `a`: no scope is prefixed and
+        no number appended.
+        """
         if type(name) is not str:
             name = as_name(name)
         if not is_name(name, scope != ""):
@@ -115,23 +127,25 @@ class Scopes(GraphElements):
     def name_scope(self, name: str | bytes | None) -> NameScope:
         """Prefix the names of the ops made inside; yield the prefix with its slash.
 
-        A name is made unique, `"a/"` re-enters a scope as it is, None or `""` goes to the root.
-        ValueError for an invalid scope name.
+        A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
+        re-enters that scope as it is. None and `""` enter the root scope. ValueError for an invalid
+        scope name.
         """
         return NameScope(self, name)
 
     def _scope_of_op(self, name: str) -> NameScope:
-        """Return the name scope of the ops of one function; the graph is the default inside."""
+        """Return a name scope for a function that builds ops; the graph is the default inside."""
         return NameScope(self, name, is_default=True)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """Request a device, by name or by a function of the op, for the ops made inside.
 
-        Inner requests override outer ones, field by field; None clears them. A function receives
-        the op, whose `device` is the request of the inner scopes, and its result replaces that,
-        unless it is None. ValueError for a string that is not a device specification, RuntimeError
-        if a block is left before one inside it.
+        Inner requests override outer ones, field by field; None clears the requests of outer
+        scopes. A function receives the new op, whose `device` is then the merged request of the
+        scopes inside of the function's scope; its result replaces that request, unless it is None.
+        ValueError for a string that is not a device specification, RuntimeError if a block is left
+        before one inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -151,7 +165,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Make ops inside run after `control_inputs`; None clears the requests of outer blocks.
+        """Make ops inside run after `control_inputs`; None clears the dependencies of outer blocks.
 
         Accepts operations, tensors, variables and names. TypeError for anything else.
         """
@@ -174,7 +188,7 @@ class Scopes(GraphElements):
         ops: dict[Operation, None] = {}
         for item in control_inputs:
             element = item
-            if hasattr(item, "handle"):  # a resource variable, or a TensorArray
+            if hasattr(item, "handle"):  # the object is a resource variable or a TensorArray
                 element = getattr(item, "op", item.handle)
             if not isinstance(element, (Operation, Tensor, str, bytes)):
                 element = getattr(element, "op", element)  # composite tensors
@@ -184,10 +198,12 @@ class Scopes(GraphElements):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Colocate the ops made inside with `op`, regardless of device scopes.
+        """Colocate the ops made inside with `op`.
+
+        Device scopes around this block do not apply to them.
 
         `op` is an operation, a tensor or a value convertible to one; None with `ignore_existing`
-        clears outer requests.
+        clears outer colocation requests.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
@@ -226,9 +242,12 @@ class Scopes(GraphElements):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Override the gradients of ops made inside: maps op types to gradient names.
+        """Override the gradients of ops made inside.
 
-        The names are those of `tf.RegisterGradient`. TypeError for anything but a dict of strings.
+        op_type_map: maps an op type to the name under which `tf.RegisterGradient` registered the
+        gradient.
+
+        TypeError for anything but a dict of strings.
         """
         if not isinstance(op_type_map, Mapping):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -245,10 +264,10 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
-        """Add these attrs to ops made inside, unless they have them already.
+        """Add these attrs to ops made inside, unless the ops have attrs of these names already.
 
-        Values are AttrValue messages or their content; None removes an attr of an outer scope.
-        TypeError for anything but a dict with string keys.
+        Values are AttrValue messages or their content; None removes an attr that an outer scope
+        would add. TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -279,7 +298,7 @@ class Scopes(GraphElements):
                 raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
     def _enter_scopes(self, op: Operation, state: ScopeState) -> None:
-        """Apply this thread's scopes to a new op: device, control inputs, colocation."""
+        """Apply this thread's active scopes to a new op."""
         if state.places is not NO_PLACES:
             op._scope_places = state.places
         if state.devices:
@@ -300,7 +319,10 @@ class Scopes(GraphElements):
 
 
 class NameScope:
-    """A `with` block of `Graph.name_scope`; the graph may be the default one inside."""
+    """A `with` block of `Graph.name_scope`.
+
+    With `is_default`, the graph is also the default inside.
+    """
 
     __slots__ = ("_graph", "_is_default", "_name", "_outer", "_state")
 

@@ -1,4 +1,4 @@
-"""A hashable stand-in for an object that may compare by value; it compares by identity."""
+"""A hashable wrapper that compares by identity, for objects that compare by value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Reference:
-    """Stands for one object, which it keeps alive. `deref()` returns it."""
+    """A wrapper of one object, which it keeps alive. `deref()` returns the object."""
 
     __slots__ = ("_referred",)
 

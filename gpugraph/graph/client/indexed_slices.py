@@ -1,7 +1,7 @@
-"""IndexedSlices: a few rows of a large tensor, with their indices.
+"""IndexedSlices: some rows of a large tensor, with their indices.
 
-This is the gradient of a table lookup: rows that were not looked up are 0 and absent. If a row
-occurs several times, its value is the sum.
+The gradient of a table lookup has this form: rows that were not looked up have gradient 0 and are
+absent. If an index occurs several times, its rows are added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices, as fetched and as fed."""
+    """The value of IndexedSlices: a tuple of arrays that a run returns and that a feed accepts."""
 
     values: Any
     indices: Any
@@ -25,13 +25,13 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """`dense[indices[i]] = values[i]`, with 0 elsewhere in the tensor `dense`.
+    """Rows of a tensor `dense`: `dense[indices[i]] = values[i]`, and all other rows are 0.
 
     values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
-    dense_shape: the shape of `dense`, an int vector, if known; without it these slices have no
-    dense tensor.
+    dense_shape: the shape of `dense`, an int vector, if known; without it the slices can't be
+    converted to a dense tensor.
 
-    ValueError if the three are of several graphs.
+    ValueError if the three belong to several graphs.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -63,7 +63,7 @@ class IndexedSlices:
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:
-        """Return slices with other parts."""
+        """Return IndexedSlices with these components, in the order of `_parts`."""
         return IndexedSlices(*parts)
 
     @property
@@ -74,7 +74,7 @@ class IndexedSlices:
         return self._known.merge_with(self._static_dense_shape())
 
     def _static_dense_shape(self) -> TensorShape:
-        """Return the static shape that follows from `dense_shape`."""
+        """Return the static shape of the dense tensor, as far as `dense_shape` is constant."""
         value = constant_value(self._dense_shape, as_shape=False)
         if value is not None:
             return TensorShape.of(tuple(int(size) for size in value))
@@ -89,7 +89,10 @@ class IndexedSlices:
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape of the dense tensor; ValueError if it contradicts."""
+        """Refine the static shape of the dense tensor.
+
+        ValueError if `shape` contradicts the known one.
+        """
         self._known = self.shape.merge_with(shape)
 
     @property

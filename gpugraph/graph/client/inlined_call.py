@@ -1,7 +1,8 @@
 """A function call that was inlined when its graph was imported, and its serialization.
 
-The operation of the call stays: it passes on the results of the inlined operations. If nothing
-else uses these, the graph is written with the call, and with the functions in its library.
+The operation of the call stays in the graph: it forwards the results of the inlined operations. If
+no operation outside of the call uses the inlined ones, `as_graph_def` writes the original call and
+the library's function instead of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from gpugraph.graph.op_def import OpDef
 
 
 class InlinedCall(NamedTuple):
-    """The operation as it is in the file, and the operations of the function's inlined body."""
+    """The operation of a call as the imported file has it, and its inlined operations (`body`)."""
 
     op_def: OpDef
     attrs: dict[str, Any]
@@ -23,7 +24,7 @@ class InlinedCall(NamedTuple):
 
 
 def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]:
-    """Return the calls to write as calls, and the operations that are omitted because of them."""
+    """Return the calls to write as calls, by operation, and the inlined operations to omit."""
     ops = list(ops)
     calls: dict[Any, InlinedCall] = {}
     unwritten: set[Any] = set()
@@ -43,7 +44,7 @@ def written_calls(ops: Iterable[Any]) -> tuple[dict[Any, InlinedCall], set[Any]]
             break
         for op in exposed:
             unwritten.difference_update(calls.pop(op).body)
-        for op in exposed:  # calls inside of them may still be written
+        for op in exposed:  # calls inside of their bodies may still be written as calls
             for member in op._call.body:
                 if member._call is not None and member not in unwritten:
                     calls[member] = member._call

@@ -1,7 +1,7 @@
-"""Operations, signatures and graphs as messages: the serialization behind `as_graph_def`.
+"""Operations, signatures and graphs as protobuf messages: the serialization behind `as_graph_def`.
 
-Attrs that an op type has only here, and not in TensorFlow, are left out. Names and attrs that
-differ are written as in TensorFlow.
+Attrs that an op type has only in this package, and not in TensorFlow, are left out. Op types that
+exist only here are written as equivalent nodes of TensorFlow's op types.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ OWN_ATTRS = {
     "BiasAddV1": "data_format",
     "FixedLengthRecordReader": "encoding",
 }  # fmt: skip
-"""The attr that an op type has here and not in TensorFlow."""
+"""By op type, the attr that it has in this package but not in TensorFlow."""
 
 _OWN_OP_TYPES = frozenset({"InitializedValue"})
-"""Op types of graphs that exist only in this package."""
+"""Op types that exist only in this package."""
 
 _AGGREGATES = frozenset({"AccumulateNV2", "AddN", "AddV2"})
 
@@ -40,7 +40,7 @@ _STATEFUL_HERE = frozenset(
     ("EnsureShape", "FractionalAvgPool", "FractionalMaxPool", "MatchingFiles", "Placeholder")
     + ("PlaceholderV2", "ReadFile", "TensorSummary")
 )
-"""Op types that are neither folded nor merged here, but are not stateful in TensorFlow."""
+"""Op types that are stateful in this package (neither folded nor merged), but not in TensorFlow."""
 
 _TRANSFORMS = {f"{name}FFT{axes}" for name in ("R", "IR") for axes in ("", "2D", "3D")}
 LATER_ATTRS = frozenset(
@@ -52,8 +52,10 @@ LATER_ATTRS = frozenset(
         *((name, attr) for name in _TRANSFORMS for attr in ("Treal", "Tcomplex")),
     }
 )  # fmt: skip
-"""Attrs of later TensorFlows, which messages omit if they have their default: 1.15 rejects
-nodes that have them."""
+"""Attrs that TensorFlow has only after 1.15, as (op type, attr).
+
+TensorFlow 1.15 rejects nodes that have them, so messages omit such an attr if it has its default.
+"""
 
 
 def node_def_of(op: Any) -> Any:
@@ -64,7 +66,7 @@ def node_def_of(op: Any) -> Any:
 
 
 def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
-    """Fill an empty NodeDef in place, since the values of a constant are large.
+    """Fill an empty NodeDef in place; a copy would double the memory for the values of a constant.
 
     call: the function call to write in place of its inlined body.
     """
@@ -94,7 +96,11 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 
 
 def _write_constant(proto: Any, op: Any, key: str) -> None:
-    """Fill a TensorProto: with all values of a constant, or the ones that fill its shape."""
+    """Fill a TensorProto with the value of a tensor attr.
+
+    A constant that was created from fewer values than its shape holds is written with those only;
+    readers repeat the last one.
+    """
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
     count = op.graph._value_counts.get(op)
@@ -182,12 +188,14 @@ def graph_def_of(
     functions: Mapping[str, Any] = MappingProxyType({}),
     sort_controls: bool = True,
 ) -> Any:
-    """Return a GraphDef of the operations; with `add_shapes`, also with `_output_shapes`.
+    """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
 
-    functions: FunctionDef messages by name, for the library; without them inlined function bodies
+    functions: FunctionDef messages by name, for the library; if empty, inlined function bodies
     are written instead of calls.
-    sort_controls: whether control inputs are sorted by name, else in their order of creation.
-    ValueError for more than 2 GiB, the limit of any message.
+    sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
+    creation.
+
+    ValueError if the message would exceed 2 GiB, protobuf's limit.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:
@@ -214,9 +222,9 @@ def graph_def_of(
 
 
 def _as_tensorflow_s(node: Any) -> list[Any]:
-    """Return equivalent nodes of TensorFlow's op types for an InitializedValue.
+    """Return equivalent nodes of TensorFlow's op types for an InitializedValue node.
 
-    The last of them has its name and outputs.
+    The last of them has the name and the outputs of `node`.
     """
     name, dtype = node.name, node.attr["T"]
     variable, initial, *controls = node.input
@@ -254,7 +262,7 @@ def version_message(versions: VersionDef) -> Any:
 
 
 def _min_bytes(op: Any) -> int:
-    """Return a lower bound of the size of the operation's message: names and constant values."""
+    """Return a lower bound of the message's size in bytes: the names and the constant's values."""
     num_bytes = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
     if op.type != "Const":
         return num_bytes

@@ -1,9 +1,9 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
 An operation is created by its graph and immutable afterwards, except for `_update_input` and
-`_add_control_inputs`, which close loops (and cause cycles by mistake). A program creates up to a
-hundred thousand of them, so fields that are usually empty or equal are shared, and the rest is
-computed on access if possible.
+`_add_control_inputs`, which `while_loop` needs to close loops (a caller may also create a cycle by
+mistake). A program creates up to a hundred thousand operations, so fields that usually have the
+same value in all of them are class attributes, and other values are computed on access if possible.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
 
     _original_op: Operation | None = None
-    _refusal: OpError | None = None  # raised by a run that needs the operation
-    _call: Any = None  # the inlined function call that it represents: graph/client/inlined_call.py
+    _refusal: OpError | None = None  # the error that a run raises if it needs the operation
+    _call: Any = None  # for an inlined function call, its `InlinedCall`
 
     _scope_places: Any  # ScopePlaces; missing in operations made outside of such scopes
 
@@ -65,9 +65,10 @@ class Operation:
         original_op: Operation | None = None,
         op_def: Any = None,
     ) -> None:
-        """Add the operation of a NodeDef message to a graph.
+        """Add the operation that a NodeDef message describes to a graph.
 
-        It has the name, op type, device and attrs of the message. The active scopes don't apply.
+        It has the name, op type, device and attrs of the message. The graph's active scopes
+        (names, devices and so on) don't apply.
 
         Args:
           node_def: the message. Its `input` is ignored.
@@ -75,8 +76,10 @@ class Operation:
           inputs: the input tensors, lists flattened.
           output_types: ignored, as in TensorFlow; they follow from the attrs.
           control_inputs: operations, or tensors that stand for their operations.
-          input_types: the dtypes of the inputs, which may differ in being references.
-          original_op: the operation that this one belongs to, e.g. of a gradient: `_original_op`.
+          input_types: the dtypes of the inputs, which may be reference dtypes where the tensor's is
+            not, or the reverse.
+          original_op: the operation for which this one was created, e.g. that of a gradient;
+            becomes `_original_op`.
           op_def: ignored; the op type must be a declared one.
 
         Raises:
@@ -158,7 +161,7 @@ class Operation:
         return list(self._outputs)
 
     def values(self) -> tuple[Tensor, ...]:
-        """Return the outputs."""
+        """Return the output tensors, in order."""
         return self._outputs
 
     @property
@@ -180,10 +183,10 @@ class Operation:
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
-        """Return the attr's value as in TensorFlow: strings as bytes, dtypes as `DType`, lists.
+        """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
 
-        A shape is a TensorShapeProto, a constant's value a TensorProto. ValueError if the
-        operation has no attr of that name.
+        A shape is a TensorShapeProto, a constant's value a TensorProto, a list a list of these.
+        ValueError if the operation has no attr of that name.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -193,7 +196,10 @@ class Operation:
         return public_attr(self, name)
 
     def _set_attr(self, attr_name: str, attr_value: Any) -> None:
-        """Set an attr to the content of an AttrValue message, or a plain value: `_swap_to_host`."""
+        """Set an attr, from an AttrValue message or a plain value.
+
+        Programs set `_swap_to_host` this way.
+        """
         self._attrs = {**self._attrs, attr_name: plain_attr(attr_value)}
 
     @property
@@ -203,7 +209,7 @@ class Operation:
 
     @property
     def _record(self) -> NodeDef:
-        """This operation as plain data, for errors."""
+        """This operation as a plain `NodeDef` record, for errors."""
         inputs = [
             tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in self._inputs
         ]
@@ -212,16 +218,19 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """(file, line, function, text) of the user's innermost lines that created this."""
+        """Up to three user frames that created this, innermost first.
+
+        Each is (file, line, function, source text).
+        """
         return self.origin.frames
 
     @property
     def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """As `traceback`, with the first line of each function."""
+        """As `traceback`, with the first line of the function appended to each tuple."""
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of its colocation groups, its own name by default."""
+        """Return the names `loc:@op` of the colocation groups, by default that of its own name."""
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]
@@ -231,7 +240,9 @@ class Operation:
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replace input `index`. This may create a cycle, which a session rejects.
+        """Replace the input at `index` by `tensor`.
+
+        This may create a cycle, which a session rejects.
 
         TypeError for anything but a tensor of the same dtype, ValueError for one of another graph,
         IndexError if there is no such input.

@@ -1,7 +1,7 @@
-"""Handles: tensors of dtype resource that represent a resource variable, and their variables.
+"""Handles, the tensors of dtype resource that stand for a resource variable, and their variables.
 
-A handle moves through branches and loops by Switch, Enter and the like, as other tensors do. Its
-variable is found by going back to the VarHandleOp that created it.
+Switch, Enter and the like forward a handle into branches and loops, as they do other tensors. The
+variable of a handle is found by following these ops back to the VarHandleOp that created it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 
 HANDLE_MOVES = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"))
-"""Op types that pass a handle on."""
+"""Op types that forward a handle from their first input."""
 
 
 def handle_maker(tensor: Tensor) -> Operation | None:
@@ -27,25 +27,28 @@ def handle_maker(tensor: Tensor) -> Operation | None:
         elif tensor.op.type not in HANDLE_MOVES:
             return None
         else:
-            tensor = tensor.op._inputs[0]  # for a loop's Merge: the Enter
+            tensor = tensor.op._inputs[0]  # the first input of a loop's Merge is its Enter
     return tensor.op
 
 
 def returned_handle(tensor: Tensor) -> Tensor:
-    """Return the handle that an inlined function returns as `tensor`; other tensors as they are."""
+    """Return the handle behind the IdentityN ops by which an inlined function returns `tensor`.
+
+    A tensor that is not such a handle is returned as it is.
+    """
     while tensor._dtype is resource and tensor.op.type == "IdentityN":
         tensor = tensor.op._inputs[tensor.value_index]
     return tensor
 
 
 def value_dtype(tensor: Tensor) -> DType:
-    """Return the tensor's dtype; for a variable's handle, the variable's."""
+    """Return the dtype of a tensor's values; for a variable's handle, that of the variable."""
     maker = handle_maker(tensor)
     dtype: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
     return dtype.base_dtype
 
 
 def value_static_shape(tensor: Tensor) -> TensorShape:
-    """Return the tensor's static shape; for a variable's handle, the variable's."""
+    """Return a tensor's static shape; for a variable's handle, that of the variable."""
     maker = handle_maker(tensor)
     return tensor._shape if maker is None else maker._attrs["shape"]

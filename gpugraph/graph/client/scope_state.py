@@ -1,4 +1,4 @@
-"""The effect of a graph's scopes on the next operation: one record per graph and thread."""
+"""`ScopeState`, a graph's active scopes in a thread, and their effect on a new operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ DeviceFunction = Callable[[Operation], Any]
 
 
 class ScopePlaces(NamedTuple):
-    """The places in the code that entered device scopes, innermost first, and colocation scopes."""
+    """The lines of the program that entered the active device and colocation scopes.
+
+    devices: the innermost scope first. colocations: by the name of the operation to colocate with.
+    """
 
     devices: tuple[TraceableObject, ...]
     colocations: Mapping[str, TraceableObject]
@@ -55,7 +58,10 @@ class ScopeStates(threading.local):
 
 
 class ControlDependencies:
-    """One `with graph.control_dependencies(...)` block, and the ops made in it."""
+    """One `with graph.control_dependencies(...)` block.
+
+    `inputs` are the block's control inputs, `seen` the operations made in it so far.
+    """
 
     __slots__ = ("inputs", "seen")
 
@@ -65,7 +71,7 @@ class ControlDependencies:
 
 
 def requested_device(op: Operation, state: ScopeState) -> str:
-    """Return the device that the scopes request for a new op, which device functions receive."""
+    """Return the device that the scopes request for a new op; call device functions with the op."""
     if state.device is not None:
         return state.device
     merged = ""
@@ -82,14 +88,17 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """Return the text of a name or spec; ValueError if it is invalid."""
+    """Return the text of a device name or spec; ValueError if it is invalid."""
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name
 
 
 def device_text(request: str | DeviceFunction | None) -> str:
-    """Return a request as in `Operation._device_assignments`: functions by name, file and line."""
+    """Return a device request as text, as `Operation._device_assignments` has it.
+
+    A function is shown by its name, file and line.
+    """
     if not callable(request):
         return str(request)
     code = getattr(request, "__code__", None)
@@ -98,7 +107,11 @@ def device_text(request: str | DeviceFunction | None) -> str:
 
 
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
-    """Return the control inputs of a new op: a block adds none if an input was made inside it."""
+    """Return the control inputs of a new op: those of all active blocks.
+
+    A block adds none if an input of the op was made inside it, because that input already waits for
+    them.
+    """
     makers = {tensor.op for tensor in inputs}
     controls: dict[Operation, None] = {}
     for block in state.controls:
@@ -108,7 +121,7 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
 
 
 def colocate(op: Operation, state: ScopeState) -> None:
-    """Add `op` to the colocation groups of this thread's stack."""
+    """Add `op` to the groups of the active colocation scopes; copy their operations' device."""
     groups = set(op._attrs.get("_class", []))
     for target in state.colocate:
         groups.update(target.colocation_groups())
@@ -118,7 +131,10 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return all requests merged, the innermost last; None if a function takes part."""
+    """Return all device requests merged, inner ones overriding; None if one is a function.
+
+    requests: the outermost first.
+    """
     merged = ""
     for request in reversed(requests):
         if request is None:

@@ -1,4 +1,4 @@
-"""Names of tensors, operations and colocation groups, moved out of a scope and into one."""
+"""Names of tensors, operations and colocation groups, with a name scope removed or prefixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation grou
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Return a name relative to its scope; a name outside of the scope as it is."""
+    """Return a name without the prefix of the scope; a name outside of the scope as it is.
+
+    A prefix `^` (control input) or `loc:@` (colocation group) stays.
+    """
     if not export_scope:
         return name
     scope = text_of("export_scope", export_scope).removesuffix("/")
@@ -21,7 +24,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Return a name under a scope."""
+    """Return a name with the scope prefixed, after a `^` or `loc:@`."""
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
@@ -29,7 +32,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
 
 
 def is_in_scope(name: str, export_scope: str | None) -> bool:
-    """Return whether an export of `export_scope` includes a name."""
+    """Return whether an export of the name scope `export_scope` includes a name."""
     return not export_scope or name.startswith(export_scope)
 
 
@@ -42,5 +45,8 @@ def tensor_in_scope(name: str, import_scope: str | None) -> Any:
 
 
 def operation_in_scope(name: str, import_scope: str | None) -> Any:
-    """Return the operation, likewise; ValueError for the name of a tensor."""
+    """Return the operation of the default graph that has this name under the scope.
+
+    KeyError if there is none, ValueError for the name of a tensor.
+    """
     return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))

@@ -1,6 +1,7 @@
 """Tensor: the symbolic output of an operation.
 
-Tensors compare and hash by identity. Python's operators are looked up in `OPERATORS`.
+Tensors compare and hash by identity. The functions behind Python's operators are in `OPERATORS`,
+where the op library registers them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """TensorFlow's NotImplementedError, which is also a TypeError for a value of the wrong kind."""
+    """TensorFlow's NotImplementedError; also a TypeError, as for other values of a wrong kind."""
 
 
 class Tensor:
@@ -48,7 +49,7 @@ class Tensor:
         self.value_index = value_index
         self._dtype = dtype
         self._shape = UNKNOWN_SHAPE
-        self._users: list[Operation] | None = None  # filled in by the graph, on request
+        self._users: list[Operation] | None = None  # filled in by the graph, on first access
 
     @property
     def name(self) -> str:
@@ -80,7 +81,10 @@ class Tensor:
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Refine the static shape; ValueError if it contradicts the known one, or is too large."""
+        """Refine the static shape.
+
+        ValueError if `shape` contradicts the known one or is too large.
+        """
         refinement = as_tensor_shape(shape)
         try:
             self._shape = self._shape.merge_with(refinement)
@@ -88,12 +92,12 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor, once for each such input."""
+        """Return the operations that consume this tensor, once for each input that does."""
         return list(self._consumers)
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """As `consumers`, without a copy: do not change it."""
+        """The list behind `consumers`, without a copy; callers must not change it."""
         self.op.graph._note_consumers()
         return self._users or ()
 
@@ -250,6 +254,6 @@ OPERATOR_NAMES: tuple[str, ...] = (
     *(f"__{side}{name}__" for name in _BINARY for side in ("", "r")),
     *(f"__{name}__" for name in _OTHERS),
 )
-"""The Python operators of tensors and variables."""
+"""The Python operators that tensors and variables overload."""
 
 Tensor.OVERLOADABLE_OPERATORS = {*OPERATOR_NAMES, "__div__", "__rdiv__", "__eq__", "__ne__"}

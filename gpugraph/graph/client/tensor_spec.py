@@ -59,14 +59,19 @@ class TensorSpec(ShapedTypeSpec):
         return Tensor
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
-        """Return the common spec, named only if both names agree; ValueError for other dtypes."""
+        """Return the most specific spec that both are compatible with.
+
+        ValueError for different dtypes.
+
+        It has a name only if both names are equal.
+        """
         if type(other) is not type(self) or self._dtype is not other._dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
         shape = self._shape.most_specific_compatible_shape(other._shape)
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether a tensor, or another spec, may have this shape and dtype."""
+        """Return whether the dtype and shape of a tensor or spec are compatible with this spec."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)
@@ -107,7 +112,7 @@ class TensorSpec(ShapedTypeSpec):
         return result
 
     def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
-        """Return `value` as a tensor; ValueError for a scalar that should be a batch."""
+        """Return `value` as a tensor; ValueError for a scalar if `batched`."""
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)

@@ -1,8 +1,9 @@
 """TypeSpec: the static type of a value. Each kind of value has a separate spec class.
 
 A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
-dicts. Two specs are equal, or compatible, if all of these are, one by one. A value is determined by
-its components: a structure of tensors and of values that have specs, or a flat list of tensors.
+dicts. Two specs are equal (or compatible) if the parts of their serializations are so, one by one.
+A value is determined by its components: a structure of tensors and of values that have specs, or
+the flat list of all tensors in it.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def _serialize(self) -> tuple[Any, ...]:
-        """Return the arguments of the constructor."""
+        """Return the arguments of the constructor that make an equal spec."""
 
     @property
     @abstractmethod
     def _component_specs(self) -> Any:
-        """The specs of the components, in their structure."""
+        """The specs of the components, in the same structure as the components."""
 
     @abstractmethod
     def _to_components(self, value: Any) -> Any:
@@ -53,11 +54,11 @@ class TypeSpec(ABC):
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """The specs of the tensors in `_to_tensor_list`."""
+        """The specs of the tensors in `_to_tensor_list`, in the same order."""
         return _flat(self._component_specs)
 
     def _to_tensor_list(self, value: Any) -> list[Any]:
-        """Return the flat tensors of a value."""
+        """Return the flat list of all tensors in a value."""
         return flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: Any) -> Any:
@@ -73,12 +74,12 @@ class TypeSpec(ABC):
         return self._from_compatible_tensor_list(tensor_list)
 
     def _from_compatible_tensor_list(self, tensor_list: Any) -> Any:
-        """Do as `_from_tensor_list`, without checks."""
+        """Return the value of these tensors, without the checks of `_from_tensor_list`."""
         return self._from_components(_composed(self._component_specs, iter(tensor_list)))
 
     @classmethod
     def _deserialize(cls, serialization: Any) -> Any:
-        """Return the spec with this `_serialize()`."""
+        """Return the spec whose `_serialize()` returns `serialization`."""
         return cls(*serialization)
 
     def _to_legacy_output_types(self) -> Any:
@@ -94,7 +95,7 @@ class TypeSpec(ABC):
         return self.value_type
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a value, or values of another spec, may be of this type."""
+        """Return whether a value, or the values of another spec, are compatible with this spec."""
         other = type_spec_from_value(spec_or_value)
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
@@ -127,14 +128,14 @@ class BatchableTypeSpec(TypeSpec):
 
     @abstractmethod
     def _batch(self, batch_size: int | None) -> Any:
-        """Return the spec of a batch of `batch_size` values; None: any number."""
+        """Return the spec of a batch of `batch_size` values; None if the size is unknown."""
 
     @abstractmethod
     def _unbatch(self) -> Any:
         """Return the spec of one value of a batch."""
 
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
-        """Return the tensors of a batch; ValueError for scalars."""
+        """Return the flat tensors of a batched value; ValueError if one of them is a scalar."""
         tensors = self._to_tensor_list(value)
         if any(tensor.shape.rank == 0 for tensor in tensors):
             raise ValueError(f"Value {value} has insufficient rank for batching.")
@@ -166,7 +167,7 @@ class ShapedTypeSpec(BatchableTypeSpec):
 
 
 def _flat(specs: Any) -> list[Any]:
-    """Return the specs of tensors in a structure of specs; composites are expanded."""
+    """Return the specs of all tensors in a structure of specs; composite values are expanded."""
     return [
         part
         for leaf in flatten(specs)
@@ -175,7 +176,7 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """Return the values of a structure of specs, built from consecutive tensors."""
+    """Return a structure of values like that of `specs`, built from the iterator's next tensors."""
     leaves = [
         next(tensors)
         if leaf._component_specs is leaf
@@ -186,7 +187,10 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """Return a part of a serialization as a key; ValueError for an unsupported type."""
+    """Return a hashable form of a part of a serialization; ValueError for an unsupported type.
+
+    owner: the name of the spec class, for the message.
+    """
     if value is None or isinstance(value, (int, float, str, bytes, DType, TypeSpec)):
         return value
     if isinstance(value, TensorShape):
@@ -207,7 +211,10 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _common(x: Any, y: Any) -> Any:
-    """Return the merged part of two serializations, in which only shapes may differ."""
+    """Return the most specific serialization that is compatible with both.
+
+    ValueError if they differ in anything but shapes.
+    """
     if type(x) is type(y):
         if isinstance(x, TensorShape):
             return x.most_specific_compatible_shape(y)
@@ -240,15 +247,16 @@ _MAKERS: list[tuple[type, Callable[[Any], TypeSpec], bool]] = []
 def register_type_spec_from_value_converter(
     type_object: type, converter_fn: Callable[[Any], Any], allow_subclass: bool = False
 ) -> None:
-    """Register the converter of a class's values to specs; the latest one is tried first.
+    """Register the function that returns the spec of a class's values.
 
-    allow_subclass: whether it also applies to subclasses.
+    The function that was registered last is tried first. allow_subclass: whether it also applies to
+    subclasses.
     """
     _MAKERS.append((type_object, converter_fn, allow_subclass))
 
 
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """Return the spec of a value, or the value if it is a spec.
+    """Return the spec of a value; a spec is returned as it is.
 
     A list of values of one batchable kind has the spec of a batch. A value without a registered
     spec that can be converted to a tensor has the tensor's spec. TypeError for other values.
@@ -277,7 +285,10 @@ def _registered(value: Any) -> TypeSpec | None:
 
 
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
-    """Return the spec of a batch of values of these specs; None if they have nothing in common."""
+    """Return the spec of a batch of values of these specs.
+
+    None if no spec is compatible with all.
+    """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):
         return None

@@ -1,6 +1,6 @@
-"""Cycles of a runtime graph: only a NextIteration to Merge edge may close one.
+"""Detection of cycles in a runtime graph: only a NextIteration to Merge edge may close one.
 
-A graph that holds another cycle could never run; the error names its nodes in the cycle's order.
+A graph with another cycle could never run; the error lists the nodes of the cycle in order.
 Follows TensorFlow's core/graph/validate.cc.
 """
 
@@ -48,7 +48,11 @@ def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, N
 def _some_cycle(
     graph: RuntimeGraph, pending: list[int], extra_edges: Iterable[tuple[Node, Node]]
 ) -> list[Node]:
-    """Return a cycle among the pending nodes; each has a pending predecessor, so walk back."""
+    """Return a cycle among the nodes that could not be ordered.
+
+    pending: by node id, the number of inputs that could not be ordered. Each such node has a
+    predecessor of the same kind, so a walk back from any of them reaches a cycle.
+    """
     waiting_for: dict[int, Node] = {}
     for edge in graph.edges():
         if pending[edge.src.id] and pending[edge.dst.id] and not edge.is_back_edge:

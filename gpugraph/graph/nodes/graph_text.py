@@ -8,12 +8,13 @@
 
 Inputs are written as in a NodeDef; `@` is the requested and `@@` the assigned device. An attr is a
 dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python literal, or a list
-of those; anything else is dumped as `<...>` and cannot be read back. Lines may use nodes of later
+of those; any other value is dumped as `<...>` and cannot be read back. Lines may use nodes of later
 lines.
 
-The reader determines an op's types by its OpDef. Attrs that are not written follow from the inputs
-of earlier lines, or else from defaults. An `op` line declares inputs and outputs as a count of
-float32 or as dtypes; an undeclared op type has any number of float32 inputs and one float32 output.
+The reader takes the dtypes of a node from the OpDef of its op type. Attrs that are not written
+follow from the inputs of earlier lines, or else from defaults. An `op` line declares inputs and
+outputs, as a count of float32 tensors or as dtypes; an undeclared op type has any number of float32
+inputs and one float32 output.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _LONGEST_OPAQUE = 60
 
 
 def format_graph(graph: RuntimeGraph) -> str:
-    """Return the ops of a graph, a line each, in topological order.
+    """Return the graph as text, one line per op, in topological order.
 
     Raises InvalidArgumentError on a cycle.
     """
@@ -55,7 +56,7 @@ def format_graph(graph: RuntimeGraph) -> str:
 
 
 def format_node(node: Node) -> str:
-    """Return one line: name, op type, inputs, devices, attrs."""
+    """Return the line of one node: name, op type, inputs, devices, attrs."""
     text = f"{node.name} = {node.type}({', '.join(node.input_names())})"
     if node.requested_device:
         text += f" @{node.requested_device}"
@@ -90,7 +91,7 @@ class _Input(NamedTuple):
 
 @dataclass(slots=True)
 class _Line:
-    """A node as written; `number` is the line number."""
+    """A parsed line that describes a node; `number` is the line number."""
 
     number: int
     name: str
@@ -104,8 +105,10 @@ class _Line:
 def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
     """Return the graph that `text` describes.
 
-    Raises ValueError with the line that is malformed, that the graph rejects (the graph's own
-    error is its cause), or whose types cannot be determined.
+    op_defs: signatures by op type.
+
+    Raises ValueError with the line that is malformed, that the graph rejects (the graph's
+    error is its cause), or whose dtypes cannot be determined.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)
@@ -202,7 +205,7 @@ def _split(text: str) -> list[str]:
 
 
 def _declared(type: str, inputs: str, outputs: str | None) -> OpDef:
-    """Return the OpDef of an `op` line."""
+    """Return the OpDef that an `op` line declares."""
     return _op_def(type, _declared_types(inputs), _declared_types(outputs or ""))
 
 
@@ -255,7 +258,7 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add the attrs that the line omits: from the inputs, then from defaults."""
+    """Add to `attrs` those that the line omits, by the dtypes of the inputs, then by defaults."""
     start = 0
     for place, arg in enumerate(op_def.inputs):
         count = 1
@@ -277,7 +280,7 @@ def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None
 
 
 def _arg_types(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> list[DType]:
-    """Return one dtype for each input or output."""
+    """Return the dtypes of all input or output tensors, with lists flattened."""
     types: list[DType] = []
     for arg in args:
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr):

@@ -1,10 +1,10 @@
 """Orders and traversals of a runtime graph.
 
-Every traversal takes time linear in nodes and edges (a heap adds a logarithm to the orders), is
-iterative, so that it supports chains of any length, and is deterministic. Traversals visit the ops
-of the program: _SOURCE and _SINK are bookkeeping and never part of a result.
+Every traversal takes time linear in nodes and edges (a heap adds a logarithmic factor to the
+orders), is iterative, so that it supports chains of any length, and is deterministic. Traversals
+visit only the ops of the program: _SOURCE and _SINK are never part of a result.
 
-Edges that close a loop (NextIteration to Merge) are left out of orders and depths, which have no
+Edges that close a loop (NextIteration to Merge) are ignored by orders and depths, which have no
 meaning on a cycle; `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its
 back edge. Any other cycle raises InvalidArgumentError with its nodes.
 """
@@ -21,7 +21,7 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops in topological order; among ready ones, the first created.
+    """Return the ops in topological order; of several possible next ops, the one created first.
 
     Raises InvalidArgumentError on a cycle.
     """
@@ -67,7 +67,7 @@ def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
 
 
 def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> dict[int, int]:
-    """Return, by op id, the number of edges on the longest path to the op; 0 without inputs.
+    """Return, by node id, the number of edges on the longest path to each op; 0 without inputs.
 
     `extra_edges`, (before, after) pairs such as a Send and its Recv, count as edges.
     Raises InvalidArgumentError on a cycle, also one through extra edges.
@@ -87,7 +87,7 @@ def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ())
         for node in level:
             beyond = depth[node.id] + 1
             for after in (*_followers(node), *extra.get(node.id, ())):
-                depth[after.id] = beyond  # depths increase, so the last writer is the deepest
+                depth[after.id] = beyond  # depths increase, so the last assignment is the maximum
                 pending[after.id] -= 1
                 if not pending[after.id]:
                     following.append(after)
@@ -107,7 +107,7 @@ def reverse_dfs(
     """Visit ops depth first from `roots` to their inputs, in the order of their edges.
 
     `enter` is called before a node's inputs are visited, `leave` after. Without `roots` every op
-    is visited, starting with unread ones.
+    is visited, starting with those whose outputs no op consumes.
     """
     starts = _ends(graph) if roots is None else [n for n in roots if n.id > SINK_ID]
     seen: set[int] = set()
@@ -129,7 +129,7 @@ def reverse_dfs(
 
 
 def _count_inputs(graph: RuntimeGraph) -> list[int]:
-    """Return, by node id, the number of edges from ops, except back edges."""
+    """Return, by node id, the number of edges from ops, without back edges."""
     pending = [0] * graph.num_node_ids
     for node in graph.op_nodes():
         count = len(node._in)
@@ -142,7 +142,7 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
 
 
 def _followers(node: Node) -> list[Node]:
-    """Return the destination ops of a node's edges, once for each edge, except back edges."""
+    """Return the ops that a node's edges lead to, one entry per edge, except back edges."""
     if node.node_class is NodeClass.NEXT_ITERATION:
         return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
     return [e.dst for e in node._out if e.dst.id > SINK_ID]
@@ -153,7 +153,10 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Return unread ops, then all others, latest first (for loops without an exit)."""
+    """Return the ops to start from: those without a consumer, then all ops, latest first.
+
+    The second part covers loops without an exit, whose ops all have consumers.
+    """
     nodes = graph.op_nodes()
     unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]
     return unread + nodes[::-1]

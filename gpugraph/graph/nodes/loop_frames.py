@@ -1,8 +1,8 @@
 """Frames: the loop that contains each node of a runtime graph.
 
-A frame is entered by Enter nodes of one `frame_name` and left by Exit nodes. A node is in the frame
-of its inputs; those of one node must agree. A constant without control inputs is in no loop, and
-its consumers may be in any.
+A frame is entered by the Enter nodes of one `frame_name` and left by Exit nodes. A node is in the
+frame of its inputs, which must all be in the same one. A constant without control inputs is in no
+loop, and its consumers may be in any.
 
     root     [x] --> Enter                         Exit --> [y]
                        |                             ^
@@ -25,9 +25,9 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One loop, or the root (no parent): its nodes, except those of inner loops, by kind.
+    """One loop, or the root (no parent), with the lists of its control flow nodes by kind.
 
-    A loop's Enters and Exits are among its own nodes.
+    Nodes of inner loops are not included. A loop's Enters and Exits belong to the loop itself.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Frames:
         return sorted(self.by_name.values(), key=lambda frame: frame.depth)
 
     def at(self, node: Node) -> Frame:
-        """Return the frame of a node; new nodes are in the root."""
+        """Return the frame of a node; for a node added to the graph later, the root."""
         return self.of.get(node.id, self.root)
 
 
@@ -80,7 +80,10 @@ def is_loop_merge(node: Node) -> bool:
 
 
 def enters_once(node: Node) -> bool:
-    """Return whether a node is an Enter that is not constant and feeds only the loop's Merges."""
+    """Return whether a node is an Enter whose value only the first iteration uses.
+
+    That is an Enter that is not constant and feeds only the loop's Merges.
+    """
     return (
         node.node_class is NodeClass.ENTER
         and not node.attrs.get("is_constant")
@@ -91,9 +94,9 @@ def enters_once(node: Node) -> bool:
 def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
     """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
-    InvalidArgumentError for inputs from different frames, an Enter without a frame's name, an
-    Exit or NextIteration outside of loops, a second LoopCond; InternalError for a frame that is
-    entered from two others.
+    InvalidArgumentError for a node with inputs from different frames, an Enter without a frame
+    name, an Exit or NextIteration outside of loops, a second LoopCond; InternalError for a frame
+    that is entered from two different frames.
     """
     frames = Frames()
     send_of = {recv.id: send for send, recv in ways}
@@ -133,7 +136,7 @@ def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> I
 
 
 def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
-    """Return the frame of a node's inputs."""
+    """Return the frame of a node's inputs; for a Recv, the frame of `send`."""
     if send is not None:
         return frames.of[send.id]
     first: Node | None = None
@@ -156,7 +159,7 @@ def is_free(node: Node) -> bool:
 
 
 def _left(frames: Frames, source: Node) -> Frame:
-    """Return the frame of a node's outputs."""
+    """Return the frame of a node's outputs: its own frame, for an Exit the parent."""
     frame = frames.of[source.id]
     if source.node_class is not NodeClass.EXIT:
         return frame
@@ -182,7 +185,10 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 
 
 def _note(frame: Frame, node: Node) -> None:
-    """Add a node to its frame's lists."""
+    """Add a control flow node to its frame's lists.
+
+    InvalidArgumentError for one that is not allowed.
+    """
     kind = node.node_class
     if kind is NodeClass.ENTER:
         frame.enters.append(node)

@@ -30,7 +30,7 @@ SINK_ID = 1
 
 
 class NodeClass(enum.Enum):
-    """The classes of nodes that the runtime distinguishes; everything else is `OTHER`."""
+    """The classes of nodes that the runtime distinguishes; all other op types are `OTHER`."""
 
     __hash__ = object.__hash__  # identity suffices; Enum's hash is a Python function
 
@@ -97,21 +97,21 @@ _CLASS_BY_TYPE = {name: key for key, names in _OP_TYPES.items() for name in name
 _TRANSFERS = (NodeClass.SEND, NodeClass.HOST_SEND, NodeClass.RECV, NodeClass.HOST_RECV)
 
 FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_ITERATION)
-"""Control flow ops that forward their input to their outputs."""
+"""The classes of control flow ops that forward one input to their outputs."""
 
 
 def class_of_type(op_type: str) -> NodeClass:
-    """Return the class of an op type; `NodeClass.OTHER` if the table does not list it."""
+    """Return the class of an op type; `NodeClass.OTHER` for an op type without a class."""
     return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
 
 
 def _is_of(*classes: NodeClass) -> Any:
-    """Return a property of nodes: whether the class is one of these."""
+    """Return a property of `Node` that tells whether its class is one of these."""
     return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
 class Edge:
-    """One edge. `id` is never reused within its graph."""
+    """One edge of a runtime graph. The `id` of a removed edge is never reused in its graph."""
 
     __slots__ = ("dst", "dst_input", "id", "src", "src_output")
 
@@ -148,8 +148,8 @@ class Node:
     """One op of a runtime graph; created by `RuntimeGraph.add_node`, compared by identity.
 
     `requested_device` is the user's request (a partial name), `assigned_device` the decision of
-    placement (a full name). `cost_id` is shared with copies. `origin` is the user's line that
-    created the op; only its `str` is used, in messages.
+    placement (a full name). `cost_id` is the id of the original, if this node is a copy.
+    `origin` is the user's line that created the op; only its `str` is used, in messages.
     """
 
     __slots__ = (
@@ -187,7 +187,7 @@ class Node:
 
     @property
     def in_edges(self) -> KeysView[Edge]:
-        """Edges into this node, oldest first. A live view: copy it before changing edges."""
+        """Edges into this node, oldest first. A live view: copy it before you change edges."""
         return self._in.keys()
 
     @property
@@ -206,7 +206,7 @@ class Node:
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
-        """Return the edge into data input `index`; `input_edges` is cheaper for all of them.
+        """Return the edge into data input `index`; to get all of them, `input_edges` is faster.
 
         Raises InvalidArgumentError if there is no such input, NotFoundError if it has no
         edge yet.
@@ -275,17 +275,17 @@ class Node:
     is_host_recv = _is_of(NodeClass.HOST_RECV)
     is_transfer = _is_of(*_TRANSFERS)
     is_constant = _is_of(NodeClass.CONSTANT)
-    is_variable = _is_of(NodeClass.VARIABLE)  # excludes ops of resource handles
+    is_variable = _is_of(NodeClass.VARIABLE)  # false for ops that use resource handles
     is_identity = _is_of(NodeClass.IDENTITY)
-    is_metadata = _is_of(NodeClass.METADATA)  # reads the shape of a tensor, not its values
+    is_metadata = _is_of(NodeClass.METADATA)  # the op reads the shape of a tensor, not its values
     is_collective = _is_of(NodeClass.COLLECTIVE)
 
-    # As data and as text
+    # As a NodeDef and as text
 
     def input_names(self) -> list[str]:
-        """Return inputs as in a NodeDef: `"a"`, `"a:1"`, then `"^control"`, each control once.
+        """Return the inputs as in a NodeDef: `"a"`, `"a:1"`, then control inputs, `"^control"`.
 
-        An input without an edge is `""`; edges from _SOURCE are bookkeeping and left out.
+        An input without an edge is `""`; control edges from _SOURCE are omitted.
         """
         names = [""] * len(self.input_types)
         controls: dict[str, None] = {}
@@ -299,7 +299,7 @@ class Node:
 
     @property
     def node_def(self) -> NodeDef:
-        """This node as data, with inputs from the current edges and the requested device."""
+        """This node as a `NodeDef` record, with its current inputs and its requested device."""
         return NodeDef(
             self.name, self.type, self.input_names(), self.requested_device, dict(self.attrs)
         )
@@ -321,6 +321,6 @@ class Node:
 
 
 def origins(*nodes: Node) -> str:
-    """Return the end of a message: one line for each node with a known origin."""
+    """Return text to append to an error message: one line for each node with a known origin."""
     known = {node: node.origin for node in nodes if node.origin is not None}
     return "".join(f"\n  {node.name}: defined at {origin}" for node, origin in known.items())

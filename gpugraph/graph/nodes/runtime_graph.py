@@ -1,11 +1,11 @@
 """RuntimeGraph: nodes and edges, as the compiler views and changes them.
 
-The client's graph only grows; this one is copied from it for a run, and passes then prune, fold,
-fuse and split it. Three invariants hold after every call, and a call that would violate one raises
-and changes nothing:
+The client's graph only grows; this one is copied from it for a run, and the compiler's passes then
+prune, fold, fuse and split it. Three invariants hold after every call; a call that would violate
+one raises and changes nothing:
 
 * every edge is registered in the graph, its source and its destination, or in none of them;
-* ids and edge ids are assigned in rising order and never reused; names are unique;
+* node ids and edge ids are assigned in rising order and never reused; names are unique;
 * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
 Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs
@@ -65,11 +65,12 @@ class RuntimeGraph:
     ) -> Node:
         """Add a node without edges, with a copy of `attrs`.
 
-        shares_attrs: whether the attrs and the name are those of a client's operation, which are
-        used without a copy or a check.
+        shares_attrs: whether the attrs and the name come from an operation of a client graph; the
+        attrs are then not copied, and the name is not checked.
 
-        Raises AlreadyExistsError if `name` is in use, InvalidArgumentError if it is invalid. A name
-        is a letter, digit, dot or underscore, followed by those, `-`, `/` or `>`.
+        Raises AlreadyExistsError if `name` is in use, InvalidArgumentError if it is invalid. A
+        valid name is a letter, digit, dot or underscore, followed by any number of these, `-`, `/`
+        or `>`.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
@@ -88,8 +89,8 @@ class RuntimeGraph:
     def copy_node(self, node: Node, name: str | None = None) -> Node:
         """Add a node like `node`, of this graph or another, with its cost id and no edges.
 
-        Its name is `name`, else that of `node`, else (if in use) a new name derived from it.
-        Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
+        Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
+        that is in use. Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
         """
         if not node.is_op:
             raise invalid_argument(f"Node {node.name} cannot be copied")
@@ -116,7 +117,10 @@ class RuntimeGraph:
         self.remove_nodes((node,))
 
     def remove_nodes(self, nodes: Collection[Node]) -> None:
-        """Remove several nodes, each listed once; all are removed or none."""
+        """Remove several nodes, each listed once, and their edges; all nodes are removed or none.
+
+        Raises as `remove_node`.
+        """
         for node in nodes:
             if self._nodes.get(node.id) is not node:
                 self._check_own(node)
@@ -184,8 +188,8 @@ class RuntimeGraph:
         """Add an edge from an output slot to an input slot; -1 on both sides is a control edge.
 
         Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
-        slot, dtypes that do not fit (a reference may feed a value, never a value a reference),
-        and nodes of another graph.
+        slot, dtypes that do not fit (a reference may feed an input that takes a value, but a value
+        can't feed one that takes a reference), and nodes of another graph.
         """
         nodes, makes, takes = self._nodes, src.output_types, dst.input_types
         if not (
@@ -194,12 +198,16 @@ class RuntimeGraph:
             and 0 <= src_output < len(makes)
             and 0 <= dst_input < len(takes)
             and makes[src_output] is takes[dst_input]
-        ):  # not the common case
+        ):  # the general check also accepts control edges and references that feed values
             self._check_edge(src, src_output, dst, dst_input)
         return self._link(src, src_output, dst, dst_input)
 
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
-        """Make `dst` run after `src`; return None if a control edge does so already.
+        """Make `dst` run after `src`.
+
+        Return the new edge, or None if they have a control edge already.
+
+        allow_duplicates: add an edge even then.
 
         Raises InvalidArgumentError for nodes of another graph.
         """
@@ -228,10 +236,10 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Feed data input `dst_input` of `dst` from another output; return the new edge.
+        """Feed data input `dst_input` of `dst` from another output in place of its present one.
 
-        Raises as `add_edge`, and InvalidArgumentError for a control slot or an input without
-        an edge.
+        Returns the new edge. Raises as `add_edge`, and InvalidArgumentError for a control slot or
+        an input without an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):
             message = f"Only a data input can be updated, not a control input of {dst.name}"
@@ -254,7 +262,7 @@ class RuntimeGraph:
         return len(self._edges)
 
     def fix_source_and_sink_edges(self) -> bool:
-        """Add control edges from _SOURCE to nodes without inputs and to _SINK from unread nodes.
+        """Connect nodes without incoming edges to _SOURCE, nodes without outgoing ones to _SINK.
 
         Returns whether an edge was added.
         """
@@ -267,7 +275,10 @@ class RuntimeGraph:
         return self._next_edge_id > before
 
     def to_node_defs(self) -> list[NodeDef]:
-        """Return every op as data by rising id; its device is the assigned or requested one."""
+        """Return every op as a NodeDef record by rising id.
+
+        Its device is the assigned one, or else the requested one.
+        """
         defs = []
         for node in self.op_nodes():
             node_def = node.node_def

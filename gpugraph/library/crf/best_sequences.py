@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 
 class CrfDecodeForwardRnnCell(RNNCell):
-    """A forward step: the best score of a path to each tag, and the preceding tag on that path."""
+    """A cell whose step extends the best paths: (best preceding tag, best score) for each tag."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -35,17 +35,19 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The number of tags."""
+        """The size of the state, a score for each tag: the number of tags."""
         return self._num_tags
 
     @property
     def output_size(self) -> Any:
-        """The number of tags."""
+        """The size of the output, a preceding tag for each tag: the number of tags."""
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return (the preceding tags on the best paths, the scores of these paths), both [batch,
-        tags].
+        """Return (the preceding tag on the best path to each tag, the scores of these paths).
+
+        Both are [batch, tags]. inputs: the unary scores of the step; state: the scores of the best
+        paths so far.
         """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
@@ -53,7 +55,7 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
 
 class CrfDecodeBackwardRnnCell(RNNCell):
-    """A backward step: the tag that precedes the current one on the best path."""
+    """A cell whose step goes back along the best path: from a tag to the tag before it."""
 
     def __init__(self, num_tags: Any) -> None:
         super().__init__()
@@ -61,18 +63,18 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> int:
-        """The size of a state of one tag."""
+        """The size of the state, one tag: 1."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """The size of an output of one tag."""
+        """The size of the output, one tag: 1."""
         return 1
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return the tag before `state` [batch, 1], both as output and as new state.
+        """Return the tag before the tag `state` [batch, 1], as the output and as the next state.
 
-        `inputs` are the outputs of the forward cell.
+        inputs: the outputs of the forward cell, the preceding tag of each tag.
         """
         del scope
         tags = squeeze(state, [1])
@@ -83,10 +85,10 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 def crf_decode(
     potentials: Any, transition_params: Any, sequence_length: Any
 ) -> tuple[Tensor, Tensor]:
-    """Return (the best tags of each row, int32 [batch, time], their scores [batch]).
+    """Return (the best tags of each sequence, int32 [batch, time], their scores [batch]).
 
-    potentials: unary scores [batch, time, tags]; transition_params [tags, tags]. Steps beyond a
-    row's length have tag 0.
+    potentials: unary scores [batch, time, tags]; transition_params: scores [tags, tags]. Steps
+    beyond a sequence's length have tag 0.
     """
     unary, params = convert_to_tensor(potentials), convert_to_tensor(transition_params)
 
@@ -122,7 +124,10 @@ def crf_decode(
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """Compute (the best tags, their score) with NumPy from scores [time, tags] and [tags, tags]."""
+    """Return (a list of the best tags, their score), computed with NumPy.
+
+    score: unary scores [time, tags]; transition_params: scores [tags, tags].
+    """
     score = np.asarray(score)
     if score.ndim != 2 or not len(score):
         raise ValueError(f"score must be of shape [time, tags], not {list(score.shape)}")

@@ -1,8 +1,8 @@
 """Scores of tag sequences in a linear chain: a unary score of each step and one of each transition.
 
-In all functions, inputs [batch, time, tags] are the unary scores, `transition_params` [tags, tags]
+In all functions, inputs [batch, time, tags] are the unary scores, transition_params [tags, tags]
 are the scores of transitions from a tag (row) to another, tag_indices [batch, time] are integers,
-and sequence_lengths [batch] are the numbers of valid steps of each row.
+and sequence_lengths [batch] are the numbers of valid steps of each batch entry.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _zero_if_empty(values: Tensor, sequence_lengths: Any) -> Tensor:
 
 
 class CrfForwardRnnCell(RNNCell):
-    """A step of the forward algorithm: the log of the summed scores of all paths to each tag."""
+    """A cell whose step gives, for each tag, the log of the summed exp(score) of all paths to
+    it.
+    """
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -60,18 +62,17 @@ class CrfForwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The number of tags."""
+        """The size of the state: the number of tags."""
         return self._num_tags
 
     @property
     def output_size(self) -> Any:
-        """The number of tags."""
+        """The size of the output: the number of tags."""
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return the state after the unary scores `inputs`, both as output and as new state.
-
-        All of them are [batch, tags].
+        """Return the next state [batch, tags], as the output and as the state; inputs: unary
+        scores.
         """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
@@ -80,7 +81,7 @@ class CrfForwardRnnCell(RNNCell):
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Tensor:
-    """Return the sum of the unary scores of each row's tags [batch]."""
+    """Return the sum of the unary scores of the tags of each batch entry, [batch]."""
     inputs = convert_to_tensor(inputs)
     tags = cast(tag_indices, int32)
     rows = expand_dims(range_of(shape(tags)[0]), 1) + zeros_like(tags)
@@ -97,7 +98,7 @@ def _triples(*parts: Tensor) -> Tensor:
 
 
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return the sum of the scores of each row's transitions [batch]."""
+    """Return the sum of the scores of the transitions of each batch entry, [batch]."""
     params = convert_to_tensor(transition_params)
     tags = cast(tag_indices, int32)
     pairs = tags[:, :-1] * shape(params)[0] + tags[:, 1:]
@@ -110,8 +111,9 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 def crf_sequence_score(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """Return the unnormalized score of each row's tags [batch]: unary scores plus transition
-    scores.
+    """Return the unnormalized score of the tags of each batch entry, [batch].
+
+    It is the sum of the unary scores and of the scores of transitions.
     """
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
     return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
@@ -120,7 +122,7 @@ def crf_sequence_score(
 def crf_multitag_sequence_score(
     inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """Return the log of the summed scores of all tag sequences that a bitmap allows [batch].
+    """Return the log of the summed exp(score) of all tag sequences that a bitmap allows, [batch].
 
     tag_bitmap: bool [batch, time, tags], whether a tag is allowed at a step.
     """
@@ -132,7 +134,7 @@ def crf_multitag_sequence_score(
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return the log of the summed scores of all tag sequences [batch]; 0 for empty rows."""
+    """Return the log of the summed exp(score) of all tag sequences, [batch]; 0 for length 0."""
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     first = inputs[:, 0]
 
@@ -157,7 +159,7 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 def crf_log_likelihood(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
 ) -> tuple[Tensor, Any]:
-    """Return (the log-likelihood of each row's tags [batch], the transition scores).
+    """Return (the log-likelihood of the tags of each batch entry [batch], transition_params).
 
     transition_params: by default a variable `transitions` of the current variable scope.
     """

@@ -24,7 +24,7 @@ from gpugraph.base.whole_files import open_to_read
 from gpugraph.ops.random.seeds_and_streams import get_seed
 
 SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
-"""The address from which TensorFlow downloads the files; here an argument without effect."""
+"""The address from which TensorFlow downloads the files; here it has no effect."""
 
 TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
 TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
@@ -35,7 +35,7 @@ _FAKE_IMAGE = (1.0,) * 784
 
 
 class Datasets(NamedTuple):
-    """The parts of a data set; each is a `DataSet`."""
+    """The three parts of a data set, each a `DataSet`."""
 
     train: Any
     validation: Any
@@ -43,16 +43,17 @@ class Datasets(NamedTuple):
 
 
 class DataSet:
-    """Images with their labels, which `next_batch` returns in a random order.
+    """Images with their labels, which `next_batch` returns in batches, by default in a random
+    order.
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
       fake_data: whether batches are ones with the label 0 instead of images.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: the seed of NumPy's order; by default that of the graph.
+      seed: the seed for NumPy's random order; by default that of the graph.
 
-    Raises TypeError for another dtype.
+    TypeError for another dtype.
     """
 
     def __init__(
@@ -89,12 +90,12 @@ class DataSet:
 
     @property
     def images(self) -> Any:
-        """The images, in the order of the epoch."""
+        """The images, in the order of the current epoch (a pass over all images)."""
         return self._images
 
     @property
     def labels(self) -> Any:
-        """The labels of the images."""
+        """The labels, in the order of `images`."""
         return self._labels
 
     @property
@@ -104,14 +105,15 @@ class DataSet:
 
     @property
     def epochs_completed(self) -> int:
-        """The number of times that all images have been returned."""
+        """The number of completed passes over all images."""
         return self._epochs_completed
 
     def next_batch(
         self, batch_size: int, fake_data: bool = False, shuffle: bool = True
     ) -> tuple[Any, Any]:
-        """Return the next images and labels; after the last one, a new epoch begins in another
-        order.
+        """Return (images, labels) of the next batch.
+
+        After the last image, a new epoch begins; with `shuffle`, in another random order.
         """
         if fake_data:
             label: Any = [1] + [0] * 9 if self._one_hot else 0
@@ -153,10 +155,10 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 
 
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
-    """Read the array of an IDX file.
+    """Read the array of an IDX file; no more bytes are decompressed than its header declares.
 
-    Raise ValueError for another magic number or other sizes. No more bytes are unpacked than the
-    sizes declare."""
+    magic: the number with which the file must begin. ValueError for another number or other sizes.
+    """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
     if number != magic:
@@ -175,7 +177,9 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 
 
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
-    """Read at most `size` bytes, in parts, because the declared size may be arbitrarily large."""
+    """Read at most `size` bytes in parts, without an allocation of `size`, which a file may
+    exaggerate.
+    """
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(size - len(content), 1 << 20))
@@ -195,13 +199,14 @@ def read_data_sets(
     seed: int | None = None,
     source_url: str = SOURCE_URL,
 ) -> Datasets:
-    """Read the four files of a folder; the first `validation_size` images are for validation.
+    """Return the data sets in the four files of a folder.
 
-    The files are `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`,
-    either plain or gzipped with the suffix `.gz`. Other arguments: as for `DataSet`.
+    The first `validation_size` training images become the validation set. The files are
+    `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
+    gzipped with the suffix `.gz`. Other arguments are those of `DataSet`.
 
-    Raises NotFoundError with the names of missing files, since nothing is downloaded, and
-    ValueError for a validation_size beyond the number of images and for files of another kind.
+    NotFoundError with the names of missing files, since nothing is downloaded, and ValueError for a
+    validation_size beyond the number of images and for files of another kind.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:
@@ -219,7 +224,7 @@ def read_data_sets(
 
 
 def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
-    """Call `read_data_sets` for the folder MNIST-data."""
+    """Call `read_data_sets` for a folder, by default `MNIST-data`."""
     return read_data_sets(train_dir)
 
 

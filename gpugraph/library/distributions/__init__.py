@@ -1,4 +1,4 @@
-"""Distributions: random variables as objects, with densities, statistics and divergences.
+"""Distributions: random variables as objects that sample, and compute densities and statistics.
 
 This module only re-exports names.
 """

@@ -1,6 +1,6 @@
 """Distributions over integers and counts: Bernoulli, Categorical, and two multinomials.
 
-Those over classes take either `logits` or `probs`.
+All but DirichletMultinomial take either `logits` or `probs`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
-    """Return logits and probs, computed from the one that is an argument.
+    """Return (logits, probs), where one is an argument and the other is computed from it.
 
     classes: whether the last axis holds the classes; otherwise each element is a probability.
+    ValueError unless exactly one of them is given.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):
@@ -83,7 +84,7 @@ def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Ten
 
 
 class _Discrete(Distribution):
-    """The base class of distributions with logits and probs."""
+    """The base class of distributions with the parameters logits and probs."""
 
     logits = tensor_parameter("logits", "The log odds, or unnormalized log probabilities.")
     probs = tensor_parameter("probs", "The probabilities.")
@@ -108,7 +109,9 @@ class _Discrete(Distribution):
 
 
 def _whole(event: Any, kind: DType) -> Any:
-    """Return the event, checked to be a non-negative integer; for `bool`, 0 or 1."""
+    """Return the event with a check in each run that it is a non-negative integer (bool: 0 or
+    1).
+    """
     if event.dtype.is_bool:
         return event
     checks = [assert_non_negative(event, message="Elements must be non-negative.")]
@@ -171,7 +174,7 @@ def _bernoulli_divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -
 
 
 class ClassDistribution(_Discrete):
-    """One of k classes, each with a probability."""
+    """The base of distributions that choose one of k classes, each with a probability."""
 
     @property
     def event_size(self) -> Tensor:
@@ -179,7 +182,7 @@ class ClassDistribution(_Discrete):
         return shape(self.logits)[-1]
 
     def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
-        """Draw n classes and return their numbers: [n, ...]."""
+        """Draw n classes for each distribution of the batch; return their numbers, [n, ...]."""
         rows = reshape(self.logits, [-1, self.event_size])
         wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
         draws = multinomial(rows, n, seed=seed, output_dtype=wide)
@@ -189,14 +192,18 @@ class ClassDistribution(_Discrete):
         return -reduce_sum(log_softmax(self.logits) * self.probs, -1)
 
     def class_divergence(self, other: ClassDistribution, name: str) -> Tensor:
-        """Return the Kullback-Leibler divergence KL(self || other): batch_shape."""
+        """Return the Kullback-Leibler divergence KL(self || other), a tensor of shape
+        batch_shape.
+        """
         with name_scope(name, values=[self.logits, other.logits]):
             difference = log_softmax(self.logits) - log_softmax(other.logits)
             return reduce_sum(softmax(self.logits) * difference, -1)
 
 
 class Categorical(ClassDistribution):
-    """One of k classes with probabilities [..., k]: integers from 0 to k - 1."""
+    """The distribution of one of k classes, with probabilities [..., k]: integers from 0 to k
+    - 1.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
 
@@ -245,7 +252,7 @@ def _categorical_divergence(a: Categorical, b: Categorical, name: str | None = N
 
 
 class _Counts(Distribution):
-    """The counts of k classes in `total_count` trials."""
+    """The base of distributions of the counts of k classes in `total_count` trials."""
 
     total_count = tensor_parameter("total_count", "The number of trials.")
 
@@ -327,7 +334,7 @@ class DirichletMultinomial(_Counts):
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum of the concentrations: batch_shape."""
+        """The sum of the concentrations, of shape batch_shape."""
         return reduce_sum(self.concentration, -1)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
@@ -353,7 +360,7 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """Return the ratio of the counts' deviation to that of a multinomial with the same mean.
+        """Return the ratio of the counts' standard deviation to a multinomial's with the same mean.
 
         Its shape is [..., 1].
         """

@@ -1,8 +1,8 @@
-"""Distribution: the base of all distributions, and the derivation of public methods.
+"""Distribution: the base class of distributions.
 
-A class defines the functions that it computes best (`_log_prob` or `_prob`, `_variance` or
-`_stddev`, ...); the public methods derive the rest. Behaviour and names are those of TensorFlow
-1.15's `tf.distributions`.
+A subclass defines the functions that it computes best (`_log_prob` or `_prob`, `_variance` or
+`_stddev`, ...); the public methods derive the others from them. Behaviour and names are those of
+`tf.distributions` in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.reductions.reduction_functions import reduce_prod
 
 Option = tuple[str, Callable[[Any], Any]]
-"""A method that a class may define, and a function that converts its result to the wanted value."""
+"""The name of a method that a subclass may define, and a function that converts its result."""
 
 
 def derived_seed(seed: int | None, salt: str) -> int | None:
-    """Return another seed, derived from `seed`; None stays None."""
+    """Return a seed derived from `seed` and `salt`; None for None."""
     if seed is None:
         return None
     digest = hashlib.md5((str(seed) + salt).encode(), usedforsecurity=False)
@@ -50,7 +50,7 @@ def derived_seed(seed: int | None, salt: str) -> int | None:
 
 
 def tensor_parameter(name: str, doc: str) -> Any:
-    """Return a property for the tensor parameter of this name."""
+    """Return a property for the tensor parameter `name`, with the docstring `doc`."""
     return property(lambda self: self._tensors[name], doc=doc)
 
 
@@ -63,14 +63,14 @@ def _one_minus(value: Any) -> Any:
 
 
 class Distribution(DistributionParameters):
-    """A distribution over events, or a batch of them.
+    """A distribution over events, or a batch of such distributions.
 
     Args:
       dtype: that of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
-      validate_args: whether parameters and events are checked when they are computed.
+      validate_args: whether runs check parameters and events.
       allow_nan_stats: whether an undefined statistic is NaN, or an error.
-      parameters: the arguments that `copy` starts from.
+      parameters: the constructor's arguments, which `copy` passes on.
       graph_parents: tensors that the distribution depends on.
       name: the scope of its operations; by default the name of the class.
     """
@@ -102,7 +102,7 @@ class Distribution(DistributionParameters):
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The static shape of a batch of distributions."""
+        """The static shape of the batch of distributions; () for a single one."""
         return TensorShape(self._batch_shape())
 
     @property
@@ -111,7 +111,7 @@ class Distribution(DistributionParameters):
         return TensorShape(self._event_shape())
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """Return the shape of a batch, an int32 vector."""
+        """Return the shape of the batch, an int32 vector."""
         return self._sizes(name, self.batch_shape, self._batch_shape_tensor)
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
@@ -140,13 +140,13 @@ class Distribution(DistributionParameters):
         raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
 
     def _sample_shape(self, n: Any) -> Tensor:
-        """Return the shape of n samples: [n] + batch_shape."""
+        """Return the shape of n samples of scalar events: [n] + batch_shape."""
         return concat([[n], self.batch_shape_tensor()], 0)
 
     def sample(
         self, sample_shape: Any = (), seed: int | None = None, name: str = "sample"
     ) -> Tensor:
-        """Draw random events: sample_shape + batch_shape + event_shape."""
+        """Draw random events: a tensor of shape sample_shape + batch_shape + event_shape."""
         with self._name_scope(name):
             sizes = convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
             if sizes.shape.ndims not in (None, 0, 1):
@@ -168,69 +168,72 @@ class Distribution(DistributionParameters):
         return self._of_event(name, value, ("_log_prob", _same), ("_prob", log))
 
     def prob(self, value: Any, name: str = "prob") -> Tensor:
-        """Return the density or probability of events."""
+        """Return the density or probability of events; its shape lacks event_shape."""
         return self._of_event(name, value, ("_prob", _same), ("_log_prob", exp))
 
     def log_cdf(self, value: Any, name: str = "log_cdf") -> Tensor:
-        """Return log P[X <= value]."""
+        """Return log P[X <= value], elementwise."""
         return self._of_event(name, value, ("_log_cdf", _same), ("_cdf", log))
 
     def cdf(self, value: Any, name: str = "cdf") -> Tensor:
-        """Return P[X <= value]."""
+        """Return P[X <= value], elementwise."""
         return self._of_event(name, value, ("_cdf", _same), ("_log_cdf", exp))
 
     def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Tensor:
-        """Return log P[X > value]."""
+        """Return log P[X > value], elementwise."""
         options = ("_log_survival_function", _same), ("_cdf", lambda cdf: log1p(-cdf))
         return self._of_event(name, value, *options)
 
     def survival_function(self, value: Any, name: str = "survival_function") -> Tensor:
-        """Return P[X > value]."""
+        """Return P[X > value], elementwise."""
         return self._of_event(name, value, ("_survival_function", _same), ("_cdf", _one_minus))
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """Return the x with P[X <= x] = value."""
+        """Return the x with P[X <= x] = value, elementwise."""
         return self._of_event(name, value, ("_quantile", _same))
 
     # Statistics.
 
     def entropy(self, name: str = "entropy") -> Tensor:
-        """Return the Shannon entropy in nats: batch_shape."""
+        """Return the Shannon entropy in nats, of shape batch_shape."""
         return self._statistic(name, ("_entropy", _same))
 
     def mean(self, name: str = "mean") -> Tensor:
-        """Return the mean: batch_shape + event_shape."""
+        """Return the mean, of shape batch_shape + event_shape."""
         return self._statistic(name, ("_mean", _same))
 
     def variance(self, name: str = "variance") -> Tensor:
-        """Return the variance: batch_shape + event_shape."""
+        """Return the variance, of shape batch_shape + event_shape."""
         return self._statistic(name, ("_variance", _same), ("_stddev", square))
 
     def stddev(self, name: str = "stddev") -> Tensor:
-        """Return the standard deviation: batch_shape + event_shape."""
+        """Return the standard deviation, of shape batch_shape + event_shape."""
         return self._statistic(name, ("_stddev", _same), ("_variance", sqrt))
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """Return the covariance of a vector's elements: batch_shape + [k, k]."""
+        """Return the covariance of the elements of a vector event, of shape batch_shape + [k,
+        k].
+        """
         return self._statistic(name, ("_covariance", _same))
 
     def mode(self, name: str = "mode") -> Tensor:
-        """Return the mode: batch_shape + event_shape."""
+        """Return the mode, of shape batch_shape + event_shape."""
         return self._statistic(name, ("_mode", _same))
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """Return the cross entropy of this distribution and another: batch_shape."""
+        """Return the cross entropy of this distribution and another, of shape batch_shape."""
         with self._name_scope(name):
             return self.entropy() + kl_divergence(self, other, self._allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
-        """Return the Kullback-Leibler divergence KL(self || other): batch_shape."""
+        """Return the Kullback-Leibler divergence KL(self || other), of shape batch_shape."""
         with self._name_scope(name):
             return kl_divergence(self, other, self._allow_nan_stats)
 
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
-        """Return a statistic where each first value is less than the second, elsewhere NaN or an
-        error.
+        """Return `statistic` where it is defined; elsewhere it is NaN or an error in a run.
+
+        conditions: triples (low, high, message); it is defined where low < high for all of them.
         """
         if not self._allow_nan_stats:
             checks = [assert_less(low, high, message=words) for low, high, words in conditions]

@@ -1,4 +1,4 @@
-"""The parameters of a distribution: their checks and shapes, and copies with other values."""
+"""The part of Distribution that holds parameters: checks, shapes, and copies with other values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ReparameterizationType:
-    """Whether gradients flow through samples to the parameters."""
+    """A constant that tells whether gradients flow through samples to the parameters."""
 
     def __init__(self, rep_type: str) -> None:
         self._rep_type = rep_type
@@ -39,10 +39,10 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class DistributionParameters:
-    """The parameters and settings of a distribution."""
+    """The base of Distribution, with its parameters and settings."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
-    """The number of last axes of each tensor parameter that belong to one event."""
+    """By tensor parameter: the number of its last axes that belong to one event."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class DistributionParameters:
         Args:
           arguments: `locals()` of the constructor.
           reparameterization_type: that of the samples.
-          positive: the parameters that `validate_args` requires to be positive.
+          positive: the parameters that must be positive, which runs check with `validate_args`.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
         values = {name: arguments[name] for name in self.event_ranks}
@@ -102,7 +102,9 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return checks that a parameter is positive, and that one over classes has two or more."""
+        """Return asserts that a parameter is positive and, if it is over classes, that there are
+        two.
+        """
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
         if self.event_ranks[name]:
@@ -120,16 +122,14 @@ class DistributionParameters:
         """Return the shapes of parameters, as int32 tensors, for which `sample()` has
         `sample_shape`.
 
-        Raises NotImplementedError if events are not scalars.
+        NotImplementedError if events are not scalars.
         """
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """Return `param_shapes` as static shapes. Raise ValueError for an incompletely defined
-        shape.
-        """
+        """Return `param_shapes` as static shapes; ValueError for an incompletely defined shape."""
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
                 raise ValueError(
@@ -168,7 +168,7 @@ class DistributionParameters:
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """Whether gradients flow through samples."""
+        """FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED: whether gradients flow through samples."""
         return self._reparameterization_type
 
     @property
@@ -178,7 +178,7 @@ class DistributionParameters:
 
     @property
     def validate_args(self) -> bool:
-        """Whether parameters and events are checked."""
+        """Whether runs check parameters and events."""
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Distributions whose samples are gamma variables: Gamma, Exponential, Beta, Dirichlet."""
+"""Distributions that are sampled by way of gamma variables: Gamma, Exponential, Beta, Dirichlet."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Exponential(Gamma):
 
 
 class Beta(Distribution):
-    """The beta distribution over (0, 1)."""
+    """The beta distribution over (0, 1), with two concentrations."""
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration1": 0, "concentration0": 0}
     concentration1 = tensor_parameter("concentration1", "The concentration of successes.")
@@ -200,7 +200,7 @@ def _beta_divergence(a: Beta, b: Beta, name: str | None = None) -> Tensor:
 
 
 class Dirichlet(Distribution):
-    """The Dirichlet distribution over vectors that sum to 1, with [..., k] concentrations."""
+    """The Dirichlet distribution over vectors that sum to 1, with concentrations [..., k]."""
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration": 1}
     concentration = tensor_parameter("concentration", "A concentration for each element.")
@@ -216,7 +216,7 @@ class Dirichlet(Distribution):
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum of the concentrations: batch_shape."""
+        """The sum of the concentrations, of shape batch_shape."""
         return reduce_sum(self.concentration, -1)
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
@@ -258,7 +258,9 @@ class Dirichlet(Distribution):
         return scaled * (self._scale() - scaled)
 
     def _scale(self) -> Any:
-        """Return 1 / sqrt(1 + total), the factor of the standard deviations, [..., 1]."""
+        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations, [...,
+        1].
+        """
         return 1.0 / sqrt(1.0 + self.total_concentration[..., None])
 
     def _mode(self) -> Any:

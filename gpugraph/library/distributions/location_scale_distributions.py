@@ -36,7 +36,9 @@ from gpugraph.ops.special_functions.inverse_error_function import ndtri
 
 
 class _LocationScale(Distribution):
-    """A distribution whose (x - loc) / scale has the standard form."""
+    """The base of distributions with a location and a scale: those of loc + scale * z, for
+    some z.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")
@@ -52,7 +54,7 @@ class _LocationScale(Distribution):
         return self._mean()
 
     def _whole_scale(self) -> Any:
-        """Return the scale in the shape of the batch."""
+        """Return the scale, broadcast to the shape of the batch."""
         return self.scale + zeros_like(self.loc)
 
 
@@ -107,7 +109,7 @@ def _normal_divergence(a: Normal, b: Normal, name: str | None = None) -> Tensor:
 
 
 class Laplace(_LocationScale):
-    """The Laplace distribution, whose density falls as exp(-|x - loc| / scale)."""
+    """The Laplace distribution, with density exp(-|x - loc| / scale) / (2 scale)."""
 
     def __init__(
         self,
@@ -234,7 +236,7 @@ class Uniform(Distribution):
             self._start({k: v for k, v in arguments.items() if k != "arguments"})
 
     def range(self, name: str = "range") -> Tensor:
-        """Return high - low."""
+        """Return the width of the range: high - low."""
         with self._name_scope(name):
             return self.high - self.low
 

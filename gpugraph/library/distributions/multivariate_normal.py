@@ -25,7 +25,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class MultivariateNormalTriL(Distribution):
-    """The normal distribution of a vector: loc + scale_tril @ noise.
+    """The distribution of the vector loc + scale_tril @ z, where z has independent standard
+    normals.
 
     Args:
       loc: the mean, [..., k]; 0 by default.
@@ -67,7 +68,7 @@ class MultivariateNormalTriL(Distribution):
     def _size(self) -> Tensor:
         return Distribution._event_shape_tensor(self)[-1]
 
-    # Methods that depend on the form of the scale.
+    # Methods that depend on the form of the scale, which a subclass replaces.
 
     def _scaled(self, noise: Any) -> Any:
         return matmul(self._tensors["scale_tril"], noise[..., None])[..., 0]
@@ -127,7 +128,8 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
     Args:
       loc: the mean, [..., k]; 0 by default.
       scale_diag: the standard deviations, [..., k]; 1 by default.
-      scale_identity_multiplier: added to all standard deviations, or a multiplier of 1: [...].
+      scale_identity_multiplier: a number [...] that is added to `scale_diag`;
+        without scale_diag, all standard deviations are this number.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_diag": 1}
@@ -191,8 +193,9 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
 def _divergence(
     a: MultivariateNormalTriL, b: MultivariateNormalTriL, name: str | None = None
 ) -> Tensor:
-    """Return KL(a || b), with the trace of the ratio of covariances summed over columns of a's
-    scale.
+    """Return KL(a || b).
+
+    Its trace of inverse(b's covariance) @ a's covariance is summed over the columns of a's scale.
     """
     with name_scope(name, "kl_mvn", [a.loc, b.loc]):
         columns = a._matrix()

@@ -13,10 +13,10 @@ from gpugraph.ops.elementwise.unary_functions import abs as absolute, erf, log
 from gpugraph.ops.special_functions.gamma_and_zeta import erfc
 
 _TERMS = 3
-"""The number of terms of the asymptotic series."""
+"""The number of terms of the asymptotic series for the lower tail."""
 
 _LOWER = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
-"""Below the first bound, the series is used; above the second, log(1 + x) equals x."""
+"""By dtype: the bound below which the series is used, and that above which log(1 + x) equals x."""
 
 
 def normal_cdf(x: Any) -> Tensor:
@@ -30,8 +30,9 @@ def normal_cdf(x: Any) -> Tensor:
 def log_normal_cdf(x: Any) -> Tensor:
     """Return log P[X <= x] of a standard normal X.
 
-    Far below 0, this is the asymptotic series of Mills' ratio (Abramowitz and Stegun, 26.2.12).
-    Each branch receives only arguments in its range, so that gradients are finite.
+    For x far below 0, this is the asymptotic series of Mills' ratio (Abramowitz and Stegun,
+    26.2.12). Each branch of the selection receives only arguments in its range, so that gradients
+    are finite.
     """
     lower, upper = _LOWER.get(x.dtype.base_dtype, _LOWER[dtypes.float32])
     tail = minimum(x, lower)

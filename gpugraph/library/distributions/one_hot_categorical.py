@@ -1,4 +1,4 @@
-"""A random class as a one-hot vector."""
+"""OneHotCategorical: the distribution of a class as a one-hot vector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class OneHotCategorical(ClassDistribution):
-    """One of k classes with probabilities [..., k]: vectors [..., k] with a single 1."""
+    """The distribution of one of k classes, with probabilities [..., k], as a one-hot vector [...,
+    k].
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
 

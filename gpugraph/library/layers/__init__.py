@@ -1,6 +1,6 @@
-"""Layers, which own variables, as classes and as functions.
+"""Layers, objects that own variables, as classes and as functions: `tf.layers`.
 
-Each class is derived from one of `gpugraph.keras.layers` and from
+Each class derives from a class of `gpugraph.keras.layers` and from
 `gpugraph.layers.base_layer.Layer`. Each function is generated from its class by
 `layer_functions.layer_function`.
 """

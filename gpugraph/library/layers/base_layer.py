@@ -1,7 +1,7 @@
 """The base of `tf.layers` and recurrent cells: Keras's layer with variables from variable scopes.
 
-The first call opens the scope, named after the layer or its class. Later calls find the variables
-in that scope, wherever they are made.
+The first call of a layer opens its scope, named after the layer or its class. Later calls use the
+variables in that scope, whichever scope is open then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Layer(KerasLayer):
 
     name: the name of the scope, by default derived from the class: `BasicLSTMCell` becomes
     `basic_lstm_cell`. Losses and updates are added to the collections REGULARIZATION_LOSSES and
-    UPDATE_OPS.
+    UPDATE_OPS. With `experimental.keras_style_scope()`, a layer uses no variable scope.
     """
 
     _is_legacy_layer = True
@@ -55,7 +55,7 @@ class Layer(KerasLayer):
 
     @property
     def scope_name(self) -> str:
-        """The name of the variable scope. Raises ValueError before the first call."""
+        """The name of the variable scope; ValueError before the first call."""
         if self._scope is None:
             raise ValueError(
                 f"No name available for layer scope because the layer '{self._name}' has not been "
@@ -65,14 +65,16 @@ class Layer(KerasLayer):
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context that gives operations the layer's name, after its first call or `build`."""
+        """A context that puts operations into the layer's name scope; ValueError before its first
+        call.
+        """
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call `call` within the layer's scope, after `build` the first time.
+        """Call `call` within the layer's scope, after a call of `build` the first time.
 
-        scope: the name or scope of the variables, at the first call.
+        scope: a name or scope for the variables, used in the first call.
         """
         scope = kwargs.pop("scope", None)
         self._refuse_scopes(scope)
@@ -97,7 +99,7 @@ class Layer(KerasLayer):
             pass
 
     def _refuse_scopes(self, scope: Any, reuse: Any = None) -> None:
-        """Raise ValueError for a scope or reuse of a layer in the style of tf.keras."""
+        """Raise ValueError if a layer in the style of tf.keras receives a scope or reuse."""
         for name, value in (("scope", scope), ("reuse", reuse)):
             if self._is_keras_style and value is not None:
                 raise ValueError(
@@ -107,9 +109,9 @@ class Layer(KerasLayer):
 
     @contextmanager
     def _call_context(self) -> Iterator[None]:
-        """Enter the layer's variable scope and the name scope that it opened originally.
+        """Enter the layer's variable scope, and the name scope that the first call opened.
 
-        In the style of tf.keras, enter a name scope with the layer's name, a new one for each call.
+        In the style of tf.keras, enter only a new name scope with the layer's name.
         """
         if self._is_keras_style:
             graph = get_default_graph()
@@ -130,7 +132,9 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """Return the default session. Raise ValueError if there is none."""
+        """Return the default session; ValueError if there is none. method: a name for the
+        message.
+        """
         session = get_default_session()
         if session is None:
             raise ValueError(
@@ -140,14 +144,17 @@ class Layer(KerasLayer):
         return session
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a variable with `tf.get_variable`, or in the style of tf.keras an unshared one."""
+        """Create a variable with `tf.get_variable`; in the style of tf.keras, one that is not
+        shared
+        by name.
+        """
         if self._is_keras_style:
             return super()._new_variable(name, shape, **options)
         return get_variable(name or "Variable", shape, **options)
 
 
 def _unique(base_name: str) -> str:
-    """Return `base_name` with the number of layers in the graph that have this name."""
+    """Return `base_name`, with a number appended if layers of the graph already have this name."""
     stored = get_default_graph().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})

@@ -1,4 +1,4 @@
-"""Layers in the style of tf.keras: each has separate variables, named by name scopes.
+"""Layers in the style of tf.keras: each has variables of its own, named by name scopes.
 
 Such a layer opens no variable scope, and shares no variables by name.
 """
@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """Whether a scope of this thread makes new layers follow the style of tf.keras."""
+    """Per thread: whether `keras_style_scope` is open, so that new layers follow tf.keras's
+    style.
+    """
 
     in_scope = False
 
@@ -27,9 +29,9 @@ def is_keras_style() -> bool:
 
 @contextmanager
 def keras_style_scope() -> Iterator[None]:
-    """Create layers and cells within the block in the style of tf.keras.
+    """Within the block, new layers and cells have the style of tf.keras (module docstring).
 
-    Their arguments that name or reuse a variable scope raise ValueError.
+    Their arguments that name or reuse a variable scope then raise ValueError.
     """
     outer, _STYLE.in_scope = _STYLE.in_scope, True
     try:
@@ -39,5 +41,5 @@ def keras_style_scope() -> Iterator[None]:
 
 
 def set_keras_style() -> None:
-    """Create all later layers and cells in the style of tf.keras; see `keras_style_scope`."""
+    """Give all layers and cells that are created later the style of tf.keras, in all threads."""
     _EVERYWHERE[0] = True

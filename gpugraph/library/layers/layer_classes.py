@@ -1,5 +1,6 @@
-"""The classes of `tf.layers`: those of Keras, with variables from variable scopes and other
-defaults.
+"""The classes of `tf.layers`: Keras's layers with variables from variable scopes.
+
+Some defaults also differ from Keras's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpugraph.library.layers.layer_functions import layer_function, with_default
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 _ONES, _ZEROS = Ones(), Zeros()
-"""Default initializers, used if the scope has none."""
+"""The default initializers of layers, used if the variable scope has none."""
 
 _LAST = {"data_format": "channels_last"}
 _BY_SCOPE = {"kernel_initializer": None, "bias_initializer": _ZEROS}

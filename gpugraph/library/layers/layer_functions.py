@@ -1,4 +1,6 @@
-"""Generation of the `tf.layers` classes from Keras's, and of functions from layers."""
+"""Generation of `tf.layers` classes with other defaults than Keras's, and of functions from
+classes.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from gpugraph.library.layers.base_layer import Layer
 def layer_function(
     layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
 ) -> Callable[..., Any]:
-    """Return a function that applies a new layer to `inputs`: `conv2d` for `Conv2D`.
+    """Return a function that creates a layer and applies it to `inputs`: `conv2d` for `Conv2D`.
 
-    It takes the arguments of the constructor and of `call`. order: the names of its parameters
-    after `inputs`, by default those of the constructor. reuse: whether `reuse` follows `name`, for
-    layers with variables, whose variable scope is `name` itself. defaults: values that differ from
-    the constructor's.
+    The function takes the arguments of the constructor and of `call`. order: the names of its
+    parameters after `inputs`, by default those of the constructor. reuse: whether it has a
+    parameter `reuse` after `name`; this is for layers with variables, whose variable scope is
+    `name` itself.
+    defaults: values of parameters that differ from the constructor's.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -48,11 +51,11 @@ def layer_function(
 def with_defaults(
     defaults: Mapping[str, Any], without: str = ""
 ) -> Callable[[type[Layer]], type[Layer]]:
-    """Return a class decorator that replaces the defaults of the constructor of a layer.
+    """Return a class decorator that replaces defaults of the constructor of a layer.
 
-    without: the names of parameters that are removed. `trainable` and `name` become positional
-    parameters before other keyword arguments. A parameter that has no default here, but None in the
-    original, must not be None; otherwise ValueError is raised.
+    defaults: the new default by parameter; Parameter.empty for none, in which case None raises
+    ValueError. without: the names of parameters that are removed. `trainable` and `name` become
+    positional parameters before other keyword arguments.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

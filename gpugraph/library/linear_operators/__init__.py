@@ -1,4 +1,4 @@
-"""Matrices with known structure: `tf.linalg.LinearOperator` and the lower triangular one."""
+"""`tf.linalg.LinearOperator`, matrices with known structure, and the lower triangular one."""
 
 from gpugraph.library.linear_operators.linear_operator import LinearOperator as LinearOperator
 from gpugraph.library.linear_operators.lower_triangular_operator import (

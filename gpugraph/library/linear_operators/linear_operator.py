@@ -1,7 +1,8 @@
 """LinearOperator: a batch of matrices that can be used without their dense form.
 
-A class defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better than
-from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_log_abs_determinant`, `_determinant`.
+A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better
+than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_log_abs_determinant`,
+`_determinant`.
 """
 
 from __future__ import annotations
@@ -33,11 +34,10 @@ class LinearOperator:
     Args:
       dtype: that of the matrix. graph_parents: tensors that it depends on. name: the scope of its
         operations, by default the name of the class.
-      is_non_singular, is_self_adjoint, is_positive_definite, is_square: promises of the program
-        about the matrix; None for no promise. The operations do not check them; the `assert_`
-        methods do.
+      is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
+        the matrix; None for no promise. Only the `assert_` methods check them.
 
-    Raises ValueError for contradictory promises. Undefined functions of an operator raise
+    ValueError for contradictory promises. Functions that a subclass does not define raise
     NotImplementedError.
     """
 
@@ -75,7 +75,7 @@ class LinearOperator:
 
     @property
     def name(self) -> str:
-        """The name of the operator."""
+        """The name of the operator, which is the scope of its operations."""
         return self._name
 
     @property
@@ -85,17 +85,19 @@ class LinearOperator:
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrix has an inverse; None if unknown."""
+        """Whether the matrix has an inverse, as the caller promised; None if unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether the matrix is its own adjoint; None if unknown."""
+        """Whether the matrix is its own adjoint, as the caller promised; None if unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether x^H A x has a positive real part for all x; None if unknown."""
+        """Whether x^H A x has a positive real part for all x != 0, as the caller promised; None if
+        unknown.
+        """
         return self._is_positive_definite
 
     @property
@@ -131,18 +133,18 @@ class LinearOperator:
 
     @property
     def tensor_rank(self) -> int | None:
-        """The rank of the dense tensor."""
+        """The static rank of the dense tensor, None if unknown."""
         return self.shape.ndims
 
     @property
     def domain_dimension(self) -> Dimension:
-        """The number of columns."""
+        """The static number of columns."""
         sizes = self.shape.dims
         return sizes[-1] if sizes else Dimension(None)
 
     @property
     def range_dimension(self) -> Dimension:
-        """The number of rows."""
+        """The static number of rows."""
         sizes = self.shape.dims
         return sizes[-2] if sizes else Dimension(None)
 
@@ -169,7 +171,7 @@ class LinearOperator:
     # -- checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """Return an operation that fails for a singular matrix."""
+        """Return an operation that raises InvalidArgumentError in a run for a singular matrix."""
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -177,7 +179,9 @@ class LinearOperator:
         raise NotImplementedError("assert_non_singular is not implemented.")
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """Return an operation that fails for a matrix that is not positive definite."""
+        """Return an operation that raises InvalidArgumentError unless the matrix is positive
+        definite.
+        """
         with self._scope(name):
             return self._assert_positive_definite()
 
@@ -185,7 +189,9 @@ class LinearOperator:
         raise NotImplementedError("assert_positive_definite is not implemented.")
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """Return an operation that fails for a matrix that is not its own adjoint."""
+        """Return an operation that raises InvalidArgumentError unless the matrix is its own
+        adjoint.
+        """
         with self._scope(name):
             dense = self._to_dense()
             message = "Matrix was not equal to its adjoint."
@@ -206,8 +212,8 @@ class LinearOperator:
     ) -> Tensor:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether the adjoint of x is used. Raises ValueError for incompatible shapes,
-        and TypeError for another dtype.
+        adjoint_arg: whether to use the adjoint of x. ValueError for incompatible shapes, and
+        TypeError for another dtype.
         """
         with self._scope(name, x):
             x = self._argument(x, "x")
@@ -219,7 +225,7 @@ class LinearOperator:
         return self.matmul(other)
 
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
-        """Multiply the matrix, or its adjoint, by the vector x [..., columns]."""
+        """Multiply the matrix, or with `adjoint` its adjoint, by the vector x [..., columns]."""
         with self._scope(name, x):
             x = self._argument(x, "x")
             _check_size(self.range_dimension if adjoint else self.domain_dimension, x, -1)
@@ -228,10 +234,10 @@ class LinearOperator:
     def solve(
         self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> Tensor:
-        """Solve matrix @ x = rhs [..., rows, k] for x, or with `adjoint` the system of its adjoint.
+        """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether the adjoint of rhs is used. Raises NotImplementedError if the matrix is
-        known to have no inverse; other errors are those of `matmul`.
+        adjoint_arg: whether to use the adjoint of rhs. NotImplementedError if the matrix is known
+        to have no inverse; other errors are those of `matmul`.
         """
         self._check_solvable()
         with self._scope(name, rhs):
@@ -241,7 +247,7 @@ class LinearOperator:
             return self._solve(rhs, adjoint, adjoint_arg)
 
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
-        """Solve the system for one vector [..., rows]."""
+        """Solve matrix @ x = rhs as `solve` does, for a vector rhs [..., rows]."""
         self._check_solvable()
         with self._scope(name, rhs):
             rhs = self._argument(rhs, "rhs")
@@ -283,12 +289,13 @@ class LinearOperator:
             return self._diag_part()
 
     def trace(self, name: str = "trace") -> Tensor:
-        """Return the sum of the diagonal: batch_shape."""
+        """Return the sum of the diagonal, of shape batch_shape."""
         with self._scope(name):
             return reduce_sum(self._diag_part(), -1)
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant: batch_shape. Raise NotImplementedError unless matrices are
+        """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
+        be
         square.
         """
         self._check_square()
@@ -296,7 +303,7 @@ class LinearOperator:
             return self._determinant()
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
-        """Return the logarithm of the absolute value of the determinant: batch_shape."""
+        """Return the logarithm of the absolute value of the determinant, of shape batch_shape."""
         self._check_square()
         with self._scope(name):
             return self._log_abs_determinant()
@@ -330,7 +337,7 @@ class LinearOperator:
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """Raise ValueError if a tensor has another size along an axis, or lacks the axis."""
+    """Raise ValueError if a tensor lacks an axis (a negative number) or has another size there."""
     tensor.shape.with_rank_at_least(-axis)
     if tensor.shape.dims is not None:
         size.assert_is_compatible_with(tensor.shape.dims[axis])

@@ -1,4 +1,4 @@
-"""A batch of lower triangular matrices."""
+"""LinearOperatorLowerTriangular: a batch of lower triangular matrices."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 
 
 class LinearOperatorLowerTriangular(LinearOperator):
-    """Lower triangular matrices. Elements of `tril` [..., n, n] above the diagonal are not read.
+    """Lower triangular matrices: the lower triangles of `tril` [..., n, n], with 0 above the
+    diagonal.
 
-    Solving a system of n equations takes n^2 steps. The promises are those of `LinearOperator`.
-
-    Raises ValueError for a tensor of rank less than 2, and for is_square=False.
+    Solving a system of n equations takes n^2 multiplications. Other arguments are the promises of
+    `LinearOperator`. ValueError for a tensor of rank less than 2, and for is_square=False.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         return matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
 
     def _same_batch(self, x: Any) -> tuple[Tensor, Tensor]:
-        """Return the matrix and x, both with the combined batch shape."""
+        """Return (the matrix, x), both broadcast to their common batch shape."""
         batches = self._tril.shape[:-2], x.shape[:-2]
         if None not in (x.shape.ndims, self._tril.shape.ndims) and batches[0] == batches[1]:
             return self._tril, x

@@ -2,8 +2,8 @@
 
 table_initializers  sources that fill a table: two tensors, or a text file
 static_tables       tables that are filled once, and vocabularies with buckets for unknown words
-mutable_tables      tables that runs change, and that savers save
-index_tables        conversion of vocabularies to ids and back
+mutable_tables      tables that runs change, and whose contents checkpoints include
+index_tables        tables from words to ids and back
 """
 
 from gpugraph.library.lookup import experimental as experimental

@@ -66,12 +66,12 @@ def index_table_from_file(
 ) -> Any:
     """Return a table from the lines of a file to their numbers, int64.
 
-    Words that are not in the file get the id of one of `num_oov_buckets` buckets after the file's
-    lines, according to `hasher_spec`; without buckets, they get `default_value`. vocab_size: the
-    number of lines that are used. key_dtype: strings, or integers for a file of integers. The
-    columns are those of `TextFileInitializer`.
+    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, numbered after
+    the lines, by the hash function `hasher_spec`; without buckets, it gets `default_value`.
+    vocab_size: the number of lines that are used. key_dtype: strings, or integers for a file of
+    integers. Other arguments are those of `TextFileInitializer`.
 
-    Raises ValueError for no file and for negative numbers, and TypeError for other dtypes.
+    ValueError for no file and for negative numbers, and TypeError for other dtypes.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -103,11 +103,11 @@ def index_table_from_tensor(
 ) -> Any:
     """Return a table from the elements of a vector to their indices, int64.
 
-    Other words get the id of one of `num_oov_buckets` buckets after the vector's, according to
-    `hasher_spec`; without buckets, they get `default_value`. dtype: that of the keys: strings, or
-    integers for a vector of integers.
+    A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, numbered after
+    the indices, by the hash function `hasher_spec`; without buckets, it gets `default_value`.
+    dtype: that of the keys: strings, or integers for a vector of integers.
 
-    Raises ValueError for no vector, a negative number, and a vector of another dtype.
+    ValueError for no vector, a negative number, and a vector of another dtype.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -143,7 +143,8 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """Return a table from line numbers of a file to the lines; other numbers give `default_value`.
 
-    Raises ValueError for no file, and for fewer than one line.
+    Other arguments are those of `TextFileInitializer`. ValueError for no file, and for a vocab_size
+    below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -159,7 +160,7 @@ def index_to_string_table_from_tensor(
 ) -> StaticHashTable:
     """Return a table from indices of a vector to its strings; other numbers give `default_value`.
 
-    Raises ValueError for no vector.
+    ValueError without a vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -175,7 +176,7 @@ def index_to_string_table_from_tensor(
 def string_to_index(
     tensor: Any, mapping: Any, default_value: Any = -1, name: str | None = None
 ) -> Any:
-    """Look up the indices of strings in a vector, with `index_table_from_tensor`."""
+    """Return the indices of strings in the vector `mapping`, through `index_table_from_tensor`."""
     table = index_table_from_tensor(mapping, default_value=default_value, name=name)
     return table.lookup(tensor)
 
@@ -183,7 +184,7 @@ def string_to_index(
 def index_to_string(
     tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> Any:
-    """Look up the strings at indices of a vector, with `index_to_string_table_from_tensor`."""
+    """Return the strings of `mapping` at indices, through `index_to_string_table_from_tensor`."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
 
 
@@ -195,7 +196,7 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_file` for strings; an older name."""
+    """Call `index_table_from_file` for strings: an older function."""
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
@@ -208,9 +209,8 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_tensor` for strings; an older name.
-
-    Raises ValueError for other dtypes.
+    """Call `index_table_from_tensor` for strings: an older function. ValueError for other
+    dtypes.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

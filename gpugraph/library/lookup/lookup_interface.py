@@ -1,4 +1,4 @@
-"""The base of tables."""
+"""LookupInterface, the base class of tables, and helpers of its subclasses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class LookupInterface(Trackable):
-    """The base of tables, which a session keeps across runs, with `lookup(keys)` and `size()`."""
+    """The base of tables: the contents belong to a session and persist across its runs."""
 
     _resource_handle: Any = None
 
@@ -21,12 +21,12 @@ class LookupInterface(Trackable):
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
 
     def _create_resource(self) -> Any:
-        """Return the handle. Subclasses implement this."""
+        """Return the table's handle, a new resource tensor; subclasses implement this."""
         raise NotImplementedError
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the table."""
+        """The handle of the table, a resource tensor."""
         return self._resource_handle
 
     @property
@@ -41,7 +41,7 @@ class LookupInterface(Trackable):
 
     @property
     def name(self) -> Any:
-        """The name of the table. Subclasses implement this."""
+        """The name of the table; subclasses implement this."""
         return NotImplementedError
 
     def size(self, name: str | None = None) -> Tensor:
@@ -49,11 +49,11 @@ class LookupInterface(Trackable):
         raise NotImplementedError
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the values of keys. Subclasses implement this."""
+        """Return the values of keys; subclasses implement this."""
         raise NotImplementedError
 
     def _check_keys(self, keys: Any) -> None:
-        """Raise TypeError for keys of another dtype."""
+        """Raise TypeError for keys of another dtype than the table's."""
         if keys.dtype.base_dtype != self._key_dtype:
             raise TypeError(
                 f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}."
@@ -61,14 +61,14 @@ class LookupInterface(Trackable):
 
 
 def size_of(table: LookupInterface, name: str | None) -> Tensor:
-    """Return the number of keys in the table of a handle."""
+    """Return the number of keys in a table, an int64 scalar."""
     with name_scope(name, f"{table.name}_Size", [table.resource_handle]):
         size: Tensor = raw_ops.LookupTableSizeV2(table.resource_handle)
         return size
 
 
 def with_values(keys: Any, values: Any) -> Any:
-    """Return the values of keys; a SparseTensor if the keys are one."""
+    """Return `values`; if `keys` is a SparseTensor, one with its indices and these values."""
     if isinstance(keys, SparseTensor):
         return SparseTensor(keys.indices, values, keys.dense_shape)
     return values

@@ -1,4 +1,4 @@
-"""Mutable tables, which runs change and savers save."""
+"""Mutable tables, which runs change, and whose contents checkpoints include."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MutableHashTable(LookupInterface):
     """A table in which runs insert and remove keys and values.
 
     default_value: the value of missing keys. It is a scalar, or a vector if all values are vectors.
-    checkpoint: whether savers of all variables save the table.
+    checkpoint: whether savers of all variables also save the table's contents.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class MutableHashTable(LookupInterface):
         return raw_ops.MutableHashTableOfTensorsV2(value_shape=shape, **options)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Return the keys and values."""
+        """Return the saveable object for the keys and values, by its name in object-based
+        checkpoints.
+        """
         return {"table": partial(TableSaveable, self)} if self._checkpoint else {}
 
     @property
@@ -83,8 +85,9 @@ class MutableHashTable(LookupInterface):
         return values
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that sets the values of keys: [*shape of the keys, *shape of a
-        value].
+        """Return an operation that sets the values of keys.
+
+        values: [*shape of the keys, *shape of a value].
         """
         with name_scope(name, f"{self.name}_lookup_table_insert", [self.resource_handle]):
             keys = convert_to_tensor(keys, self._key_dtype, name="keys")
@@ -96,7 +99,7 @@ class MutableHashTable(LookupInterface):
         return operation
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Return an operation that removes keys. Raise TypeError for keys of another dtype."""
+        """Return an operation that removes keys; TypeError for keys of another dtype."""
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_remove", inputs):
@@ -118,10 +121,11 @@ class DenseHashTable(MutableHashTable):
     """A mutable table of scalars or tensors, with scalar or vector keys.
 
     default_value: the value of missing keys, in the shape of all values. empty_key, deleted_key:
-    two different keys that no run uses. initial_num_buckets: a power of 2, 131072 by default.
-    checkpoint: whether savers of all variables save the table.
+    two different keys, which mark unused buckets and which runs must not use. initial_num_buckets:
+    a power of 2, 131072 by default. checkpoint: whether savers of all variables also save the
+    table's contents.
 
-    `export` returns all buckets, including empty ones, as TensorFlow does.
+    `export` returns all buckets, including unused ones, as TensorFlow does.
     """
 
     def __init__(
@@ -167,11 +171,11 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Call `insert`; another name."""
+        """Call `insert`, of which this is another name."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Call `remove`; another name."""
+        """Call `remove`, of which this is another name."""
         return self.remove(keys, name)
 
 

@@ -29,9 +29,10 @@ from gpugraph.ops.strings.string_to_number import as_string
 
 
 class InitializableLookupTableBase(LookupInterface):
-    """A table that an initializer fills: run `initializer`, or `tf.tables_initializer()`.
+    """A table that an initializer fills when a run executes its operation `initializer`.
 
-    default_value: a scalar, the value of missing keys. initializer: see `TableInitializerBase`.
+    `tf.tables_initializer()` runs the initializers of all tables. default_value: a scalar, the
+    value of missing keys. initializer: see `TableInitializerBase`.
     """
 
     def __init__(self, default_value: Any, initializer: Any) -> None:
@@ -59,7 +60,7 @@ class InitializableLookupTableBase(LookupInterface):
 
     @property
     def default_value(self) -> Tensor:
-        """The value of missing keys."""
+        """The value of missing keys, a scalar tensor."""
         return self._default_value
 
     def size(self, name: str | None = None) -> Tensor:
@@ -69,8 +70,8 @@ class InitializableLookupTableBase(LookupInterface):
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the values of keys, in their shape; a SparseTensor if the keys are one.
 
-        Raises TypeError for keys of another dtype. A run raises FailedPreconditionError before the
-        table is filled.
+        TypeError for keys of another dtype. A run raises FailedPreconditionError before the table
+        is filled.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -84,7 +85,7 @@ class InitializableLookupTableBase(LookupInterface):
 class HashTable(InitializableLookupTableBase):
     """A table of keys and values that an initializer fills once.
 
-    shared_name: tables of a session with the same shared name are the same.
+    shared_name: a name under which several tables in one session share their contents.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class HashTable(InitializableLookupTableBase):
 class StaticHashTable(HashTable):
     """A table of keys and values that an initializer fills once.
 
-    Tables of a session that are filled from the same columns of one file are the same.
+    Tables that are filled from the same columns of one file share their contents in a session.
     """
 
     def __init__(
@@ -133,12 +134,12 @@ class StaticHashTable(HashTable):
     ) -> None:
         shared_name = getattr(
             initializer, "_shared_name", None
-        )  # a class of the program may have no such name
+        )  # a class of the caller may lack it
         super().__init__(initializer, default_value, shared_name, name)
 
 
 class HasherSpec(NamedTuple):
-    """The assignment of unknown words to buckets: the name of a hash function, and its optional
+    """The choice of buckets for unknown words: the name of a hash function, and its optional
     key.
     """
 
@@ -155,8 +156,8 @@ class StrongHashSpec(HasherSpec):
     __slots__ = ()
 
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
-        """Create the spec. Raise ValueError unless there are two elements, TypeError unless they
-        are ints.
+        """Create the spec; ValueError unless there are two elements, TypeError unless they are
+        ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
@@ -166,7 +167,9 @@ class StrongHashSpec(HasherSpec):
 
 
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
-    """Return the function from strings to buckets. Raise ValueError for an unknown hasher."""
+    """Return the function from strings to bucket numbers; ValueError for an unknown hash
+    function.
+    """
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
     functions: dict[str, Callable[..., Tensor]] = {
@@ -179,14 +182,15 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """Ids of words: those of a table, followed by buckets for words that are not in the table.
+    """A table of ids: those of another table, and one for each bucket of words not in that table.
 
     table: maps strings or int64 numbers to int64 ids from 0 to size - 1; with None all words go to
-    buckets. num_oov_buckets: the number of buckets. hasher_spec: the hash function. key_dtype: that
-    of the keys of `lookup`: strings, or integers for a table of integers.
+    buckets. num_oov_buckets: the number of buckets, whose ids follow those of `table`. hasher_spec:
+    the hash function that chooses a bucket. key_dtype: that of the keys of `lookup`: strings, or
+    integers for a table of integers.
 
-    Raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError without table
-    and buckets.
+    TypeError for other dtypes and for an invalid HasherSpec, and ValueError without table and
+    buckets.
     """
 
     def __init__(
@@ -237,11 +241,11 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def name(self) -> Any:
-        """The name of the table, or of the buckets."""
+        """The name of the wrapped table, or of the buckets if there is none."""
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of words and buckets, an int64 scalar."""
+        """Return the number of words plus that of buckets, an int64 scalar."""
         with name_scope(name, f"{self.name}_Size"):
             size = convert_to_tensor(0, dtypes.int64) if self._table is None else self._table.size()
             return size + self._num_oov_buckets
@@ -284,12 +288,13 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """Ids of words: those of an initializer, followed by buckets for other words.
+    """A table of ids: those of an initializer, and one for each bucket of other words.
 
     initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
-    num_oov_buckets: at least 1. lookup_key_dtype: that of the keys of `lookup`.
+    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: that of the keys of
+    `lookup`.
 
-    Raises ValueError without buckets, and TypeError for other dtypes.
+    ValueError without buckets, and TypeError for other dtypes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Initializers of tables: two tensors, or a text file."""
+"""Initializers of tables, which fill them from two tensors or from a text file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
 
 
 class TableInitializerBase(Trackable):
-    """The base of table initializers: the dtypes, and `initialize(table)`."""
+    """The base of table initializers: it has the dtypes, and subclasses define
+    `initialize(table)`.
+    """
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
@@ -38,24 +40,24 @@ class TableInitializerBase(Trackable):
         return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills a table. Subclasses implement this."""
+        """Return the operation that fills `table`; subclasses implement this."""
         raise NotImplementedError
 
     @property
     def _shared_name(self) -> str:
-        """The name under which tables with the same content are shared."""
+        """The name under which tables with the same content are one in a session; "" for none."""
         return ""
 
     def _initialized(self, table: Any, op: Any, *inputs: Any, **attrs: Any) -> Operation:
-        """Add an operation that fills the table to the collection TABLE_INITIALIZERS, and return
-        it.
+        """Return `op(table, *inputs)`, which fills the table, after adding it to
+        TABLE_INITIALIZERS.
         """
         operation: Operation = op(table.resource_handle, *inputs, **attrs)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, operation)
         return operation
 
     def _check(self, table: Any) -> None:
-        """Raise TypeError for a table of other dtypes."""
+        """Raise TypeError for a table whose dtypes are not those of this initializer."""
         for kind, mine, its in (
             ("key", self.key_dtype, table.key_dtype),
             ("value", self.value_dtype, table.value_dtype),
@@ -65,7 +67,7 @@ class TableInitializerBase(Trackable):
 
 
 class KeyValueTensorInitializer(TableInitializerBase):
-    """Fills a table from two vectors of equal length.
+    """An initializer that fills a table from two vectors of equal length.
 
     keys, values: tensors, or lists, which become tensors of `key_dtype` and `value_dtype`.
     """
@@ -85,29 +87,29 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills a table. Raise TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
             return self._initialized(table, raw_ops.LookupTableImportV2, self._keys, self._values)
 
 
 class TextFileIndex:
-    """The alternatives to a column as key or value: the whole line, or its number from 0."""
+    """Numbers in place of a column's: the whole line, or the number of the line, from 0."""
 
     WHOLE_LINE = WHOLE_LINE
     LINE_NUMBER = LINE_NUMBER
 
 
 class TextFileInitializer(TableInitializerBase):
-    """Fills a table from the lines of a text file.
+    """An initializer that fills a table from the lines of a text file.
 
-    filename: a path, or a scalar string tensor. A constant is added to the collection
+    filename: a path, or a scalar string tensor. If it is a constant, it is added to the collection
       ASSET_FILEPATHS.
     key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
-    vocab_size: the number of lines that are used; None for all. delimiter: a character between
-    columns.
+    vocab_size: the number of lines that are used; None for all. delimiter: the character between
+      columns.
 
-    Raises ValueError for an empty path, unknown columns, and dtypes that these columns can't have.
+    ValueError for an empty path, unknown columns, and dtypes that these columns can't have.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills a table. Raise TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             operation = self._initialized(
@@ -168,7 +170,7 @@ def _check_column(name: str, what: str, index: int, dtype: DType, may_be_number:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """Fills a table from numbers to strings: by default, from line numbers to lines."""
+    """An initializer from numbers to strings: by default, from line numbers to lines."""
 
     def __init__(
         self,
@@ -186,7 +188,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """Fills a table from strings to numbers: by default, from lines to line numbers."""
+    """An initializer from strings to numbers: by default, from lines to line numbers."""
 
     def __init__(
         self,

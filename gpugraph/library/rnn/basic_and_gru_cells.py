@@ -15,7 +15,7 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 def depth_of(input_shape: Any) -> int:
-    """Return the size of the last axis of inputs. Raise ValueError if it is unknown."""
+    """Return the static size of the last axis of inputs; ValueError if it is unknown."""
     sizes = as_shape(input_shape).sizes
     depth = sizes[-1] if sizes else None
     if depth is None:
@@ -24,18 +24,18 @@ def depth_of(input_shape: Any) -> int:
 
 
 class OneState:
-    """The sizes of a cell whose state and output have `num_units` numbers."""
+    """A mixin of cells whose state and output are single vectors of `num_units` numbers."""
 
     _num_units: int
 
     @property
     def state_size(self) -> int:
-        """The size `num_units`."""
+        """The size of the state: `num_units`."""
         return self._num_units
 
     @property
     def output_size(self) -> int:
-        """The size `num_units`."""
+        """The size of the output: `num_units`."""
         return self._num_units
 
 
@@ -57,20 +57,21 @@ class _OneStateCell(OneState, LayerCell):
 
 
 class BasicRNNCell(_OneStateCell):
-    """output = state = activation([inputs, state] kernel + bias); tanh by default.
+    """The plain recurrent cell: output = state = activation([inputs, state] kernel + bias).
 
-    Variables: `kernel` [depth + num_units, num_units], `bias` [num_units].
+    The activation is tanh by default. Variables: `kernel` [depth + num_units, num_units], `bias`
+    [num_units], for inputs of size depth.
     """
 
     def build(self, input_shape: Any) -> None:
-        """Add kernels and biases for the depth of the inputs."""
+        """Add kernel and bias for inputs of this shape."""
         rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=Zeros())
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the output and the next state, which are the same."""
+        """Return (output, next state), the same tensor twice."""
         together = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(together)
         return output, output
@@ -100,7 +101,7 @@ class GRUCell(_OneStateCell):
         self._bias_initializer = bias_initializer
 
     def build(self, input_shape: Any) -> None:
-        """Add kernels and biases for the depth of the inputs."""
+        """Add kernels and biases for inputs of this shape."""
         rows, units = depth_of(input_shape) + self._num_units, self._num_units
         kernels, biases = self._kernel_initializer, self._bias_initializer
         self._gate_kernel = self.add_variable(
@@ -118,7 +119,7 @@ class GRUCell(_OneStateCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the output and the next state, which are the same."""
+        """Return (output, next state), the same tensor twice."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
         reset, update = split(sigmoid(gates), 2, axis=1)
         past = reset * state

@@ -17,15 +17,15 @@ from gpugraph.library.rnn.rnn_cell_base import RNNCell
 
 
 def config_of_cell(cell: Any) -> dict[str, Any]:
-    """Return the class of a cell and the arguments of its constructor."""
+    """Return a dict with the name of a cell's class and the arguments of its constructor."""
     return {"class_name": type(cell).__name__, "config": cell.get_config()}
 
 
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
     """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name, which take precedence over those of this package. Raises
-    ValueError for an unknown name.
+    custom_objects: classes by name, which take precedence over those of this package. ValueError
+    for an unknown name.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -38,7 +38,7 @@ def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] 
 
 
 def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
-    """Yield the classes of this package that derive from a cell class."""
+    """Yield the classes of this package that derive, directly or indirectly, from `base`."""
     for cls in base.__subclasses__():
         if cls.__module__.startswith(f"{__package__}."):
             yield cls
@@ -46,7 +46,11 @@ def _cell_classes(base: type[RNNCell]) -> Iterator[type[RNNCell]]:
 
 
 def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[str, Any]:
-    """Return a function's code, defaults, closure and module as a dict; {} for None."""
+    """Return a dict that describes a function: its code, defaults and closure, and its module.
+
+    The keys begin with `name`. A callable that is not a Python function is described by its name;
+    for None the dict is empty.
+    """
     if function is None:
         return {}
     if not isinstance(function, FunctionType):
@@ -60,10 +64,10 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
 def function_of_config(
     name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> Callable[..., Any] | None:
-    """Remove a function from `config`, a result of `config_of_function`, and return it.
+    """Remove the entries of `config_of_function` from `config`; return the function they describe.
 
-    Returns None if there is no function. Raises TypeError for an unknown kind, and ValueError for a
-    name that `custom_objects` lacks and for code from a file.
+    None if there are none. custom_objects: callables by name. TypeError for an unknown kind, and
+    ValueError for a name that `custom_objects` lacks and for code from a file.
     """
     if name not in config:
         return None

@@ -1,4 +1,4 @@
-"""Wrappers of cells: dropout, a residual connection, a device."""
+"""Wrappers of cells: dropout, a residual connection, placement on a device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):
-    """A cell that calls another cell and has its variables."""
+    """The base of wrappers: a cell that calls another cell, whose variables it has."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,20 +46,21 @@ class _Wrapper(RNNCell):
         return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
-        """Call `call_cell(inputs, state)`, with the wrapper's operations before and after it."""
+        """Return `call_cell(inputs, state)` with the wrapper's operations applied before and after
+        it.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
 
     def get_config(self) -> dict[str, Any]:
-        """Return the wrapped cell, by class and arguments, and the wrapper's arguments."""
+        """Return a dict of the wrapped cell's class and arguments, and the wrapper's arguments."""
         return {**super().get_config(), "cell": config_of_cell(self.cell)}
 
     @classmethod
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a wrapper from a result of `get_config`.
-
-        custom_objects: classes and functions by name.
+        """Create a wrapper from a result of `get_config`; custom_objects: classes and functions by
+        name.
         """
         arguments = dict(config)
         for name, argument in cls._function_arguments:
@@ -69,22 +70,21 @@ class _Wrapper(RNNCell):
         return cls(cell_of_config(arguments.pop("cell"), custom_objects), **arguments)
 
     _function_arguments: tuple[tuple[str, str], ...] = ()
-    """Names of functions in a configuration, each with the constructor argument that it stands for.
-    """
+    """Pairs (name of a function in a configuration, constructor argument that receives it)."""
 
     @property
     def wrapped_cell(self) -> Any:
-        """The wrapped cell."""
+        """The cell that the wrapper calls."""
         return self.cell
 
     @property
     def state_size(self) -> Any:
-        """The state size of the cell."""
+        """The state size of the wrapped cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Any:
-        """The output size of the cell."""
+        """The output size of the wrapped cell."""
         return self.cell.output_size
 
     @property
@@ -105,7 +105,7 @@ class _Wrapper(RNNCell):
 
 
 class DeviceWrapper(_Wrapper):
-    """Runs a cell on `device`, which is a name or a function of each op."""
+    """A wrapper that places a cell's ops on `device`, a name or a device function."""
 
     def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
@@ -126,7 +126,8 @@ class DeviceWrapper(_Wrapper):
 
 
 class ResidualWrapper(_Wrapper):
-    """Adds a cell's inputs to its outputs, or returns `residual_fn(inputs, outputs)`.
+    """A wrapper that adds a cell's inputs to its outputs, or returns `residual_fn(inputs,
+    outputs)`.
 
     Without `residual_fn`, a call raises ValueError if inputs and outputs differ in structure or
     shape.
@@ -159,17 +160,17 @@ def _sum(inputs: Any, outputs: Any) -> Any:
 
 
 class DropoutWrapper(_Wrapper):
-    """Dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
+    """A wrapper with dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
 
     input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
       numbers in [0, 1] or scalar tensors.
     variational_recurrent: whether all steps (and all batch entries) use the same mask; this
       requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
-    seed: the base of the seeds of inputs, states and outputs, which differ.
-    dropout_state_filter_visitor: returns whether a state or a part of it has dropout; by default
-      all except the memory `c` of an LSTM, and TensorArrays.
+    seed: an int from which different seeds for inputs, states and outputs are derived.
+    dropout_state_filter_visitor: a function that returns whether a state, or each part of it, has
+      dropout; by default all have, except the memory `c` of an LSTM and TensorArrays.
 
-    Raises ValueError for a probability outside [0, 1] and for missing arguments of
+    ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.
     """
 
@@ -203,7 +204,7 @@ class DropoutWrapper(_Wrapper):
     _function_arguments = (("dropout_fn", "dropout_state_filter_visitor"),)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the wrapped cell, the arguments, and the code of a custom visitor."""
+        """Return a dict of the wrapped cell, the arguments, and the code of a custom visitor."""
         visitor = None if self._visitor is _all_but_memory else self._visitor
         return {
             **super().get_config(),
@@ -217,7 +218,9 @@ class DropoutWrapper(_Wrapper):
         }
 
     def _draw_noise(self, input_size: Any, dtype: Any) -> dict[str, list[Tensor]]:
-        """Draw the random numbers for all steps, for each size of inputs, states and outputs."""
+        """Return the random numbers that all steps share, for each part of inputs, states and
+        outputs.
+        """
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
         sizes = {"state": self.cell.state_size, "output": self.cell.output_size}
@@ -256,7 +259,10 @@ class DropoutWrapper(_Wrapper):
         return output, new_state
 
     def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
-        """Apply dropout to `values` where `chosen`, a structure of their upper levels, is true."""
+        """Apply dropout to the parts of `values` for which `chosen`, a structure of bools, is true.
+
+        `chosen` may be less deep than `values`; None selects all parts.
+        """
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
         dropped = [
@@ -274,7 +280,9 @@ class DropoutWrapper(_Wrapper):
 
 
 def _probability(name: str, value: Any) -> Any:
-    """Return a probability as a number if it is known, else as a tensor."""
+    """Return a probability as a float if it is known, else as a tensor; ValueError outside [0,
+    1].
+    """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
     if known is None:
@@ -314,7 +322,9 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
 
 
 def _parts(structure: Any) -> list[Any]:
-    """Return the direct parts of a structure; those of a dict by sorted keys, as in `flatten`."""
+    """Return the direct parts of a structure; those of a dict in the order of keys, as in
+    `flatten`.
+    """
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
@@ -329,7 +339,9 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def _up_to(shallow: Any, values: Any) -> list[Any]:
-    """Return the parts of `values` at the positions of the leaves of `shallow`."""
+    """Return the parts of `values` at the positions of the leaves of `shallow`, a less deep
+    structure.
+    """
     if not is_nested(shallow):
         return [values]
     pairs = zip(_parts(shallow), _parts(values))

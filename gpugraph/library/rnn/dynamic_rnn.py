@@ -1,4 +1,4 @@
-"""`dynamic_rnn`: a cell in one while loop, over sequences of any length."""
+"""`dynamic_rnn`: a while loop that calls a cell for each step, for sequences of any length."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def dynamic_rnn(
 
     inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these. All
       sizes except batch and time must be known.
-    sequence_length: int [batch]. After its end, a sequence has zero outputs and keeps its state.
+    sequence_length: int [batch]. For steps after its end, a sequence has zero outputs and the state
+      of its last step.
     initial_state: in the structure of the cell's `state_size`, with a first batch axis; zeros by
       default, which requires `dtype`.
     parallel_iterations: the number of steps that may overlap, 32 by default. swap_memory: see
@@ -59,9 +60,9 @@ def dynamic_rnn(
     Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
     structure of the cell's `output_size`, and the state in that of its `state_size`.
 
-    Raises TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
-    shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
-    is one length for each batch entry.
+    TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible shapes
+    and without both initial state and dtype. A run raises InvalidArgumentError unless there is one
+    length for each batch entry.
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -84,7 +85,7 @@ _first_state = initial_state
 
 
 def transpose_batch_time(x: Tensor) -> Tensor:
-    """Exchange batch and time; return a tensor with fewer than two axes unchanged."""
+    """Exchange the first two axes; return a tensor with fewer than two axes unchanged."""
     sizes = x.shape.sizes
     if sizes is not None and len(sizes) < 2:
         return x
@@ -104,7 +105,7 @@ def _lengths(sequence_length: Any) -> Tensor:
 
 
 def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
-    """Return `lengths` with a check in the run that there is one for each batch entry."""
+    """Return `lengths` with an Assert in each run that there is one for each batch entry."""
     graph = get_default_graph()
     known = lengths.shape.num_elements()
     if isinstance(batch_size, int) and known not in (None, batch_size):
@@ -121,7 +122,9 @@ def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """Return the size of the batch, as a number if the shape of an input has it."""
+    """Return the batch size of time-major inputs: an int if any static shape has it, else a
+    tensor.
+    """
     for tensor in inputs:
         sizes = tensor.shape.sizes
         if sizes is None:
@@ -134,7 +137,7 @@ def _batch_size(inputs: Sequence[Any]) -> Any:
 
 
 class _Loop:
-    """The loop of one network with time-major inputs."""
+    """The while loop of one call of `dynamic_rnn`, with time-major inputs."""
 
     def __init__(self, cell: Any, inputs: Any, state: Any, dtype: Any, lengths: Any) -> None:
         self._cell, self._inputs, self._state = cell, inputs, state
@@ -172,7 +175,7 @@ class _Loop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
-        """Build the loop, and return its time-major outputs and the last state."""
+        """Build the loop; return its time-major outputs and the last state."""
         # At least one step runs, because the arrays take their shapes from the written values.
         max_steps = self._steps if self._lengths is None else self._lengths.max_length
         bound = minimum(self._steps, maximum(1, max_steps))
@@ -211,9 +214,9 @@ class _Loop:
 
 
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
-    """Return the shapes of the inputs.
+    """Return the static shapes of the inputs.
 
-    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
+    ValueError if they differ in time or batch, or if other sizes are unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

@@ -1,7 +1,7 @@
-"""Networks over whole sequences in one call, and cells under the names of the block ops.
+"""Networks over whole sequences in one call, and cells with the names of TensorFlow's block cells.
 
-They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`: steps are fused when a
-plan is compiled.
+They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`. TensorFlow has special
+ops for them; here the ops of a step are fused when a plan is compiled, as those of any cell are.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 class LSTMBlockCell(LSTMCell):
-    """An LSTM without projection, under the name of TensorFlow's fused cell.
+    """An LSTM without projection, with the name and arguments of TensorFlow's block cell.
 
     cell_clip: the memory is clipped to +-cell_clip; not clipped if it is None or not positive.
     use_peephole: whether the gates read the memory. forget_bias: added to the forget gate.
-
     Variables: those of `LSTMCell`.
     """
 
@@ -52,9 +51,9 @@ class LSTMBlockCell(LSTMCell):
 
 
 class GRUBlockCellV2(GRUCell):
-    """A GRUCell under the name of TensorFlow's fused cell, with the same variables.
+    """A GRUCell with the name of TensorFlow's block cell; its variables are those of GRUCell.
 
-    Raises ValueError without a size and with two: `cell_size` is the old name of `num_units`.
+    cell_size: an older name of `num_units`; ValueError unless exactly one of them is given.
     """
 
     def __init__(
@@ -73,10 +72,10 @@ class GRUBlockCellV2(GRUCell):
 
 
 class GRUBlockCell(GRUBlockCellV2):
-    """A GRUBlockCellV2 with other names of variables: `w_ru`, `b_ru`, `w_c`, `b_c`."""
+    """A GRUBlockCellV2 whose variables are called `w_ru`, `b_ru`, `w_c`, `b_c`."""
 
     def build(self, input_shape: Any) -> None:
-        """Add kernels and biases for the depth of the inputs."""
+        """Add kernels and biases for inputs of this shape."""
         rows, units = depth_of(input_shape) + self._num_units, self._num_units
         self._gate_kernel = self.add_variable("w_ru", [rows, 2 * units])
         self._gate_bias = self.add_variable("b_ru", [2 * units], initializer=Constant(1.0))
@@ -86,7 +85,9 @@ class GRUBlockCell(GRUBlockCellV2):
 
 
 class FusedRNNCell:
-    """A network over a whole sequence: `cell(inputs, ...)` returns (outputs, last state)."""
+    """The base of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last
+    state).
+    """
 
     def __call__(
         self,
@@ -139,7 +140,9 @@ class FusedRNNCellAdaptor(FusedRNNCell):
 
 
 class TimeReversedFusedRNN(FusedRNNCell):
-    """A network that reads its sequence backwards; its outputs are in the order of the inputs."""
+    """A network that applies `cell` to the reversed sequence; outputs are in the order of the
+    inputs.
+    """
 
     def __init__(self, cell: Any) -> None:
         self._cell = cell
@@ -170,8 +173,8 @@ class TimeReversedFusedRNN(FusedRNNCell):
 class LSTMBlockFusedCell(LSTMBlockCell):
     """An LSTM over a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
 
-    The arguments are those of `LSTMBlockCell`. Inputs are [time, batch, depth] or a list of steps.
-    Outputs have the same form, followed by the last state. Variables: those of `LSTMBlockCell`.
+    Inputs are [time, batch, depth] or a list of steps. A call returns outputs of the same form, and
+    the last state. The constructor's arguments and the variables are those of `LSTMBlockCell`.
     """
 
     input_spec = InputSpec(ndim=3)
@@ -203,7 +206,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
     ) -> tuple[Any, Any]:
         """Return the outputs and the last state.
 
-        dtype: required without an initial state. sequence_length: as for `tf.nn.dynamic_rnn`.
+        dtype: required without an initial state. sequence_length: as of `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)
         joined = stack(inputs) if is_list else convert_to_tensor(inputs)
@@ -222,7 +225,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
 
 
 class _Step(TwoStateCell):
-    """One step of a network whose variables already exist."""
+    """The cell of `LSTMBlockFusedCell`'s loop, which calls `step` and adds no variables."""
 
     def __init__(self, num_units: int, step: Any) -> None:
         super().__init__(num_units, None)

@@ -1,4 +1,4 @@
-"""Cells with few gates, and one with a formula from architecture search: `tf.contrib.rnn`."""
+"""Cells of `tf.contrib.rnn` with one or two gates, and NASCell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class _GatedCell(OneState, RNNCell):
-    """A cell whose state and output have `num_units` numbers."""
+    """The base of cells whose state and output have `num_units` numbers."""
 
     def __init__(
         self, num_units: int, initializer: Any, forget_bias: float, reuse: bool | None
@@ -32,7 +32,7 @@ class _GatedCell(OneState, RNNCell):
         self._forget_bias = forget_bias
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the output and the next state. Raise ValueError for inputs of unknown depth."""
+        """Return (output, next state); ValueError for inputs of unknown depth."""
         if inputs.shape.with_rank(2).dims[1].value is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
         with variable_scope(get_variable_scope(), initializer=self._initializer):
@@ -42,7 +42,7 @@ class _GatedCell(OneState, RNNCell):
         raise NotImplementedError(f"{type(self).__name__} does not define `_step`")
 
     def _gate(self, value: Any, before: Any, new: Any) -> Tensor:
-        """Return `before` where the gate is 1, and `new` where it is 0."""
+        """Return g before + (1 - g) new, where the gate g is sigmoid(value + forget_bias)."""
         gate = sigmoid(value + self._forget_bias)
         return gate * before + (1.0 - gate) * new
 
@@ -50,8 +50,8 @@ class _GatedCell(OneState, RNNCell):
 class UGRNNCell(_GatedCell):
     """The update gate cell: output = state = g state + (1 - g) activation(c).
 
-    g (through a sigmoid, after forget_bias is added) and c are the halves of
-    [inputs, state] kernel + bias. Source: Collins et al., 2016 (arXiv:1611.09913).
+    [inputs, state] kernel + bias has two halves: c, and the argument of g, which is sigmoid(that +
+    forget_bias). Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -73,10 +73,11 @@ class UGRNNCell(_GatedCell):
 
 
 class IntersectionRNNCell(_GatedCell):
-    """The +RNN: one gate passes the state on in time, another passes the inputs on in depth.
+    """The +RNN: one gate mixes the last state into the next, another mixes the inputs into the
+    output.
 
-    num_in_proj: whether inputs whose depth is not num_units are projected to it; without it they
-    raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
+    num_in_proj: the size to which inputs are projected if their depth is not num_units; without it
+    such inputs raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -129,16 +130,16 @@ class NASCell(LayerCell):
 
     @property
     def state_size(self) -> LSTMStateTuple:
-        """The sizes of the memory, `num_units`, and of the output."""
+        """The sizes of the memory, `num_units`, and of the output, as an LSTMStateTuple."""
         return LSTMStateTuple(self._num_units, self.output_size)
 
     @property
     def output_size(self) -> int:
-        """The size `num_proj`, or `num_units` without projection."""
+        """The size of the output: `num_proj`, or `num_units` without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, inputs_shape: Any) -> None:
-        """Add the kernels of inputs and outputs, the bias and the projection."""
+        """Add the kernels, the bias and the projection for inputs of this shape."""
         width = 8 * self._num_units
         self._recurrent_kernel = self.add_variable("recurrent_kernel", [self.output_size, width])
         self._kernel = self.add_variable("kernel", [depth_of(inputs_shape), width])

@@ -1,6 +1,7 @@
-"""Long short-term memory. One kernel holds the gates in the order i, j, f, o.
+"""Long short-term memory cells (LSTM).
 
-They are the input gate, the new input, the forget gate and the output gate.
+One kernel computes the gates, in the order i, j, f, o: input gate, new input, forget gate, output
+gate.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The common dtype. Raises TypeError if the two differ."""
+        """The common dtype of c and h; TypeError if they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
@@ -40,7 +41,7 @@ class LSTMStateTuple(NamedTuple):
 
 
 class TwoStateCell(RNNCell):
-    """A cell whose state is the memory and the output of an LSTM."""
+    """The base of cells whose state is an LSTMStateTuple with two parts of size `num_units`."""
 
     def __init__(self, num_units: int, reuse: bool | None) -> None:
         super().__init__(_reuse=reuse)
@@ -53,35 +54,36 @@ class TwoStateCell(RNNCell):
 
     @property
     def output_size(self) -> int:
-        """The size `num_units`."""
+        """The size of the output: `num_units`."""
         return self._num_units
 
 
 class _MemoryCell(LayerCell):
-    """A layer cell with the state of an LSTM."""
+    """The base of layer cells whose state is `c` and `h`, as a tuple or joined."""
 
     _num_units: int
     _state_is_tuple: bool
 
     @property
     def state_size(self) -> Any:
-        """The sizes of `c` and `h`, or their sum."""
+        """The sizes of `c` and `h` as an LSTMStateTuple, or their sum if states are joined."""
         memory, output = self._num_units, self.output_size
         return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
     def _results(self, c: Any, h: Any) -> tuple[Any, Any]:
-        """Return the output and the next state."""
+        """Return (output, next state) for the new memory `c` and the new output `h`."""
         return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
 
 
 class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    forget_bias: added to the forget gate, so that it starts open.
+    forget_bias: a constant added to the forget gate's argument, so that it is open at first.
     state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
     activation: tanh by default.
 
-    Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units].
+    Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units], for inputs of size
+    depth.
     """
 
     def __init__(
@@ -103,11 +105,11 @@ class BasicLSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """The size `num_units`."""
+        """The size of the output: `num_units`."""
         return self._num_units
 
     def build(self, input_shape: Any) -> None:
-        """Add the kernel and the bias of all gates."""
+        """Add the kernel and the bias of all gates, for inputs of this shape."""
         rows = depth_of(input_shape) + self._num_units
         self._kernel = self.add_variable("kernel", [rows, 4 * self._num_units])
         self._bias = self.add_variable("bias", [4 * self._num_units], initializer=Zeros())
@@ -131,10 +133,11 @@ class LSTMCell(_MemoryCell):
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
     (arXiv:1402.1128).
 
-    use_peepholes: whether the gates read the memory, through diagonals `w_f_diag` and so on.
+    use_peepholes: whether the gates also read the memory, each unit its own, with the weights
+      `w_f_diag`, `w_i_diag`, `w_o_diag`.
     cell_clip: the memory is clipped to +-cell_clip.
-    num_proj: the size to which `projection/kernel` projects outputs; proj_clip: the bound of the
-      projected outputs.
+    num_proj: the size to which `projection/kernel` projects outputs; proj_clip: projected outputs
+      are clipped to +-proj_clip.
     num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
       the variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
@@ -173,11 +176,14 @@ class LSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """The size `num_proj`, or `num_units` without projection."""
+        """The size of the output: `num_proj`, or `num_units` without projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, input_shape: Any) -> None:
-        """Add the kernel and bias of all gates, the peepholes and the projection."""
+        """Add the kernel and bias of all gates, the peepholes and the projection, for inputs of
+        this
+        shape.
+        """
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(
             "kernel",
@@ -220,7 +226,7 @@ class LSTMCell(_MemoryCell):
         return self._results(c, h)
 
     def _parts(self, state: Any) -> Any:
-        """Return the memory and the last output."""
+        """Return the parts of a state: the memory c and the last output h."""
         if self._state_is_tuple:
             return state
         units = self._num_units

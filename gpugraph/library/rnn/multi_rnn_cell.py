@@ -1,4 +1,4 @@
-"""Stacked cells."""
+"""MultiRNNCell: a stack of cells as one cell."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _log = logging.getLogger("gpugraph")
 
 
 class MultiRNNCell(RNNCell):
-    """A stack of cells; each takes the output of the previous one. The state is a tuple of their
-    states.
+    """A stack of cells, each of which reads the output of the one before.
 
-    The variables of cell i are in the scope `cell_i`. With `state_is_tuple=False`, which is
-    deprecated, states are joined along their last axis.
+    The state is a tuple of the cells' states. With `state_is_tuple=False`, which is deprecated, the
+    states are joined along their last axis. The variables of cell i are in the scope `cell_i`.
 
-    Raises ValueError without cells, and for cells with nested states if states are joined;
-    TypeError for a value that is not a list or tuple of cells.
+    ValueError without cells, and for cells with nested states if states are joined; TypeError for a
+    value that is not a list or tuple of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
@@ -52,7 +51,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The cells by number: `cell-0`."""
+        """References for object-based checkpoints: the cells as `cell-0`, `cell-1`, ..."""
         cells = [
             TrackableReference(f"cell-{index}", cell)
             for index, cell in enumerate(self._cells)
@@ -61,7 +60,7 @@ class MultiRNNCell(RNNCell):
         return cells + super()._checkpoint_dependencies
 
     def get_config(self) -> dict[str, Any]:
-        """Return the cells, by class and arguments, and whether states are tuples."""
+        """Return a dict of the cells, by class and arguments, and `state_is_tuple`."""
         cells = [config_of_cell(cell) for cell in self._cells]
         return {**super().get_config(), "cells": cells, "state_is_tuple": self._state_is_tuple}
 
@@ -75,7 +74,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """A tuple of the cells' state sizes, or their sum."""
+        """A tuple of the cells' state sizes, or their sum if states are joined."""
         sizes = tuple([cell.state_size for cell in self._cells])
         return sizes if self._state_is_tuple else sum(sizes)
 
@@ -108,7 +107,7 @@ class MultiRNNCell(RNNCell):
             return super().zero_state(batch_size, dtype)
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the last cell's output and the cells' next states."""
+        """Return the last cell's output and the next states of all cells."""
         if self._state_is_tuple and not is_nested(state):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"

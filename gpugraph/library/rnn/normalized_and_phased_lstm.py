@@ -1,4 +1,4 @@
-"""LSTM cells with normalized gates, and with periodically open gates: `tf.contrib.rnn`."""
+"""LSTM cells of `tf.contrib.rnn` with layer normalization, and with periodically open gates."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from gpugraph.ops.random.variable_initializers import Constant, RandomUniform
 
 
 class LayerNormBasicLSTMCell(TwoStateCell):
-    """An LSTM with normalized gates and memory, and with dropout of the new input.
+    """An LSTM with layer normalization of gates and memory, and with dropout of the new input.
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
     layer_norm: whether there is normalization; without it there is a bias.
-    norm_gain, norm_shift: the initial values of `gamma` and `beta`; `input`, `transform`, `forget`,
-      `output` and `state` have one of each.
-    dropout_keep_prob, dropout_prob_seed: those of the new input; a number or a scalar tensor.
+    norm_gain, norm_shift: the initial values of `gamma` and `beta`, of which each of `input`,
+      `transform`, `forget`, `output` and `state` has one.
+    dropout_keep_prob: the probability that an element of the new input is kept, a number or a
+      scalar tensor; dropout_prob_seed: the seed of this dropout.
     input_size: not used.
     """
 
@@ -70,8 +71,8 @@ class LayerNormBasicLSTMCell(TwoStateCell):
         return output, LSTMStateTuple(new_memory, output)
 
     def _norm(self, value: Any, scope: str) -> Any:
-        """Return the normalized value; the variables in `scope` start with the cell's initial
-        values.
+        """Return the value after layer normalization with `gamma` and `beta` in the variable scope
+        `scope`.
         """
         if not self._layer_norm:
             return value
@@ -83,13 +84,13 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
 
 class PhasedLSTMCell(TwoStateCell):
-    """An LSTM whose units change only during a part of their individual cycles.
+    """An LSTM in which each unit has a cycle, and changes only during a part of it.
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
-    use_peepholes: whether the gates read the memory. leak: the factor of the change of a unit
-      outside its part of the cycle. ratio_on: the size of that part; trainable_ratio_on: whether it
-      is trained.
+    use_peepholes: whether the gates read the memory. leak: the factor of a unit's change outside
+      that part of its cycle. ratio_on: the length of the part as a fraction of the cycle;
+      trainable_ratio_on: whether it is trained.
     period_init_min, period_init_max: the bounds of the initial periods, whose logarithm is uniform.
 
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
@@ -135,7 +136,9 @@ class PhasedLSTMCell(TwoStateCell):
         return [*seen, memory] if self._use_peepholes else seen
 
     def _openness(self, time: Any) -> Tensor:
-        """Return the weight of the step for each unit: it rises, falls, and then leaks."""
+        """Return the factor of each unit's change at `time`: it rises to 1, falls to 0, and then is
+        small.
+        """
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)
         phase = get_variable("phase", sizes, initializer=RandomUniform(0.0, period.initial_value))
@@ -157,7 +160,7 @@ class PhasedLSTMCell(TwoStateCell):
 def _cycle_position(time: Any, phase: Any, period: Any) -> Tensor:
     """Return the position of each unit in its cycle, in [0, 1): float32 [batch, num_units].
 
-    The gradient is that of (time - phase) / period with a constant number of whole cycles.
+    The gradient is that of (time - phase) / period, as if the number of whole cycles were constant.
     """
     length = cast(period, time.dtype)
     shifted = time - cast(phase, time.dtype)

@@ -1,4 +1,4 @@
-"""Wrappers of cells that read ids, or project inputs or outputs: `tf.contrib.rnn`."""
+"""Wrappers of cells in `tf.contrib.rnn`: embedding of ids, projection of inputs or outputs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 
 
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
-    """Return the joined arguments [batch, size] times `kernel`, plus `bias`: variables of the
-    scope.
+    """Return [args, joined along axis 1] @ kernel + bias, with variables of the current scope.
 
-    Raise ValueError without arguments, and for arguments that are not matrices of known size.
+    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. ValueError
+    without arguments, and for arguments that are not matrices of known size.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
     if not tensors:
@@ -44,7 +44,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
 
 
 class SameStateWrapper(RNNCell):
-    """A wrapper of a cell that has the cell's state."""
+    """The base of wrappers whose state is that of the wrapped cell."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -67,10 +67,10 @@ class SameStateWrapper(RNNCell):
 
 
 class EmbeddingWrapper(SameStateWrapper):
-    """A cell that reads ids as rows of a table `embedding` [embedding_classes, embedding_size].
+    """A cell that looks its ids up in the variable `embedding` [embedding_classes, embedding_size].
 
-    initializer: that of the table; by default that of the scope, else uniform in [-sqrt(3),
-    sqrt(3)). Raises ValueError for sizes that are not positive.
+    initializer: that of the variable; by default that of the scope, else uniform in [-sqrt(3),
+    sqrt(3)). ValueError for sizes that are not positive.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class EmbeddingWrapper(SameStateWrapper):
 
 
 class InputProjectionWrapper(SameStateWrapper):
-    """A cell whose inputs are first projected to `num_proj` numbers."""
+    """A cell whose inputs are first projected to `num_proj` numbers by a kernel and a bias."""
 
     def __init__(
         self,
@@ -122,9 +122,9 @@ class InputProjectionWrapper(SameStateWrapper):
 
 
 class OutputProjectionWrapper(SameStateWrapper):
-    """A cell whose outputs are projected to `output_size` numbers.
+    """A cell whose outputs are projected to `output_size` numbers by a kernel and a bias.
 
-    Raises ValueError for a size less than 1.
+    ValueError for a size less than 1.
     """
 
     def __init__(

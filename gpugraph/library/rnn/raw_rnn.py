@@ -1,4 +1,4 @@
-"""`raw_rnn`: a cell in a while loop that a function of the program controls."""
+"""`raw_rnn`: a cell in a while loop, where a function of the caller chooses inputs and states."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def raw_rnn(
     """Call `cell` on the inputs that `loop_fn` returns until all batch entries are finished.
 
     loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
-      emit, next_loop_state)`. The first call has time 0 and None for the other arguments. Then
-      next_state is the initial state, emit has the shapes and dtypes of emissions (None for outputs
-      of the cell), and next_loop_state is the initial loop state (None for no loop state). Further
-      calls follow each step. finished: bool [batch]; finished entries keep their state, and emit
-      zeros.
+      emit, next_loop_state)`. It is called once before the first step, with time 0 and None for the
+      other arguments: next_state is then the initial state, emit has the shapes and dtypes of
+      emissions (None for outputs of the cell), and next_loop_state is the initial loop state (None
+      for no loop state). Afterwards it is called after each step. finished: bool [batch]; for a
+      finished entry the state remains as it is, and the emission is zeros.
     parallel_iterations, swap_memory, scope: as for `dynamic_rnn`.
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
-    Raises TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for
-    results whose structure changes and for inputs of different batch sizes.
+    TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for results whose
+    structure changes and for inputs of different batch sizes.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):
@@ -90,7 +90,7 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """Return the size of the batch if it is known. Raise ValueError if inputs differ in it."""
+    """Return the static batch size, or None if it is unknown; ValueError if inputs differ in it."""
     batch = inputs[0].shape[0]
     for tensor in inputs:
         batch.assert_is_compatible_with(tensor.shape[0])
@@ -98,7 +98,9 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The emissions: `arrays` that receive them, and `zeros` for finished entries."""
+    """The TensorArrays that receive the emissions, and zeros like an emission for finished
+    entries.
+    """
 
     def __init__(
         self, cell: Any, emitted: Any, state: Any, batch_size: Any, known_batch: int | None

@@ -22,9 +22,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 class RNNCell(Layer):
     """A step of a recurrent network: `cell(inputs, state)` returns `(output, next state)`.
 
-    Subclasses define `state_size` and `output_size` (numbers, shapes, or nested structures of them)
-    and `call(inputs, state)`; variables that `call` gets belong to the cell. Alternatively they
-    define `__call__(inputs, state, scope=None)` itself.
+    A subclass defines `state_size` and `output_size` (numbers, shapes, or nested structures of
+    them) and either `call(inputs, state)`, where variables that it gets belong to the cell, or
+    `__call__(inputs, state, scope=None)`.
     """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
@@ -41,7 +41,7 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Get a variable and record it as one of the cell (a custom getter)."""
+        """Get a variable and record it as a variable of the cell: a custom getter."""
         variable = getter(*args, **kwargs)
         if hasattr(variable, "trainable"):
             self.track_variable(variable, variable.trainable)
@@ -72,7 +72,8 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        Raise ValueError without both, and if `inputs` differ from them.
+        ValueError without either, and if `inputs` have another batch size or dtype than the given
+        ones.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(
@@ -104,7 +105,7 @@ def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 class LayerCell(RNNCell):
-    """A cell that adds all its variables in `build`."""
+    """The base of cells that add all their variables in `build`."""
 
     input_spec = InputSpec(ndim=2)
 
@@ -124,7 +125,9 @@ class LayerCell(RNNCell):
 
 
 def check_cell(cell_name: str, cell: Any) -> None:
-    """Raise TypeError for a value that is not a cell."""
+    """Raise TypeError if `cell` lacks a method or property of a cell; cell_name: for the
+    message.
+    """
     missing = [
         f"'{name}' property is missing"
         for name in ("output_size", "state_size")

@@ -1,6 +1,6 @@
-"""One step of a network, for dynamic, static and raw networks.
+"""One step of a recurrent network, for `dynamic_rnn`, `static_rnn` and `raw_rnn`.
 
-Batch entries whose sequence has ended keep their state, and their output is zeros.
+A batch entry whose sequence has ended keeps its state, and its outputs are zeros.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 @dataclass(frozen=True)
 class Lengths:
-    """The lengths of the batch's sequences, int32 [batch], with their minimum and maximum."""
+    """The lengths of a batch's sequences, int32 [batch], with their minimum and maximum,
+    scalars.
+    """
 
     lengths: Tensor
     min_length: Tensor
@@ -31,10 +33,10 @@ class Lengths:
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Cache variables on the devices of their ops, unless the scope already has a caching device.
+    """Set the scope's caching device to the device of each variable, unless it has one.
 
-    Inside a loop of the program, which may write the variables, nothing is cached, so that each
-    iteration reads them.
+    A variable is then read once, not in each iteration. Inside a while loop of the caller, which
+    may write the variables, nothing is cached, so that each iteration reads them.
     """
     graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -57,9 +59,9 @@ def _tensor(state: Any) -> Any:
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:
-    """Return the dtype of outputs: `explicit`, or else the common dtype of all states.
+    """Return `explicit`, or if it is None the common dtype of all parts of the state.
 
-    Raise ValueError if there is no such dtype.
+    ValueError if there is no common dtype.
     """
     if explicit is not None:
         return explicit
@@ -75,7 +77,7 @@ def state_dtype(explicit: Any, state: Any) -> Any:
 
 
 def keep_where(over: Tensor, old: Any, new: Any) -> Any:
-    """Return `old` for batch entries that are `over`, else `new`.
+    """Return `old` for the batch entries where `over` is true, else `new`.
 
     Scalars and TensorArrays are always `new`.
     """
@@ -93,11 +95,11 @@ def limited_step(
     call_cell: Callable[[], Any],
     conditionally: bool,
 ) -> tuple[Any, Any]:
-    """Return the output and next state at `time`: zeros and the old state for ended sequences.
+    """Return the outputs and the next state at `time`; for ended sequences, zeros and the old
+    state.
 
-    conditionally: whether a step is skipped if all sequences have ended, and the selection is
-    skipped if none has. Raises ValueError or TypeError if the cell returns structures that it does
-    not declare.
+    conditionally: whether conditionals skip the cell if all sequences have ended, and the selection
+    if none has. ValueError or TypeError if the cell returns other structures than it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

@@ -1,4 +1,6 @@
-"""Stacked bidirectional networks; each layer reads the outputs of both directions."""
+"""Stacked bidirectional networks: each layer reads the outputs of both directions of the layer
+before.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ def stack_bidirectional_rnn(
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
     """Stack a `tf.nn.static_bidirectional_rnn` for each pair of cells.
 
-    inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one for each layer.
-    Returns the outputs of the last layer, with forward and backward ones joined, and the last
-    states forward and backward of each layer. Raises ValueError for lists that are empty, missing,
-    or of unequal length.
+    inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
+    layer. Returns the outputs of the last layer, with forward and backward ones joined; a tuple of
+    each layer's last state forward; and one of those backward. ValueError for lists that are empty,
+    missing, or of unequal length.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -55,8 +57,8 @@ def stack_bidirectional_dynamic_rnn(
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """Stack a `tf.nn.bidirectional_dynamic_rnn` for each pair of cells.
 
-    inputs: [batch, time, depth], or [time, batch, depth] if time_major. The rest is as in
-    `stack_bidirectional_rnn`.
+    inputs: [batch, time, depth], or [time, batch, depth] if time_major. Other arguments, results
+    and errors are as in `stack_bidirectional_rnn`.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -82,7 +84,10 @@ def stack_bidirectional_dynamic_rnn(
 def _stack(
     layer: Callable[..., Any], inputs: Any, cells: Any, states: tuple[Any, Any], scope: Any
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Return the outputs of the last layer, and the last states of both directions."""
+    """Return the outputs of the last layer, and the last states of all layers in both directions.
+
+    layer: a function that builds one layer; cells, states: lists for forward and backward.
+    """
     _check(cells, states)
     pairs = list(zip(*cells))
     first = zip(*(states_of or [None] * len(pairs) for states_of in states))

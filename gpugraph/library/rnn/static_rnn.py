@@ -1,4 +1,4 @@
-"""`static_rnn`: a cell's step, built once for each element of a list of inputs."""
+"""`static_rnn`: a cell called once, at graph construction, for each element of a list of inputs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_inputs(inputs: Any) -> None:
 
 
 def _batch(inputs: Any) -> int | None:
-    """Return the size of the batch if it is known. Raise ValueError for incompatible shapes."""
+    """Return the static batch size, or None; ValueError for incompatible shapes."""
     flat = flatten(inputs)
     for value in flat:
         if not hasattr(value, "shape"):

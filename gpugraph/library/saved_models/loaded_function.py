@@ -18,10 +18,10 @@ from gpugraph.session import Session
 
 
 class LoadedFunction:
-    """A signature with a separate graph and session; see `load_function`.
+    """A callable for one signature, with its own graph and session; `load_function` creates it.
 
-    Several threads may call it at the same time. As a context manager, it closes itself at the end.
-    `inputs` and `outputs` are TensorSpecs by name.
+    Several threads may call it at the same time. As a context manager, it calls `close` at the end.
+    `inputs` and `outputs` are dicts of TensorSpecs by name.
     """
 
     def __init__(
@@ -106,7 +106,9 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _chosen_tags(loader: SavedModelLoader, tags: Iterable[str] | str | None) -> list[str]:
-    """Return the requested tags, or else those of the only meta graph, or "serve"."""
+    """Return the requested tags; by default those of the only meta graph, or "serve" if there are
+    more.
+    """
     if tags is not None:
         return [tags] if isinstance(tags, str) else list(tags)
     meta_graphs = loader.saved_model.meta_graphs
@@ -141,7 +143,7 @@ def load_function(
         predict = gpugraph.saved_model.load_function("model")
         predict({"x": images})["y"]
 
-    It has a separate graph and session. Several threads may call it at the same time.
+    The function has its own graph and session. Several threads may call it at the same time.
 
     Args:
       path: the folder of the SavedModel.

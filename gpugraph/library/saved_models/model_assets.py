@@ -1,7 +1,8 @@
-"""Files that a graph names: copied into a SavedModel's folder, and located there after loading.
+"""Assets, files that a graph names: copied into a SavedModel's folder, and found there after
+loading.
 
-For each asset, a SavedModel records the tensor with its path, and its name in the folder `assets`.
-A name that leads out of the folder is rejected.
+For each asset, a SavedModel records the tensor that holds its path, and its name in the folder
+`assets`. A name that leads out of the folder is rejected.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def _constant_path(tensor: Any) -> str:
 
 
 def _asset_name(path: str, sources: dict[str, str]) -> str:
-    """Return the last part of the path, with a number if another file has that name."""
+    """Return the last part of a path, with a number appended if another file already has that name.
+
+    sources: the paths of the assets so far by name. ValueError for a path that ends with no name.
+    """
     name = unique = os.path.basename(path)
     if not name or name in (".", ".."):
         raise ValueError(f"Invalid asset filepath '{path}': it names no file")
@@ -102,7 +106,7 @@ def asset_feeds(
 ) -> dict[str, str]:
     """Return the paths of a SavedModel's assets by the names of the tensors that hold them.
 
-    Raise InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
+    InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}

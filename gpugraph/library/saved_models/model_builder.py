@@ -1,4 +1,4 @@
-"""`tf.saved_model.Builder` and `simple_save`: write graphs of a session as a SavedModel."""
+"""`tf.saved_model.Builder` and `simple_save`: write graphs and variables as a SavedModel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RESERVED = (model_names.INIT_OP_SIGNATURE_KEY, model_names.TRAIN_OP_SIGNATURE_K
 
 
 class SavedModelBuilder:
-    """Writes a SavedModel: meta graphs that share variables and assets, each with its tags.
+    """A writer of a SavedModel: meta graphs that share variables and assets, each with its tags.
 
         builder = tf.saved_model.Builder(folder)
         with tf.Session(graph=graph) as session:
@@ -31,7 +31,7 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added with the variables of a session, the others without. Raises
+    The first meta graph is added with the variables of a session, further ones without.
     AssertionError for an existing folder that is not empty.
     """
 
@@ -65,10 +65,10 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:
-        """Add the default graph as a further meta graph, whose variables have been saved already.
+        """Add the default graph as a further meta graph, after the variables have been saved.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. Raises AssertionError if
-        no variables have been saved yet.
+        Arguments and errors are those of `add_meta_graph_and_variables`. AssertionError if no
+        variables have been saved yet.
         """
         if not self._has_variables:
             raise AssertionError(
@@ -98,11 +98,11 @@ class SavedModelBuilder:
         """Add the default graph as the first meta graph, and save the variables of a session.
 
         Args:
-          sess: the session.
+          sess: the session with the values of the variables.
           tags: the tags that identify the meta graph.
           signature_def_map: its SignatureDefs by name.
-          assets_collection: constants with the paths of files that are copied.
-          legacy_init_op: the older name of main_op.
+          assets_collection: constants with the paths of files, which are copied.
+          legacy_init_op: an older name of main_op.
           clear_devices: whether the devices of nodes are removed.
           main_op: the operation to run after the variables have been restored.
           strip_default_attrs: whether attrs with default values are left out of nodes.
@@ -144,7 +144,9 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
-        """Record assets and the main op in the graph's collections."""
+        """Add assets and the main op to the graph's collections, and copy the files of the
+        assets.
+        """
         add_assets(assets, self._export_dir, self._copied_assets)
         if main_op is None:
             return
@@ -182,7 +184,7 @@ def _checked(signature_def_map: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _saver_of_all() -> Saver:
-    """Return a new Saver of all variables of the default graph, which may have none."""
+    """Return a new Saver of all variables of the default graph, even if there are none."""
     return Saver(sharded=True, write_version=messages_pb2.SaverDef.V2, allow_empty=True)
 
 
@@ -193,10 +195,12 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Write a SavedModel of one function, whose `inputs` and `outputs` are tensors by name.
+    """Write a SavedModel with one signature, whose `inputs` and `outputs` are dicts of tensors by
+    name.
 
     Its tag is "serve", its signature "serving_default". The assets are those of the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`. Devices are removed. Errors are those of the builder.
+    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Errors are those of the
+    builder.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

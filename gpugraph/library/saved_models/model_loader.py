@@ -23,9 +23,9 @@ _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
 
 
 class SavedModelLoader:
-    """A SavedModel that has been read from a folder; loads its meta graphs into graphs.
+    """A SavedModel, read from a folder, whose meta graphs can be loaded into graphs and sessions.
 
-    Raises OSError if the folder has none, or if the file is not a SavedModel.
+    OSError if the folder has no SavedModel, or if its file is not one.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -39,7 +39,7 @@ class SavedModelLoader:
 
     @property
     def variables_path(self) -> str:
-        """The path of the checkpoint with the variables."""
+        """The path prefix of the checkpoint with the variables."""
         return model_names.variables_prefix(self._export_dir)
 
     @property
@@ -48,7 +48,7 @@ class SavedModelLoader:
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """Return the MetaGraphDef with exactly these tags. Raise RuntimeError if there is none."""
+        """Return the MetaGraphDef with exactly these tags; RuntimeError if there is none."""
         tags = [tags] if isinstance(tags, str) else list(tags)
         available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
         for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
@@ -68,7 +68,11 @@ class SavedModelLoader:
         import_scope: str | None = None,
         **saver_kwargs: Any,
     ) -> tuple[Saver | None, list[Any] | None]:
-        """Add the meta graph to a graph, and return its saver and the requested elements."""
+        """Add the meta graph with these tags to `graph`.
+
+        Returns its saver, and the tensors or operations that `return_elements` of saver_kwargs
+        names; each may be None.
+        """
         with graph.as_default():
             return import_meta_graph_with_return_elements(
                 self.get_meta_graph_def_from_tags(tags), import_scope=import_scope, **saver_kwargs
@@ -81,9 +85,9 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Restore the variables; see also `load`.
+        """Restore the variables with `saver` in `sess`; arguments as of `load`.
 
-        Raises ValueError for variables without a saver.
+        ValueError for variables without a saver.
         """
         graph = sess.graph
         with graph.as_default():
@@ -112,7 +116,7 @@ class SavedModelLoader:
     ) -> None:
         """Run the meta graph's main op, if there is one, and feed it the paths of the assets.
 
-        See also `load`.
+        Arguments as of `load`.
         """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
@@ -124,7 +128,7 @@ class SavedModelLoader:
                 sess.run([op], feeds)
 
     def _check(self, fetch: Any) -> None:
-        """Raise PermissionDeniedError if the fetch runs an op that writes files or calls Python
+        """Raise PermissionDeniedError if running `fetch` would write files or call Python
         functions.
         """
         for op in _ancestors(getattr(fetch, "op", fetch)):
@@ -149,7 +153,8 @@ class SavedModelLoader:
         """Load graph and variables, run the main op, and return the MetaGraphDef.
 
         safe_mode: whether ops that write files or call Python functions are rejected instead of
-          run; the PermissionDeniedError names one of them.
+          run; the PermissionDeniedError names one of them. Other arguments as of the function
+          `load`.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
@@ -201,13 +206,13 @@ def load(
     safe_mode: bool = True,
     **saver_kwargs: Any,
 ) -> Any:
-    """Load a meta graph of a SavedModel into a session.
+    """Load a meta graph of a SavedModel into a session, with its variables, and run its main op.
 
     Args:
       sess: the session, whose graph gets the nodes and whose variables are restored.
-      tags: the tags of the meta graph, all of them.
+      tags: all tags of the meta graph.
       export_dir: the folder of the SavedModel.
-      import_scope: a name scope for all nodes; the returned message is without it.
+      import_scope: a name scope for all nodes; the returned message has the names without it.
       safe_mode: whether to reject a model whose main op, or operation that restores the variables,
         would write files or call Python functions.
       **saver_kwargs: further arguments of `tf.train.import_meta_graph`.
@@ -219,7 +224,7 @@ def load(
       RuntimeError: there is no meta graph with these tags.
       OSError: there is no SavedModel, or the file is not one. tf.errors.InvalidArgumentError: an
       asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects the
-      model; variables may be restored already. tf.errors.OpError: an op type is missing here; a
-      checkpoint is missing or damaged.
+      model; variables may be restored already. tf.errors.OpError: an op type is not implemented
+      here; a checkpoint is missing or damaged.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

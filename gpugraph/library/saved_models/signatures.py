@@ -14,7 +14,10 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 
 
 class _Served(NamedTuple):
-    """The dtypes of inputs and outputs that TensorFlow Serving requires for a method."""
+    """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
+
+    all_outputs: whether all the outputs are required, or at least one.
+    """
 
     inputs: dict[str, DType]
     outputs: dict[str, DType]
@@ -43,7 +46,7 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """Return a SignatureDef of TensorInfos by the names of inputs and outputs."""
+    """Return a SignatureDef; inputs, outputs: dicts of TensorInfos by name."""
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)
@@ -57,7 +60,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    Raises ValueError for values that are missing, not Tensors or of another dtype.
+    ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -76,7 +79,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    Raises ValueError for values that are missing, not Tensors or of another dtype.
+    ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -99,9 +102,9 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """Return the signature of any function of tensors: inputs and outputs by name.
+    """Return the signature of any function of tensors; inputs, outputs: dicts of tensors by name.
 
-    Raises ValueError if there are no inputs or no outputs.
+    ValueError if there are no inputs or no outputs.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")

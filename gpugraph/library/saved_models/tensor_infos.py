@@ -13,9 +13,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """Return a TensorInfo of a Tensor, a variable or a SparseTensor: its name, dtype and shape.
+    """Return a TensorInfo with name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
-    Raises TypeError for other values.
+    TypeError for other values.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):
@@ -34,9 +34,10 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the Tensor or SparseTensor that a TensorInfo names, by default in the default graph.
+    """Return the Tensor or SparseTensor that a TensorInfo names in `graph`, by default the default
+    one.
 
-    import_scope: a name scope of the names.
+    import_scope: a name scope in which to look the names up.
 
     Raises:
       KeyError: there is no such tensor.
@@ -67,5 +68,5 @@ def get_tensor_from_tensor_info(
 
 
 def element_of_tensor_info(tensor_info: Any, graph: Graph, import_scope: str | None) -> Any:
-    """Return the operation or tensor that a TensorInfo names. Raise KeyError if there is none."""
+    """Return the operation or tensor that a TensorInfo names; KeyError if there is none."""
     return graph.as_graph_element(prepend_name_scope(tensor_info.name, import_scope))

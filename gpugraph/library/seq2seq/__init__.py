@@ -1,6 +1,7 @@
 """Sequence to sequence: decoders with their helpers, attention, beam search, the loss.
 
-These are `tf.contrib.seq2seq`, under TensorFlow 1.15's names. This module only re-exports names.
+These are the classes and functions of `tf.contrib.seq2seq` in TensorFlow 1.15. This module only
+re-exports names.
 """
 
 from gpugraph.library.seq2seq.attention_mechanisms import (

@@ -1,4 +1,4 @@
-"""Attention mechanisms: the match of each step of a memory with a query."""
+"""Attention mechanisms: weights for the steps of a memory, by how well each matches a query."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class AttentionMechanism:
-    """A memory of [batch, time, depth] that each step of a decoder queries.
+    """A memory of [batch, time, depth] that a decoder queries in each step.
 
     Args:
       query_layer, memory_layer: layers of queries and of the memory, or None.
       memory: the encoder's outputs; a structure of tensors, of which the first is weighted.
       probability_fn: returns probabilities, given scores and the previous state, both [batch,
         time].
-      memory_sequence_length: int32 [batch]; steps after it get no weight.
+      memory_sequence_length: int32 [batch]; steps of the memory beyond it have weight 0.
       check_inner_dims_defined: whether the sizes of the memory's axes after the second must be
         known.
-      score_mask_value: the score of those steps, -inf by default.
+      score_mask_value: the score of steps beyond the length, -inf by default.
       custom_key_value_fn: returns the keys and values to use, given those of the memory.
 
-    Raises TypeError for layers and functions that are not callable, and ValueError for a memory of
-    unknown inner sizes. A run raises InvalidArgumentError if a sequence of the memory is empty.
+    TypeError for layers and functions that are not callable, and ValueError for a memory of unknown
+    inner sizes. A run raises InvalidArgumentError if a sequence of the memory is empty.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class AttentionMechanism:
 
     @property
     def query_layer(self) -> Any:
-        """The layer of queries, or None."""
+        """The layer that is applied to queries, or None."""
         return self._query_layer
 
     @property
     def values(self) -> Any:
-        """The memory, with zeros after the ends of the sequences."""
+        """The memory, with zeros after the ends of the sequences; alignments weight its steps."""
         return self._values
 
     @property
@@ -122,17 +122,17 @@ class AttentionMechanism:
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences."""
+        """The number of sequences in the memory."""
         return self._batch_size
 
     @property
     def alignments_size(self) -> Any:
-        """The number of steps of the memory."""
+        """The number of steps of the memory, which alignments have too."""
         return self._alignments_size
 
     @property
     def state_size(self) -> Any:
-        """The size of the mechanism's state."""
+        """The size of the mechanism's state, here that of alignments."""
         return self._alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
@@ -140,7 +140,7 @@ class AttentionMechanism:
         return zero_state(self._alignments_size, batch_size, dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
-        """Return the state before the first step."""
+        """Return the state before the first step, here the alignments: zeros [batch, time]."""
         return self.initial_alignments(batch_size, dtype)
 
     def _masked(self, score: Tensor) -> Tensor:
@@ -161,17 +161,17 @@ class AttentionMechanism:
 
 
 def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
-    """Return a function of scores and a state that ignores the state; softmax by default."""
+    """Return a function of scores and a state that applies `probability_fn`, softmax by default."""
     function = probability_fn or softmax
     return lambda score, _: function(score)
 
 
 class BahdanauAttention(AttentionMechanism):
-    """Additive attention: the sum of v * tanh(keys + query).
+    """Additive attention: scores are the sums of v * tanh(keys + query).
 
-    num_units: the depth of keys and queries. normalize: whether v has norm g and the sum a bias.
-    Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate,
-    2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
+    num_units: the depth of keys and queries. normalize: whether v is scaled to norm g, and keys +
+    query has a bias. Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to
+    Align and Translate, 2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
     """
 
     def __init__(
@@ -213,10 +213,10 @@ class BahdanauAttention(AttentionMechanism):
 
 
 class LuongAttention(AttentionMechanism):
-    """Multiplicative attention: the products of keys and query.
+    """Multiplicative attention: scores are the inner products of keys and query.
 
-    num_units: the depth of keys and queries. scale: whether scores have a factor g. Source: Luong
-    et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
+    num_units: the depth of keys and queries. scale: whether scores are multiplied by a variable g.
+    Source: Luong et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.
     """
 
     def __init__(

@@ -30,8 +30,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    cell_state: that of the cell. attention: the last attention. time: the step. alignments,
-    alignment_history, attention_state: those of the mechanism, or tuples for several mechanisms.
+    cell_state: the state of the wrapped cell. attention: the last attention. time: the number of
+    the step. alignments, alignment_history, attention_state: of the mechanism; tuples for several
+    ones.
     """
 
     cell_state: Any
@@ -42,7 +43,9 @@ class AttentionWrapperState(NamedTuple):
     attention_state: Any
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """Return the state with some fields replaced by values of the same shapes."""
+        """Return the state with some fields replaced; new tensors get the static shapes of the old
+        ones.
+        """
 
         def with_shape(old: Any, new: Any) -> Any:
             if isinstance(old, Tensor) and isinstance(new, Tensor):
@@ -63,11 +66,14 @@ def hardmax(logits: Any, name: str | None = None) -> Tensor:
 class AttentionWrapper(RNNCell):
     """A cell with one or more attention mechanisms.
 
+    The context is the memory weighted by the alignments; the attention is the context, or the
+    output of a layer on it.
+
     Args:
-      cell: the cell. attention_mechanism: a mechanism, or a list of them.
+      cell: the wrapped cell. attention_mechanism: a mechanism, or a list of them.
       attention_layer_size: the size of a dense layer over the cell's output and the context, one
         for each mechanism; None to use the context itself as the attention.
-      alignment_history: whether the state keeps all alignments, in TensorArrays.
+      alignment_history: whether the state keeps the alignments of all steps, in TensorArrays.
       cell_input_fn: computes the cell's input from inputs and attention; by default they are
         joined.
       output_attention: whether the attention is the output, instead of the cell's output.
@@ -76,8 +82,8 @@ class AttentionWrapper(RNNCell):
       attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
         the mechanism's state and the layer.
 
-    Raises TypeError for values that are not a cell or a mechanism, and ValueError for another
-    number of layers.
+    TypeError for values that are not a cell or a mechanism, and ValueError for another number of
+    layers.
     """
 
     def __init__(
@@ -120,7 +126,9 @@ class AttentionWrapper(RNNCell):
             self._initial_cell_state = self._checked_state(initial_cell_state)
 
     def _attention_layers(self, sizes: Any, layers: Any) -> list[Any]:
-        """Return a layer or None for each mechanism, and set the size of all attentions."""
+        """Return the attention layer, or None, of each mechanism; set the total size of the
+        attention.
+        """
         depths = [int(flatten(m.values)[0].shape[-1]) for m in self._mechanisms]
         if sizes is not None and layers is not None:
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
@@ -151,7 +159,7 @@ class AttentionWrapper(RNNCell):
         return values
 
     def _checked_state(self, state: Any) -> Any:
-        """Return the given state of the cell, with a check of its batch size in the run."""
+        """Return the initial state of the cell, with an Assert in each run of its batch size."""
         if state is None:
             return None
         last = flatten(state)[-1]
@@ -179,7 +187,7 @@ class AttentionWrapper(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The sizes of the fields of a state."""
+        """The sizes of the fields of a state, as an AttentionWrapperState."""
         sizes = [mechanism.alignments_size for mechanism in self._mechanisms]
         return AttentionWrapperState(
             cell_state=self._cell.state_size,
@@ -193,8 +201,9 @@ class AttentionWrapper(RNNCell):
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
-        """Return the first state. A run raises InvalidArgumentError if the memory has another batch
-        size.
+        """Return the initial state.
+
+        A run raises InvalidArgumentError if the memory has another batch size.
         """
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             cell_state = self._initial_cell_state
@@ -279,10 +288,9 @@ def _joined(inputs: Any, attention: Any) -> Tensor:
 
 
 def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
-    """Compute the attention: the memory weighted by the alignments, passed through an optional
-    layer.
+    """Return (attention, alignments, next state of the mechanism).
 
-    Return it with the alignments and the next state of the mechanism.
+    layer: applied to the cell's output and the context; None to return the context as attention.
     """
     alignments, next_state = mechanism(cell_output, state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])

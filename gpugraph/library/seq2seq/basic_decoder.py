@@ -26,7 +26,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Decoder:
-    """A step of decoding: `dynamic_decode` calls it until all sequences are finished."""
+    """The interface of a decoder, whose steps `dynamic_decode` calls until all sequences are
+    finished.
+    """
 
     @property
     def batch_size(self) -> Any:
@@ -44,17 +46,26 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return the finished sequences (bool [batch]), the first inputs, and the first state."""
+        """Return (bool [batch], whether a sequence is finished; the first inputs; the initial
+        state).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the outputs, the next state, the next inputs, and the finished sequences."""
+        """Return (outputs, next state, next inputs, bool [batch], whether a sequence is
+        finished).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Return the final outputs and state, which `dynamic_decode` returns instead of its own."""
+        """Return (outputs, state) for `dynamic_decode` to return; the arguments are those of the
+        last
+        step.
+
+        outputs: all outputs, [time, batch, ...].
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
     @property
@@ -64,17 +75,18 @@ class Decoder:
 
 
 class BasicDecoderOutput(NamedTuple):
-    """The output of a step: that of the cell or the output layer, and ids sampled from it."""
+    """The output of a step: that of the cell or the output layer, and the ids sampled from it."""
 
     rnn_output: Any
     sample_id: Any
 
 
 class BasicDecoder(Decoder):
-    """A cell whose inputs are chosen by a helper.
+    """A decoder that calls a cell; a helper samples ids from its outputs and chooses the next
+    inputs.
 
-    output_layer: applied to the cell's outputs before ids are sampled, a layer of one tensor.
-    Raises TypeError for values that are not a cell, a helper or a layer.
+    output_layer: a layer applied to the cell's outputs before ids are sampled. TypeError for values
+    that are not a cell, a helper or a layer.
     """
 
     def __init__(
@@ -103,7 +115,7 @@ class BasicDecoder(Decoder):
 
     @property
     def output_dtype(self) -> Any:
-        """The dtypes of outputs."""
+        """The dtypes of outputs, as a BasicDecoderOutput."""
         dtype = flatten(self._initial_state)[0].dtype
         return BasicDecoderOutput(
             map_structure(lambda _: dtype, sizes_after(self._output_layer, self._cell.output_size)),
@@ -111,13 +123,13 @@ class BasicDecoder(Decoder):
         )
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the first inputs, and the first state."""
+        """Return (whether each sequence is finished, the first inputs, the initial state)."""
         return (*self._helper.initialize(), self._initial_state)
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the outputs, the next state, the next inputs, and the finished sequences."""
+        """Return (outputs, next state, next inputs, whether each sequence is finished)."""
         with name_scope(name, "BasicDecoderStep", flatten([time, inputs, state])):
             outputs, cell_state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -155,8 +167,8 @@ def dynamic_decode(
     scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
 
     Returns all outputs, with as many steps as the longest sequence; the last state; and the lengths
-    of the sequences, int32 [batch]. Raises TypeError if `decoder` is not a Decoder, and ValueError
-    if maximum_iterations is not a scalar.
+    of the sequences, int32 [batch]. TypeError if `decoder` is not a Decoder, and ValueError if
+    maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -178,7 +190,7 @@ def dynamic_decode(
 
 
 class _DecodingLoop:
-    """The loop of `dynamic_decode`: its loop variables and its step."""
+    """The while loop of one call of `dynamic_decode`: its loop variables and its step."""
 
     def __init__(self, decoder: Decoder, first: Any, impute: bool, limit: Any) -> None:
         self.decoder, self.impute, self.limit = decoder, impute, limit
@@ -209,8 +221,10 @@ class _DecodingLoop:
         return map_structure(lambda array: array.stack(), arrays), state, lengths
 
     def _array(self, size: Any, dtype: Any) -> TensorArray:
-        """Create an array of outputs; `size` constrains them only as a TensorShape of rank 1 or
-        more.
+        """Create the TensorArray for one output.
+
+        size: the shape of the output for one sequence; it restricts elements only if it is a
+        TensorShape of rank 1 or more.
         """
         element_shape = None
         if isinstance(size, TensorShape) and size.ndims != 0:
@@ -241,9 +255,8 @@ def _state_value(value: Any) -> Any:
 
 
 def _kept(finished: Tensor, old: Any, new: Any) -> Any:
-    """Return the old state of finished sequences, else the new one.
-
-    Scalars and TensorArrays are always new.
+    """Return `old` for finished sequences, else `new`; scalars and TensorArrays are always
+    `new`.
     """
     if isinstance(old, TensorArray):
         return new

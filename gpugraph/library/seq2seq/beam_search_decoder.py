@@ -45,7 +45,11 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 class BeamSearchDecoderState(NamedTuple):
-    """The state of a search; all fields except the cell's state are [batch, beam_width]."""
+    """The state of a search.
+
+    log_probs, finished, lengths: of each beam, [batch, beam_width]. accumulated_attention_probs:
+    [batch, beam_width, time], or () without a coverage penalty.
+    """
 
     cell_state: Any
     log_probs: Any
@@ -55,7 +59,10 @@ class BeamSearchDecoderState(NamedTuple):
 
 
 class BeamSearchDecoderOutput(NamedTuple):
-    """The output of one step: the scores, the ids, and the beam from which each came."""
+    """The output of one step, each field [batch, beam_width].
+
+    For each beam: its score, its new id, and the beam of the step before that it continues.
+    """
 
     scores: Any
     predicted_ids: Any
@@ -63,29 +70,31 @@ class BeamSearchDecoderOutput(NamedTuple):
 
 
 class FinalBeamSearchDecoderOutput(NamedTuple):
-    """predicted_ids: whole sequences, the best one first; and the outputs of the steps."""
+    """The result of a search: `predicted_ids`, whole sequences, best first, and the outputs of all
+    steps.
+    """
 
     predicted_ids: Any
     beam_search_decoder_output: Any
 
 
 class BeamSearchDecoder(Decoder):
-    """Keeps the `beam_width` most likely sequences of each batch entry.
+    """A decoder that keeps the `beam_width` most likely sequences (beams) of each batch entry.
 
-    Args:
-      cell, output_layer: the model; the cell's memories and states are tiled by `tile_batch`.
+    Args: cell, output_layer: the model; memories and states of the cell must be repeated by
+      `tile_batch`.
       embedding: a table, or a function from ids to vectors.
       start_tokens: int32 [batch]. end_token: an int32 scalar.
       initial_state: that of the cell, [batch * beam_width, ...].
       length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: the weight of a penalty for the parts of the memory that finished
-        sequences have not attended to (Wu et al., 2016). It is added to scores. The cell's state
-        must be an AttentionWrapperState or a tuple with one.
+      coverage_penalty_weight: the weight of a penalty, added to scores, for the parts of the memory
+        to which finished sequences have not attended (Wu et al., 2016). The cell's state must then
+        be an AttentionWrapperState or a tuple with one.
       reorder_tensor_arrays: whether TensorArrays of the last state are returned as tensors, in the
         order of the final beams. Arrays are returned unchanged if their elements do not begin with
         the batch and the beams.
 
-    Raises TypeError for values that are not a cell or a layer, and ValueError for other ranks of
+    TypeError for values that are not a cell or a layer, and ValueError for other ranks of
     start_tokens and end_token, for states of unknown rank or another batch, and for a coverage
     penalty without attention.
     """
@@ -133,7 +142,7 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences."""
+        """The number of batch entries, each with `beam_width` sequences."""
         return self._batch_size
 
     @property
@@ -143,19 +152,19 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def output_size(self) -> Any:
-        """The shapes of the outputs of one sequence in one step."""
+        """The shapes of the outputs of one batch entry in one step."""
         width = TensorShape([self._beam_width])
         return BeamSearchDecoderOutput(width, width, width)
 
     @property
     def output_dtype(self) -> Any:
-        """The dtypes of outputs."""
+        """The dtypes of outputs, as a BeamSearchDecoderOutput."""
         dtype = flatten(self._initial_cell_state)[0].dtype
         sizes = sizes_after(self._output_layer, self._cell.output_size)
         scores = map_structure(lambda _: dtype, sizes)
         return BeamSearchDecoderOutput(scores, dtypes.int32, dtypes.int32)
 
-    # Beams as a part of the batch.
+    # Beams as a part of the batch axis.
 
     def _split(self, value: Any, inner: Any) -> Any:
         """Reshape [batch * beam_width, *inner] to [batch, beam_width, *inner].
@@ -195,7 +204,7 @@ class BeamSearchDecoder(Decoder):
     # The search.
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the first inputs, and the first state."""
+        """Return (whether each beam is finished, the first inputs, the initial state)."""
         dtype = flatten(self._initial_cell_state)[0].dtype
         first = zeros([self._batch_size], dtypes.int32)
         log_probs = one_hot(first, self._beam_width, on_value=0.0, off_value=-np.inf, dtype=dtype)
@@ -211,7 +220,7 @@ class BeamSearchDecoder(Decoder):
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the outputs, the next state, the next inputs, and the finished sequences."""
+        """Return (outputs, next state, next inputs, whether each beam is finished)."""
         with name_scope(name, "BeamSearchDecoderStep", flatten([time, inputs])):
             merged = map_structure(self._merge, (inputs, state.cell_state))
             outputs, cell_state = self._cell(*merged)
@@ -262,7 +271,9 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Return log probabilities of ids; a finished beam continues only with the end token."""
+        """Return the log probabilities of ids; for a finished beam, only the end token is
+        possible.
+        """
         log_probs = log_softmax(logits)
         min_log_prob = log_probs.dtype.min
         only_end = one_hot(
@@ -284,7 +295,9 @@ class BeamSearchDecoder(Decoder):
         return cast(penalty, dtype)
 
     def _attention_of(self, cell_state: Any) -> Any:
-        """Return the attention of the state, [batch, beam, time]; () without a coverage penalty."""
+        """Return the alignments in the cell's state, [batch, beam, time]; () without a coverage
+        penalty.
+        """
         if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
             return ()
         states = cell_state
@@ -296,9 +309,9 @@ class BeamSearchDecoder(Decoder):
         return _mean(tuple(layers) if len(layers) > 1 else layers[0])
 
     def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
-        """Return the penalties [batch, beam, 1] of finished beams.
+        """Return the penalties [batch, beam, 1], 0 for beams that are not finished.
 
-        Steps of the memory without any attention are not penalized.
+        Steps of the memory to which no beam has attended at all are not penalized.
         """
         weight = convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
         if weight.shape.ndims != 0:
@@ -319,7 +332,9 @@ class BeamSearchDecoder(Decoder):
         return result
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Return whole sequences, and the state with its TensorArrays in the same order."""
+        """Return whole sequences, and the state with its TensorArrays in the order of the final
+        beams.
+        """
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         if self._reorder_tensor_arrays:

@@ -1,4 +1,6 @@
-"""Tensors of a beam search: repetition of a batch, and steps in the order of the final beams."""
+"""Tensors of a beam search: repetition of batch entries, and steps in the order of the final
+beams.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    Raises ValueError for tensors of rank 0 or of unknown rank.
+    t: a tensor or a structure of tensors. ValueError for tensors of rank 0 or of unknown rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
         return map_structure(lambda tensor: _tile(tensor, multiplier), t)
@@ -50,7 +52,10 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value of the state has no batch: a scalar or a TensorArray."""
+    """Return whether a part of the state has no batch axis: a scalar or a TensorArray.
+
+    ValueError for a tensor of unknown rank.
+    """
     if isinstance(value, TensorArray):
         return True
     if value.shape.ndims is None:
@@ -59,11 +64,11 @@ def is_whole(value: Any) -> bool:
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """Return the steps `t` in the order of the final beams, in the same shape.
+    """Return the steps `t`, in the same shape, where each final beam has all steps of its history.
 
     t: [time, batch, beam, ...] or [time, batch * beam, ...]. parent_ids: int32 [time, batch, beam],
-    the beam from which each came. sequence_length: that of the beams, [batch, beam]; later steps
-    keep their positions.
+    the beam of the step before that each beam continued. sequence_length: that of the final beams,
+    [batch, beam]; steps beyond it are not moved.
     """
     sizes = shape(parent_ids)
     time, batch, width = sizes[0], sizes[1], sizes[2]
@@ -80,12 +85,11 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
 
 
 def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
-    """Return the elements of a TensorArray of the state in the order of the final beams, [time,
-    ...].
+    """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
-    beams: the batch size, its static value or None, and the number of beams of each entry. Other
-    values are returned unchanged. So are arrays whose elements can't be [batch, beam, ...] or
-    [batch * beam, ...], with a warning.
+    parent_ids, lengths: as of `gather_tree_from_array`. beams: the batch size, its static value or
+    None, and the number of beams of each entry. Other values are returned unchanged, as are, with a
+    warning, arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...].
     """
     if not isinstance(value, TensorArray):
         return value
@@ -112,7 +116,9 @@ def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
 
 
 def _has_beams(element: TensorShape, beams: Beams) -> bool:
-    """Return whether elements of this static shape may be [batch, beam, ...], merged or not."""
+    """Return whether elements of this static shape may be [batch, beam, ...] or [batch * beam,
+    ...].
+    """
     first, (_, batch, width) = element[0].value, beams
     if batch is None or first is None:
         return True

@@ -1,6 +1,6 @@
-"""Helpers of decoders, which choose the inputs of each step and sample ids from its output.
+"""Helpers of decoders, which sample ids from the output of each step and choose its next inputs.
 
-Names and behaviour are those of TensorFlow 1.15's `tf.contrib.seq2seq`.
+The public names and the behaviour are those of `tf.contrib.seq2seq` in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Helper:
-    """The source of a decoder's ids, sampled from its outputs, and of its next inputs.
+    """The interface of a helper: it samples ids from a decoder's outputs, and gives its next
+    inputs.
 
-    A subclass sets `_batch_size`, or defines the property.
+    A subclass sets `_batch_size`, or defines the property `batch_size`.
     """
 
     _batch_size: Any = None
@@ -39,7 +40,7 @@ class Helper:
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences, an int32 scalar. Raises ValueError while it is unknown."""
+        """The number of sequences, an int32 scalar; ValueError while it is unknown."""
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
@@ -55,24 +56,29 @@ class Helper:
         return self._sample_ids_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return the sequences that are finished before the first step, and the first inputs."""
+        """Return (bool [batch], whether a sequence is finished before the first step; the first
+        inputs).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Return ids that are sampled from the outputs of a step."""
+        """Return ids sampled from the outputs of a step."""
         raise NotImplementedError(f"{type(self).__name__} does not define sample")
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the sequences that are finished after a step, the next inputs and next state."""
+        """Return (bool [batch], whether a sequence is finished after a step; next inputs; next
+        state).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define next_inputs")
 
 
 class CustomHelper(Helper):
     """A helper of three functions: `initialize_fn()`, `sample_fn` and `next_inputs_fn`.
 
-    The latter two take the arguments of `Helper.sample` and `Helper.next_inputs` by name.
+    The latter two are called with the arguments of `Helper.sample` and `Helper.next_inputs` as
+    keywords.
     """
 
     def __init__(
@@ -89,7 +95,7 @@ class CustomHelper(Helper):
         self._sample_ids_dtype = sample_ids_dtype or dtypes.int32
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return the finished sequences and the first inputs."""
+        """Return (whether each sequence is finished, the first inputs)."""
         with name_scope(name, f"{type(self).__name__}Initialize"):
             finished, next_inputs = self._initialize_fn()
             if self._batch_size is None:
@@ -97,14 +103,14 @@ class CustomHelper(Helper):
             return finished, next_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Return the ids of a step."""
+        """Return the ids sampled in a step."""
         with name_scope(name, f"{type(self).__name__}Sample", [time, outputs, state]):
             return self._sample_fn(time=time, outputs=outputs, state=state)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the next state)."""
         values = [time, outputs, state, sample_ids]
         with name_scope(name, f"{type(self).__name__}NextInputs", values):
             return self._next_inputs_fn(
@@ -113,9 +119,9 @@ class CustomHelper(Helper):
 
 
 class TrainingHelper(Helper):
-    """Reads given inputs: [batch, time, ...], or [time, batch, ...] if `time_major`.
+    """A helper that reads given inputs: [batch, time, ...], or [time, batch, ...] if `time_major`.
 
-    sequence_length: int32 [batch]. Raises ValueError for another rank.
+    sequence_length: int32 [batch]; ValueError for another rank.
     """
 
     def __init__(
@@ -143,11 +149,11 @@ class TrainingHelper(Helper):
 
     @property
     def sequence_length(self) -> Tensor:
-        """The lengths of the sequences."""
+        """The lengths of the sequences, int32 [batch]."""
         return self._sequence_length
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return the finished sequences and the first inputs."""
+        """Return (whether each sequence is finished, the first inputs)."""
         with name_scope(name, "TrainingHelperInitialize"):
             finished = equal(0, self._sequence_length)
             return finished, self._unless_all(finished, 0)
@@ -160,13 +166,13 @@ class TrainingHelper(Helper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the state unchanged)."""
         with name_scope(name, "TrainingHelperNextInputs", [time, outputs, state]):
             finished = time + 1 >= self._sequence_length
             return finished, self._unless_all(finished, time + 1), state
 
     def _unless_all(self, finished: Any, time: Any) -> Any:
-        """Return the inputs at a time; zeros once all sequences are finished."""
+        """Return the inputs at step `time`, or zeros if all sequences are finished."""
         return cond(
             reduce_all(finished),
             lambda: self._zero_inputs,
@@ -188,10 +194,11 @@ def embedding_function(embedding: Any) -> Callable[[Any], Any]:
 
 
 class GreedyEmbeddingHelper(Helper):
-    """Reads the embedding of the most likely id, until it is `end_token`.
+    """A helper that reads the embedding of the most likely id of the step before, until
+    `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. Raises ValueError for other ranks.
+    an int32 scalar. ValueError for other ranks.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -206,18 +213,18 @@ class GreedyEmbeddingHelper(Helper):
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return the finished sequences and the first inputs."""
+        """Return (whether each sequence is finished, the first inputs)."""
         return zeros([self._batch_size], dtypes.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Return the ids of a step."""
+        """Return the most likely ids of a step, int32 [batch]."""
         _require_tensor(outputs)
         return argmax(outputs, axis=-1, output_type=dtypes.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the state unchanged)."""
         finished = equal(sample_ids, self._end_token)
         following = cond(
             reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding_fn(sample_ids)
@@ -226,7 +233,7 @@ class GreedyEmbeddingHelper(Helper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Reads the embedding of an id sampled from the outputs, which are log probabilities.
+    """A helper that reads the embedding of an id sampled from the outputs, which are logits.
 
     softmax_temperature: a divisor of the outputs; above 1 the ids are more random.
     """
@@ -243,7 +250,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._softmax_temperature, self._seed = softmax_temperature, seed
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Return the ids of a step."""
+        """Return the ids sampled in a step, int32 [batch]."""
         _require_tensor(outputs)
         logits = outputs
         if self._softmax_temperature is not None:
@@ -257,10 +264,11 @@ def _require_tensor(outputs: Any) -> None:
 
 
 class InferenceHelper(Helper):
-    """Reads the results of `next_inputs_fn` for the ids of `sample_fn`, until `end_fn` is true.
+    """A helper of functions: `sample_fn(outputs)`, `next_inputs_fn(ids)`, `end_fn(ids)`.
 
-    sample_shape, sample_dtype: those of one sequence's ids. start_inputs: the first inputs,
-    [batch, ...].
+    Each step reads the result of next_inputs_fn, or the ids themselves if it is None, until end_fn
+    is true. sample_shape, sample_dtype: those of one sequence's ids. start_inputs: the first
+    inputs, [batch, ...].
     """
 
     def __init__(
@@ -279,17 +287,17 @@ class InferenceHelper(Helper):
         self._batch_size = shape(flatten(self._start_inputs)[0])[0]
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return the finished sequences and the first inputs."""
+        """Return (whether each sequence is finished, the first inputs)."""
         return zeros([self._batch_size], dtypes.bool), self._start_inputs
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Return the ids of a step."""
+        """Return the ids sampled in a step."""
         return self._sample_fn(outputs)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the state unchanged)."""
         following = sample_ids
         if self._next_inputs_fn is not None:
             following = self._next_inputs_fn(sample_ids)

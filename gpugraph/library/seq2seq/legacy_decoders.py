@@ -1,6 +1,7 @@
 """Encoders and decoders over lists of steps: `tf.contrib.legacy_seq2seq`.
 
-Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph is unrolled.
+Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph contains the ops
+of each step separately.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def rnn_decoder(
     loop_function: LoopFunction | None = None,
     scope: Any = None,
 ) -> Outputs:
-    """Return the outputs of a cell for each input, and the last state.
+    """Return (a list of the cell's outputs for each input, the last state).
 
-    loop_function: computes the input of a step from the previous output and the step's number; then
-    only the first input is read.
+    loop_function: computes the input of a step from the previous output and the step's number; only
+    the first of the decoder_inputs is then read.
     """
     with variable_scope(scope or "rnn_decoder"):
         state = initial_state
@@ -70,7 +71,10 @@ def basic_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Run a decoder from the last state of an encoder, which has separate variables."""
+    """Return the result of `rnn_decoder`, started from the last state of an encoder.
+
+    Encoder and decoder have the same kind of cell, with separate variables.
+    """
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
@@ -84,7 +88,7 @@ def tied_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Run `basic_rnn_seq2seq` with shared variables of encoder and decoder."""
+    """Return the result of `basic_rnn_seq2seq` where encoder and decoder share their variables."""
     with variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
@@ -93,7 +97,11 @@ def tied_rnn_seq2seq(
 
 
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
-    """Return a loop function that embeds the most likely id of the previous output."""
+    """Return a loop function that embeds the most likely id of the previous output.
+
+    output_projection: weights and biases that convert outputs to logits, or None. update: whether
+    gradients flow through the embedding.
+    """
 
     def loop_function(previous: Any, _: int) -> Tensor:
         if output_projection is not None:
@@ -105,7 +113,7 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the table of the scope. Raise ValueError for a projection to another number of
+    """Return the variable `embedding`; ValueError if the projection has another number of
     symbols.
     """
     if output_projection is not None:
@@ -126,7 +134,7 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> Outputs:
-    """Run a decoder of ids, int32 [batch] for each step.
+    """Return the result of `rnn_decoder` for embedded ids, int32 [batch] for each step.
 
     output_projection: weights and biases that convert outputs to logits when ids are fed back.
     feed_previous: whether a step reads the most likely id of the previous step.
@@ -140,7 +148,10 @@ def embedding_rnn_decoder(
 
 
 def _by_feeding(feed_previous: Any, decode: Callable[[bool], Outputs], count: int) -> Outputs:
-    """Return the result of `decode(feed_previous)`; a tensor selects between both in the run."""
+    """Return the result of `decode(feed_previous)`; for a tensor, a `cond` of both results.
+
+    count: the number of outputs.
+    """
     if isinstance(feed_previous, bool):
         return decode(feed_previous)
     structures = []
@@ -169,7 +180,7 @@ def embedding_rnn_seq2seq(
 ) -> Outputs:
     """Run an encoder and a decoder of ids; without output_projection the outputs are logits.
 
-    feed_previous: a bool, or a bool tensor; see `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. Other arguments as of `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -195,7 +206,7 @@ def embedding_rnn_seq2seq(
 
 
 class _Attention:
-    """Additive attention with several heads over [batch, time, size] states."""
+    """Additive attention with several heads over states [batch, time, size]."""
 
     def __init__(self, states: Any, heads: int, dtype: Any) -> None:
         self.size = states.shape.dims[2].value
@@ -208,7 +219,7 @@ class _Attention:
             self.heads.append((features, get_variable(f"AttnV_{number}", [self.size])))
 
     def zero_attention(self, batch_size: Any) -> list[Tensor]:
-        """Return the attention before the first step: zeros."""
+        """Return the attention of each head before the first step: zeros [batch, size]."""
         attended = [zeros([batch_size, self.size], self.dtype) for _ in self.heads]
         for tensor in attended:
             tensor.set_shape([None, self.size])
@@ -239,11 +250,12 @@ def attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """Run a decoder that attends to [batch, time, size] states at each step.
+    """Run a decoder that attends to states [batch, time, size] in each step.
 
-    output_size: that of the outputs, by default the cell's. initial_state_attention: whether the
-    first step reads the attention of the initial state instead of zeros. Raises ValueError without
-    inputs or heads, and for states of unknown size.
+    Arguments and result as of `rnn_decoder`. output_size: that of the outputs, by default the
+    cell's.
+    initial_state_attention: whether the first step reads the attention of the initial state instead
+    of zeros. ValueError without inputs or heads, and for states of unknown size.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -293,7 +305,7 @@ def embedding_attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """Run `attention_decoder` on ids; see `embedding_rnn_decoder` for the other arguments."""
+    """Run `attention_decoder` on embedded ids; further arguments as of `embedding_rnn_decoder`."""
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -324,9 +336,9 @@ def embedding_attention_seq2seq(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """Run an encoder of ids and a decoder that attends to all its outputs.
+    """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    feed_previous: a bool, or a bool tensor; see `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. Other arguments as of `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

@@ -24,10 +24,11 @@ def sequence_loss_by_example(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the cross entropy of each sequence, [batch], summed or averaged over the steps.
+    """Return the weighted cross entropy of each sequence, [batch], summed or averaged over the
+    steps.
 
-    logits: [batch, classes] for each step; targets and weights: [batch]. Raises ValueError for
-    lists of different lengths.
+    logits: [batch, classes] for each step; targets and weights: [batch] for each step. ValueError
+    for lists of different lengths.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(
@@ -85,11 +86,11 @@ def model_with_buckets(
     per_example_loss: bool = False,
     name: str | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Return the outputs and the loss of a model for each bucket, `(encoder steps, decoder steps)`.
+    """Return two lists: for each bucket, the outputs of a model, and its loss.
 
-    seq2seq: a function from the encoder's and the decoder's inputs to outputs and state; the
-    buckets share its variables. Raises ValueError without buckets, and for fewer inputs, targets or
-    weights than the steps of the last bucket.
+    buckets: pairs (encoder steps, decoder steps). seq2seq: a function from the encoder's and the
+    decoder's inputs to outputs and state; all buckets share its variables. ValueError without
+    buckets, and for fewer inputs, targets or weights than the steps of the last bucket.
     """
     if not buckets:
         raise ValueError("buckets must have at least one pair of encoder and decoder steps")

@@ -1,4 +1,6 @@
-"""Helpers of scheduled sampling: random steps read outputs of the decoder."""
+"""Helpers of scheduled sampling: at random, a sequence reads the decoder's output instead of
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,16 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class _ScheduledHelper(TrainingHelper):
-    """A training helper in which random steps read outputs of the decoder.
+    """The base of training helpers in which random sequences read the decoder's output in a step.
 
-    Sampled ids are -1 for sequences that read the given inputs.
+    The sampled ids are -1 (or 0) for sequences that read the given inputs.
     """
 
     _probability: Any
     _scheduling_seed: int | None
 
     def _drawn(self) -> Tensor:
-        """Select randomly the sequences that read the decoder's output: bool [batch]."""
+        """Return which sequences read the decoder's output in this step, random bools [batch]."""
         uniform = random_uniform([self.batch_size], seed=self._scheduling_seed)
         return uniform < cast(self._probability, dtypes.float32)
 
@@ -48,9 +50,9 @@ class _ScheduledHelper(TrainingHelper):
 
 
 class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling: random steps read the embedding of an id that the decoder sampled.
+    """Scheduled sampling of ids: a step reads a given input, or the embedding of a sampled id.
 
-    sampling_probability: the probability of this for a step of each sequence, a scalar or [batch].
+    sampling_probability: the probability of the latter for each sequence, a scalar or [batch].
     Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
     """
 
@@ -71,7 +73,7 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """Return the ids of a step."""
+        """Return the ids sampled in a step, -1 for sequences that read the given inputs."""
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
             return where(self._drawn(), drawn, fill(shape(drawn), -1))
@@ -79,7 +81,7 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the state unchanged)."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids, name)
 
         def mixed() -> Tensor:
@@ -91,11 +93,12 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
 
 
 class ScheduledOutputTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of outputs: random steps read the decoder's last output itself.
+    """Scheduled sampling of outputs: a step reads a given input, or the decoder's last output
+    itself.
 
-    next_inputs_fn: computes inputs from outputs. auxiliary_inputs: [batch, time, ...] like
-    `inputs`. They are concatenated along the last axis to the inputs of each step, both given ones
-    and outputs.
+    next_inputs_fn: computes an input from an output. auxiliary_inputs: [batch, time, ...] like
+    `inputs`; they are concatenated to the inputs of each step, given ones and outputs, along the
+    last axis.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class ScheduledOutputTrainingHelper(_ScheduledHelper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any = None, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return the finished sequences, the next inputs and the next state."""
+        """Return (whether each sequence is finished, the next inputs, the state unchanged)."""
         finished, inputs, state = super().next_inputs(time, outputs, state, sample_ids, name)
 
         def mixed() -> Any:

@@ -27,14 +27,15 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the weighted cross entropies of logits [batch, time, classes] and targets [batch,
-    time].
+    """Return the weighted cross entropy of sequences, averaged or summed over some of the axes.
 
-    Averages are divided by the sum of the weights, sums by the number of weights that are not 0.
-    Axes that are neither averaged nor summed remain: the result is a scalar, [time], [batch] or
-    [batch, time]. softmax_loss_function: a function of `labels` and `logits`.
+    logits: [batch, time, classes]; targets, weights: [batch, time]. Averages are divided by the sum
+    of the weights, sums by the number of weights that are not 0. Axes that are neither averaged nor
+    summed
+    remain: the result is a scalar, [time], [batch] or [batch, time]. softmax_loss_function: a
+    function of `labels` and `logits` that replaces the cross entropy.
 
-    Raises ValueError for other ranks, and for axes that are to be both averaged and summed.
+    ValueError for other ranks, and for axes that are to be both averaged and summed.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

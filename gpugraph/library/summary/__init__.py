@@ -1,4 +1,4 @@
-"""Summaries of training: ops that create them, and the event files that TensorBoard shows."""
+"""Summaries: the ops that create them, and the event files, in which TensorBoard finds them."""
 
 from gpugraph.library.summary.file_writer import FileWriter as FileWriter
 from gpugraph.library.summary.file_writer_cache import FileWriterCache as FileWriterCache

@@ -1,7 +1,8 @@
-"""Event files: events in TFRecord's frames, with a name that TensorBoard looks for.
+"""Event files: Event messages in the frames of TFRecords, with a file name that TensorBoard finds.
 
-There is no writer thread. Events are buffered in memory, and written when there are enough of them
-or the last write is long ago, when the writer is flushed or closed, and when the process ends.
+There is no writer thread. Events are buffered in memory. They are written when `max_queue` of them
+are buffered, when one is added and the last write was `flush_secs` ago, when the writer is flushed
+or closed, and when the process ends.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events, the part that outlives the writer when a process ends."""
+    """The file and its buffered events, separate from the writer, whose finalizer closes the
+    file.
+    """
 
     def __init__(self, path: str) -> None:
         self.path, self.owner = path, os.getpid()
@@ -32,7 +35,9 @@ class _OpenFile:
             self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
-        """Write all buffered events. In a forked child, discard them: the parent writes them."""
+        """Write all buffered events; in a forked child, discard them, because the parent writes
+        them.
+        """
         waiting, self.waiting = self.waiting, []
         if not waiting or self.owner != os.getpid():
             return
@@ -90,7 +95,7 @@ class EventFileWriter:
         return not self._finalizer.alive
 
     def add_event_bytes(self, event: bytes) -> None:
-        """Add an Event, given as its bytes; without effect if the writer is closed."""
+        """Add an Event, given as its bytes; do nothing if the writer is closed."""
         with self._lock:
             if self.closed:
                 return
@@ -110,7 +115,7 @@ class EventFileWriter:
             self._finalizer()
 
     def reopen(self) -> None:
-        """Continue in a new file, if the writer is closed."""
+        """Open a new file, if the writer is closed; later events go there."""
         with self._lock:
             if self.closed:
                 self._open()
@@ -128,7 +133,9 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """Create a new file, named after this second and host, with a number if that name is taken."""
+    """Create a file named after the current second and host, with a number if that name is
+    taken.
+    """
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():
         name = f"{start}.{number}{suffix}" if number else f"{start}{suffix}"

@@ -1,4 +1,4 @@
-"""FileWriter: writes summaries, graphs and notes of training into an event file."""
+"""FileWriter: writes summaries, graphs and other events of training into an event file."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from gpugraph.library.summary.event_file_writer import EventFileWriter
 _OF_SESSIONS: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], EventFileWriter]] = (
     weakref.WeakKeyDictionary()
 )
-"""The event files of FileWriters with a session: one for each folder and suffix."""
+"""By session: the event files of its FileWriters, one for each folder and suffix."""
 
 
 class FileWriter:
-    """Writes summaries and events into a new event file in `logdir`, for TensorBoard.
+    """A writer of summaries and events into a new event file in `logdir`, for TensorBoard.
 
     Args:
       logdir: the folder, which is created if it is missing.
       graph: a Graph to write first, for TensorBoard's graph page.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: the number of seconds since the last write after which an event is written with
-        the buffered ones.
+      flush_secs: an event that is added more than so many seconds after the last write is written
+        at once, with the buffered ones.
       graph_def: an older form of `graph`, a GraphDef.
       filename_suffix: a suffix of the file's name.
-      session: FileWriters of one session and folder write into one file.
+      session: FileWriters with the same session and folder write into one file.
 
     Raises:
       tf.errors.OpError: the class of the file system's error: NotFoundError, PermissionDeniedError,
@@ -97,12 +97,12 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Add an Event message unchanged. Raise TypeError for another value."""
+        """Add an Event message unchanged; TypeError for another value."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Add a SessionLog message: a start, a stop or a checkpoint. Raise TypeError for another
+        """Add a SessionLog message: a start, a stop or a checkpoint; TypeError for another
         value.
         """
         content = _message(session_log, "SessionLog").SerializeToString()
@@ -132,7 +132,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Add a MetaGraphDef. Raise TypeError for another message."""
+        """Add a MetaGraphDef; TypeError for another value."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
@@ -140,9 +140,7 @@ class FileWriter:
         self._add("meta_graph_def", meta_graph_def.SerializeToString(), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Add the RunMetadata of a run, under a tag. Raise ValueError for a tag that was used
-        before.
-        """
+        """Add the RunMetadata of a run, under a tag; ValueError for a tag that was used before."""
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
         content = tagged_run_metadata(tag, run_metadata.SerializeToString())
@@ -160,7 +158,7 @@ class FileWriter:
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Continue in a new file in the folder, after `close`."""
+        """Open a new file in the folder, after `close`; later events go there."""
         self.event_writer.reopen()
         self._closed = False
 
@@ -179,7 +177,7 @@ class FileWriter:
 
 
 def scalar_message(tag: str, value: float) -> Any:
-    """Return a Summary message of one number; programs may use it with their own writer."""
+    """Return a Summary message of one number, for a caller with its own writer."""
     return messages_pb2.Summary(value=[messages_pb2.Summary.Value(tag=tag, simple_value=value)])
 
 

@@ -33,7 +33,9 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Replace characters that tags can't have with `_`, and remove leading `/`; None stays None."""
+    """Replace characters that tags can't have by `_`, and remove leading `/`; return None for
+    None.
+    """
     if name is None:
         return None
     cleaned = _NOT_IN_TAGS.sub("_", name).lstrip("/")
@@ -49,7 +51,7 @@ def summary_scope(
     default_name: str | None = None,
     values: Sequence[Any] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Enter the name scope of a summary's ops, and yield the summary's tag and the scope.
+    """Enter the name scope for a summary's ops; yield (the summary's tag, the scope).
 
     The tag is the scope's name, preceded by the family if there is one. The family is also a part
     of the scope's name, so that tags are unique.
@@ -77,8 +79,9 @@ def scalar(
     Args:
       name: the tag, in the current name scope; invalid characters become `_`.
       tensor: the number, a scalar.
-      collections: collections for the summary, for `merge_all`; [GraphKeys.SUMMARIES] by default.
-      family: a prefix of the tag; TensorBoard shows a family together.
+      collections: collections to add the summary to; by default [GraphKeys.SUMMARIES], which
+        `merge_all` reads.
+      family: a prefix of the tag; TensorBoard shows the summaries of a family together.
 
     Raises, in a run:
       InvalidArgumentError: `tensor` is not a scalar.
@@ -94,8 +97,8 @@ def histogram(
 ) -> Tensor:
     """Return a Summary, a string scalar, of the distribution of the values of a tensor.
 
-    The buckets grow by a tenth, from 1e-12 to 1e20, on both sides of 0. name, collections, family:
-    as for `scalar`.
+    The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0. name,
+    collections, family: as for `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
@@ -206,9 +209,9 @@ def _tensor_summary(
 
 
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
-    """Return a Summary, a string scalar, of a tensor of Markdown strings of any shape.
+    """Return a Summary, a string scalar, of a tensor of Markdown strings.
 
-    A vector is shown as the rows of a table, a matrix as a table. Raises ValueError for another
+    TensorBoard shows a vector as the rows of a table, a matrix as a table. ValueError for another
     dtype.
     """
     if tensor.dtype != dtypes.string:
@@ -219,9 +222,9 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
 def merge(
     inputs: Iterable[Any], collections: Iterable[Any] | None = None, name: str | None = None
 ) -> Tensor:
-    """Return a Summary, a string scalar, of the values of several summaries.
+    """Return a Summary, a string scalar, with the values of several summaries.
 
-    collections: collections for it, by default none. Raises ValueError without summaries.
+    collections: collections to add it to, by default none. ValueError without summaries.
 
     Raises, in a run:
       InvalidArgumentError: two values have the same tag, or an input is not a Summary.
@@ -237,7 +240,8 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Call `merge` for the summaries in a collection of the default graph; None if there are none.
+    """Call `merge` for the summaries in collection `key` of the default graph; return None for
+    none.
 
     scope: a regular expression that the start of a summary's name must match.
     """
@@ -246,7 +250,7 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef. Raise ValueError for another op."""
+    """Return the SummaryDescription in a TensorSummary NodeDef; ValueError for another op type."""
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     stored = json.loads(node_def.attr["description"].s or b"{}")

@@ -11,7 +11,7 @@ from gpugraph.formats import messages_pb2
 from gpugraph.formats.tf_record import read_records
 
 _FRAME = 16
-"""The number of bytes of a record besides its content."""
+"""The number of bytes of a record in addition to its content: length and checksums."""
 
 
 def summary_iterator(path: Any) -> Iterator[Any]:

@@ -1,6 +1,6 @@
-"""Assertions of a test case on arrays and tensors: equal, close, in a range.
+"""The assertions of a test case on arrays and tensors: equal, close, in a range.
 
-Arguments are arrays, values that convert to one, or tensors, which are evaluated.
+Arguments are arrays, values that convert to arrays, or tensors, which a session evaluates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _MAX_SHOWN = 10
 
 
 def _format(array: Any, where: Any) -> str:
-    """Return the first ten elements at `where`, with their indices."""
+    """Return the text of the first ten elements where the mask `where` is true, with their
+    indices.
+    """
     places = np.argwhere(where)[:_MAX_SHOWN].tolist()
     lines = [f"  {place} : {array[tuple(place)]}" for place in places]
     omitted = np.count_nonzero(where) - len(lines)
@@ -29,12 +31,14 @@ class Comparisons(unittest.TestCase):
     """Assertions on arrays and tensors; an AssertionError names the differences and their size."""
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Check that elements of an array or a tensor have this dtype, NumPy's or TensorFlow's."""
+        """Check that the dtype of an array or a tensor is `expected_dtype`, NumPy's or
+        TensorFlow's.
+        """
         dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the value of fetches of a session."""
+        """Return the values of tensors, or of a structure of them, from a session."""
         raise NotImplementedError("a test case evaluates by its session")
 
     def _array(self, value: Any) -> Any:
@@ -65,7 +69,7 @@ class Comparisons(unittest.TestCase):
             self._refuse("Arrays are not equal.", ~np.asarray(equal, bool), one, other, msg)
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Check that the shapes or at least one element differ."""
+        """Check that the shapes differ, or that at least one element does."""
         try:
             self.assertAllEqual(a, b)
         except self.failureException:
@@ -75,8 +79,9 @@ class Comparisons(unittest.TestCase):
     def assertAllClose(
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
     ) -> None:
-        """Check |a - b| <= atol + rtol * |b| everywhere, also in lists, tuples and dicts of one
-        form.
+        """Check that |a - b| <= atol + rtol * |b| for all elements.
+
+        a, b: arrays, tensors, or lists, tuples and dicts of them with the same structure.
         """
         self._close(a, b, rtol, atol, "", msg)
 
@@ -101,7 +106,11 @@ class Comparisons(unittest.TestCase):
             self._close_arrays(a, b, rtol, atol, path, msg)
 
     def _nested(self, *values: Any) -> bool:
-        """Return whether lists are not arrays: parts differ in shape, or have tensors or dicts."""
+        """Return whether lists must be compared item by item, because they do not convert to
+        arrays.
+
+        That is so if their items differ in shape, or contain tensors or dicts.
+        """
         if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
             return True
         try:
@@ -142,7 +151,7 @@ class Comparisons(unittest.TestCase):
         bfloat16_atol: float = 1e-2,
         msg: Any = None,
     ) -> None:
-        """Call `assertAllClose` with the tolerance of the narrower of both dtypes."""
+        """Call `assertAllClose` with the tolerance for the narrower of the two dtypes."""
         del bfloat16_rtol, bfloat16_atol
         one, other = self._array(a), self._array(b)
         narrow = {one.dtype, other.dtype}
@@ -153,7 +162,7 @@ class Comparisons(unittest.TestCase):
         self.assertAllClose(one, other, rtol, atol, msg)
 
     def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
-        """Check |f1 - f2| <= err for two numbers."""
+        """Check that |f1 - f2| <= err for two numbers."""
         text = f"{f1:f} != {f2:f} +/- {err:f} (difference: {abs(f1 - f2)})"
         self.assertTrue(bool(f1 == f2 or abs(f1 - f2) <= err), self._message(text, msg))
 
@@ -164,7 +173,7 @@ class Comparisons(unittest.TestCase):
             self.assertNear(float(one), float(other), err, msg)
 
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
-        """Check that the norm of the difference of two arrays is below err."""
+        """Check that the l2 norm of the difference of two arrays is below `err`."""
         distance = np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2))
         text = f"the arrays are {distance} apart, {err} is allowed"
         self.assertTrue(bool(distance < err), self._message(text, msg))
@@ -202,7 +211,9 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Check that every element is between the bounds, inclusive unless they are open."""
+        """Check that every element is between the bounds, which are allowed themselves unless
+        open.
+        """
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound
@@ -214,7 +225,7 @@ class Comparisons(unittest.TestCase):
         self._all(array, np.asarray(bad), f"outside the range {span}")
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:
-        """Check that every element is in a set."""
+        """Check that every element is in the collection `expected_set`."""
         strangers = sorted(set(self._array(target).reshape(-1).tolist()) - set(expected_set))
         if strangers:
             self.fail(
@@ -222,9 +233,9 @@ class Comparisons(unittest.TestCase):
             )
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
-        """Check that a NumPy array has the static shape of a tensor.
+        """Check that the shape of a NumPy array is the static shape of a tensor.
 
-        Raises TypeError for values of other types.
+        TypeError for values of other types.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")

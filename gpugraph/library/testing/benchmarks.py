@@ -1,7 +1,7 @@
-"""Benchmark: the duration of an operation, measured by a session and reported by name.
+"""Benchmark: a class whose methods measure the duration of operations and report it by name.
 
 `tf.test.main()` runs the benchmarks of a program whose names match `--benchmark_filter=PATTERN`
-("all" for all of them), and then runs no tests.
+("all" for all of them) instead of its tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _FLAG = "--benchmark_filter="
 
 
 def benchmark_config() -> ConfigProto:
-    """Return a config whose sessions run the ops of a benchmark even if their values are unused."""
+    """Return a config with which sessions do not omit control inputs, so each op of a benchmark
+    runs.
+    """
     config = ConfigProto()
     rewriting = config.graph_options.rewrite_options
     rewriting.dependency_optimization = rewriting.OFF
@@ -53,9 +55,8 @@ class Benchmark:
     ) -> None:
         """Print a line of measurements, under the names of the class and the method.
 
-        iters: the number of runs. cpu_time, wall_time: of one run, in seconds. throughput: in MB
-        per second.
-        extras: further values. name: replaces the method's name.
+        iters: the number of runs. cpu_time, wall_time: the time of one run in seconds. throughput:
+        in MB per second. extras: further values. name: replaces the method's name.
         """
         values = {
             "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
@@ -65,7 +66,7 @@ class Benchmark:
         print(f"{type(self).__name__}.{name or self._calling_method()}: {shown}")
 
     def _calling_method(self) -> str:
-        """Return the name of the outermost running method of this object."""
+        """Return the name of the outermost method of this object on the call stack."""
         frame, name = inspect.currentframe(), ""
         while frame is not None:
             if frame.f_locals.get("self") is self:
@@ -86,12 +87,14 @@ class Benchmark:
         extras: dict[str, Any] | None = None,
         mbs: float = 0,
     ) -> dict[str, Any]:
-        """Run an op `burn_iters` times, then time it `min_iters` times, and report the median.
+        """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
         store_trace: whether the result has a trace of a further run, under "step_stats".
         store_memory_usage: whether the peak of each device's memory is reported, in bytes.
-        mbs: the MB that a run moves, for the throughput. Returns the reported values, and the mean
-        and standard deviation of the times. Raises as `Session.run` does.
+        mbs: the number of MB that a run processes, for the throughput.
+
+        Returns the reported values, and the mean and standard deviation of the times. Errors are
+        those of `Session.run`.
         """
         seconds = []
         for index in range(burn_iters + min_iters):
@@ -127,7 +130,9 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """Remove the benchmark pattern from the command line and return it; None if there is none."""
+    """Remove `--benchmark_filter=PATTERN` from the command line; return the pattern, None without
+    it.
+    """
     arguments = sys.argv if argv is None else argv
     for argument in arguments:
         if argument.lstrip("-").startswith(_FLAG.lstrip("-")) and argument.startswith("-"):
@@ -137,7 +142,7 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches; raise ValueError for none."""
+    """Run the benchmarks whose `module.Class.method` matches; ValueError if none does."""
     matching = [
         (kind, method)
         for kind in Benchmark.classes

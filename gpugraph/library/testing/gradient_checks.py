@@ -1,4 +1,4 @@
-"""Comparison of gradients with finite differences: Jacobians of tensors by both.
+"""Comparison of gradients with finite differences, both as Jacobians.
 
 A Jacobian has a row for each number in x and a column for each number in y; a complex number counts
 as two, its real and its imaginary part.
@@ -28,7 +28,9 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Return the real numbers of an array as a vector that shares its memory."""
+    """Return an array's numbers as a real vector on the same memory, complex ones as two numbers
+    each.
+    """
     flat = array.reshape(-1)
     return flat.view(flat.real.dtype)
 
@@ -92,13 +94,13 @@ def compute_gradient(
 ) -> Any:
     """Return (the Jacobian of y by x from gradients, the same from finite differences).
 
-    They are computed in the default session.
+    They are computed in the default session, and have shape (numbers of x, numbers of y).
     x, x_shape: a tensor and its shape, or a list of each; then the result is a list of pairs.
     x_init_value: the point of evaluation, by default random in [0, 1). delta: the step of
-    differences.
-    init_targets: an operation or a list of operations to run first. extra_feed_dict: further feeds.
-    Jacobians have shape (numbers of x, numbers of y). Raises ValueError without a default session,
-    and if y has no gradient by x.
+    differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
+    further feeds.
+
+    ValueError without a default session, and if y has no gradient by x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)
@@ -120,7 +122,7 @@ def _as_list(value: Any) -> Sequence[Any]:
 
 @with_parameters_of(compute_gradient)
 def compute_gradient_error(**arguments: Any) -> float:
-    """Return the maximum difference of the two Jacobians of `compute_gradient`."""
+    """Return the maximum absolute difference of the two Jacobians of `compute_gradient`."""
     jacobians = compute_gradient(**arguments)
     pairs = [jacobians] if isinstance(jacobians, tuple) else jacobians
     return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)

@@ -17,7 +17,7 @@ def assert_equal_graph_def(
 
     Args:
       actual, expected: the GraphDefs.
-      checkpoint_v2: whether the nodes of SaveV2 and RestoreV2 are ignored too.
+      checkpoint_v2: whether nodes of the op types SaveV2 and RestoreV2 are ignored too.
       hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:
@@ -66,7 +66,9 @@ def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
 
 
 def _inputs_of(node: Any) -> tuple[list[str], set[str]]:
-    """Return the inputs in order, with `a:0` as `a`, and the control inputs."""
+    """Return a node's inputs in order, with `a:0` written as `a`, and the set of its control
+    inputs.
+    """
     data = [text.removesuffix(":0") for text in node.input if not text.startswith("^")]
     return data, {text for text in node.input if text.startswith("^")}
 
@@ -91,5 +93,5 @@ def _content(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """Return the value as text, without the name of the field that holds it."""
+    """Return an attr's value as text, without the name of the AttrValue field that holds it."""
     return " ".join(str(value).split()).partition(" ")[2]

@@ -35,8 +35,8 @@ class TestCase(Comparisons):
     """A test case with a new, seeded default graph before each test.
 
     `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
-    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is set (a
-    GPU, if there is one and it supports them) or `force_gpu` (the first GPU).
+    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is set (then
+    on a GPU, if there is one and it supports them) or `force_gpu` (then on the first GPU).
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -66,7 +66,7 @@ class TestCase(Comparisons):
             session.close()
 
     def get_temp_dir(self) -> str:
-        """Return a folder for this test alone."""
+        """Return a folder for the files of this test; each test gets another one."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp(dir=get_temp_dir())
         return self._folder
@@ -111,7 +111,7 @@ class TestCase(Comparisons):
     def test_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
-        """Call `session` if there is a graph, else use the cached session with any config."""
+        """Call `session` if there is a graph, else `cached_session`, here for any config."""
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")  # runners collect it because of its name
         if graph is None:
@@ -143,7 +143,7 @@ class TestCase(Comparisons):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Iterator[None]:
-        """Check that the block raises an error of a type that a regular expression or predicate
+        """Check that the block raises an `exception_type` that a regular expression or predicate
         accepts.
 
         The expression is searched in the error's message; the predicate receives the error. For an
@@ -178,7 +178,7 @@ class TestCase(Comparisons):
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Check that two names mean one device: "/cpu:0" and "/device:CPU:0"."""
+        """Check that two names mean one device, as "/cpu:0" and "/device:CPU:0" do."""
         one, other = canonical_name(device1), canonical_name(device2)
         text = f"Devices {one} and {other} are not equal."
         self.assertEqual(one, other, self._message(text, msg))
@@ -189,7 +189,7 @@ class TestCase(Comparisons):
             self.fail(self._message(f"{actual!r} does not start with {expected_start!r}", msg))
 
     def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
-        """Check the number of elements."""
+        """Check that a container has `expected_len` elements."""
         if len(container) != expected_len:
             text = f"{container!r} has length of {len(container)}, expected {expected_len}."
             self.fail(self._message(text, msg))
@@ -212,7 +212,7 @@ class TestCase(Comparisons):
 
 
 def _message(error: BaseException) -> str:
-    """Return the message of an error, with the name of its operation."""
+    """Return the message of an error; for an OpError, with the name of its operation."""
     if not isinstance(error, OpError):
         return str(error)
     return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"
@@ -230,7 +230,7 @@ def _open(graph: Any, config: ConfigProto | None, force_gpu: bool) -> Session:
 
 @contextmanager
 def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
-    """Make the session and its graph the defaults, and the CPU the device if no GPU is wanted."""
+    """Make the session and its graph the defaults; place ops on the CPU unless a GPU is wanted."""
     with session.graph.as_default(), session.as_default():
         if use_gpu and not force_gpu:
             yield

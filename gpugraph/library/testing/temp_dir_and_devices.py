@@ -15,7 +15,9 @@ _temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
-    """Return a folder for files of tests: TEST_TMPDIR, or one that is deleted at the end."""
+    """Return a folder for files of tests: TEST_TMPDIR, or one that is deleted when the process
+    ends.
+    """
     path = setting("TEST_TMPDIR")
     if path:
         os.makedirs(path, exist_ok=True)
@@ -27,12 +29,12 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """Return a path below the folder of the program that was started."""
+    """Return a path relative to the folder of the program that was started."""
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
 
 
 def gpu_device_name() -> str:
-    """Return the name of the first GPU of a session without a config, or ""."""
+    """Return the name of the first GPU of a session without a config, or "" if there is none."""
     names = (device.name for device in list_local_devices() if device.device_type == "GPU")
     return next(names, "")
 
@@ -42,27 +44,31 @@ def is_gpu_available(
 ) -> bool:
     """Return whether a session without a config has a GPU.
 
-    The arguments have no effect, since there is one kind of GPU, of unknown capability.
+    The arguments have no effect: the compute capability of the GPU is not checked.
     """
     del cuda_only, min_cuda_compute_capability
     return bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
-    """Return False: nothing is compiled in; GPUs are detected when a program runs."""
+    """Return False: no CUDA code is compiled into the package; GPUs are detected when a program
+    runs.
+    """
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """Return False: nothing is compiled in; GPUs are detected when a program runs."""
+    """Return False: no GPU code is compiled into the package; GPUs are detected when a program
+    runs.
+    """
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Return False."""
+    """Return False: AMD's ROCm is not supported."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Return False."""
+    """Return False: XLA is not part of the package."""
     return False

@@ -1,4 +1,4 @@
-"""Bitcast: reinterprets the bits as another dtype."""
+"""Bitcast: reinterprets the bits of a tensor as another dtype."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _bind_bitcast(_: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch_bitcast(signature: Signature) -> list[Launch]:
-    """Return a launch that copies the bits, in elements of the larger dtype."""
+    """Return a launch that copies the bits as elements of the larger of the two dtypes."""
     source, target = signature.input_types[0], signature.output_types[0]
     if source.size > target.size:
         return [copy_elements(Arg(0), Arg(1), prod(signature.input_shapes[0]), source)]

@@ -18,9 +18,11 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the axes of the broadcast shape to sum over, for s0 and for s1.
+    """Return two lists of axes: those over which the gradients of s0 and of s1 are summed.
 
-    Equal shapes have none; axes where both sizes are 1 count for both. ValueError for incompatible
+    The numbers count axes of the broadcast shape of `s0` and `s1`. A shape is padded with leading
+    ones to that rank, and each axis where it then has size 1 is listed. An axis where both have
+    size 1 is thus in both lists, but equal shapes get two empty lists. ValueError for incompatible
     shapes.
     """
     if list(s0) == list(s1):

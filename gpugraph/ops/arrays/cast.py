@@ -26,7 +26,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of x; a run rejects strings, resources and variants."""
+    """Return the shape of x; strings, resources and variants raise UnimplementedError in a run."""
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if source in OBJECTS or target in OBJECTS:
         what = f"Cast {runtime_name(source)} to {runtime_name(target)} is not supported"
@@ -37,7 +37,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's conversion, which is C's; a complex number converts to its real part."""
+    """Bind NumPy's unsafe conversion, which follows C; a complex number converts to its real
+    part.
+    """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))
     )  # flat, so that no copy is in place
@@ -52,10 +54,11 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _between(source: Any, target: Any) -> Any:
-    """Return the dtype through which NumPy converts to TensorFlow's values, or None.
+    """Return an intermediate dtype with which NumPy gives TensorFlow's values, or None for none.
 
-    float64 is rounded twice on its way to float16. A float becomes uint32 by the low bits of an
-    int64, because NumPy's vector code differs from its scalar code.
+    TensorFlow rounds float64 to float32 before float16. A float converts to uint32 as the low 32
+    bits of an int64, because a direct conversion of negative or large values gives different
+    results in NumPy's vector and scalar code.
     """
     if source == np.float64 and target == np.float16:
         return np.float32
@@ -63,7 +66,7 @@ def _between(source: Any, target: Any) -> Any:
 
 
 def _truncate(source: Any, target: Any) -> None:
-    """Convert to bfloat16 by dropping the lower half of each float32; NaN stays NaN."""
+    """Convert to bfloat16 by dropping the lower 16 bits of each float32; NaN stays NaN."""
     wide = source.astype(np.float32)
     bits = wide.view(np.uint32)
     bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
@@ -92,11 +95,11 @@ _cast = op(
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Convert `x` to `dtype`; an `x` that has it already is returned unchanged.
+    """Convert `x` to `dtype`; return an `x` of that dtype unchanged.
 
-    A float is truncated to an integer; a complex number converts to a real one by dropping its
-    imaginary part. IndexedSlices and SparseTensors keep their type. UnimplementedError in a run for
-    strings.
+    A float is truncated towards 0 to an integer; a complex number converts to a real one by
+    dropping its imaginary part. IndexedSlices and SparseTensors are returned as such, with
+    converted values. Strings raise UnimplementedError in a run.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):

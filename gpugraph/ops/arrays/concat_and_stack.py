@@ -1,6 +1,6 @@
-"""Ops that join tensors: concat, stack and parallel_stack.
+"""The ops concat and stack, and the conversion of lists that contain tensors.
 
-Lists that contain tensors are converted by stacking: `convert_to_tensor([x, 1.0])` is a Pack.
+Such a list is converted by stacking: `convert_to_tensor([x, 1.0])` adds a Pack.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
-    """Return the rows of `dy` that come from each part, numbered within the part."""
+    """Return, for each part, the rows of `dy` that belong to it.
+
+    The indices of `dy` count rows of the concatenation; those of a result count rows of its part.
+    """
     slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
     for part in parts:
@@ -113,8 +116,8 @@ _concat = op(
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """Concatenate `values`, tensors of one dtype and rank, along `axis` in [-rank, rank).
 
-    ValueError if sizes of other axes differ, for scalars, for an empty list, and for an axis that
-    is not a scalar (even with a single tensor, which is otherwise returned unchanged).
+    ValueError if sizes of other axes differ, for scalars, for an empty list, and for an `axis` that
+    is not a scalar. A single tensor is returned unchanged, after the check of `axis`.
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -272,7 +275,10 @@ def _common_dtype(value: Any) -> DType | None:
 
 
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:
-    """Pack nested `values`; values that are not tensors become constants named by position."""
+    """Stack a nested list with a Pack for each level that contains tensors.
+
+    Other values become constants of `dtype`, named by their position in the list ("0", "1", ...).
+    """
     if all(type(value) is Tensor and value.dtype is dtype for value in values):
         return _pack(list(values), name=name)
     with op_scope(name, "packed", *values) as scope:
@@ -294,7 +300,10 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
 
 
 def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """Convert a list: stack one that contains tensors, make a constant of Dimensions."""
+    """Convert a list to a tensor: stack one that contains tensors; make a constant of Dimensions.
+
+    NotImplemented, for the next conversion function, if the list contains neither.
+    """
     del as_ref
     kinds = _kinds(value)
     if Tensor in kinds:
@@ -312,9 +321,10 @@ _DEEPEST = 64
 
 
 def _kinds(value: Any, depth: int = 0) -> set[type]:
-    """Return which of Tensor (including variables) and Dimension occur in a nested list.
+    """Return the subset of {Tensor, Dimension} that occurs in a nested list; variables count as
+    Tensor.
 
-    ValueError for lists nested too deep, such as one that contains itself.
+    ValueError for lists nested more than `_DEEPEST` deep, such as one that contains itself.
     """
     if depth > _DEEPEST:
         raise ValueError(f"A tensor has {_DEEPEST} dimensions at most: lists are nested too deep")

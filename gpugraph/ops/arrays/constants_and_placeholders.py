@@ -27,7 +27,8 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""Zeros and ones with fewer elements are constants; larger ones are filled at run time."""
+"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in each run.
+"""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -51,7 +52,10 @@ def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
 
 
 def _infer_placeholder(context: InferContext) -> Sequence[TensorShape]:
-    """Return the attr's shape; in graphs of early versions, an empty one means an unknown shape."""
+    """Return the shape of the attr.
+
+    In graphs of producer version 21 or less, a scalar or absent shape there means an unknown shape.
+    """
     shape: TensorShape = context.attrs["shape"]
     return [UNKNOWN if context.producer <= _LAST_OPEN and not shape.sizes else shape]
 
@@ -97,9 +101,9 @@ _placeholder_with_default = op(
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Add a tensor of (partially known) `shape` whose value is `input` unless it is fed.
+    """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
 
-    ValueError if the shape of `input` is incompatible with `shape`.
+    shape: the (partially known) shape of the tensor; ValueError if that of `input` is incompatible.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
@@ -186,7 +190,10 @@ _ones_like = op(
 
 
 def _element(value: int, dtype: DType) -> Any:
-    """Return 0 or 1 as a Python value of `dtype`; TypeError for dtype string with value 1."""
+    """Return 0 or 1 as a Python value of `dtype`: a bool, b"" for string 0, else an int.
+
+    TypeError for dtype string with value 1.
+    """
     if dtype is dtypes.string:
         if value:
             raise TypeError("There are no ones of dtype string")
@@ -211,12 +218,12 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return zeros of `shape`, a shape or an int vector; empty strings for dtype string."""
+    """Return zeros of `shape`, a TensorShape or an int vector; empty strings for dtype string."""
     return _filled(shape, 0, as_dtype(dtype).base_dtype, name, "zeros")
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a shape or an int vector."""
+    """Return ones of `shape`, a TensorShape or an int vector; TypeError for dtype string."""
     return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
 
 
@@ -237,12 +244,18 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return zeros of the shape of `tensor`, by default also of its dtype."""
+    """Return zeros of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+
+    optimize: add a constant instead of a ZerosLike where the shape is known (and small).
+    """
     return _like(tensor, dtype, name, optimize, 0)
 
 
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return ones of the shape of `tensor`, by default also of its dtype."""
+    """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+
+    optimize: add a constant instead of a OnesLike where the shape is known (and small).
+    """
     return _like(tensor, dtype, name, optimize, 1)

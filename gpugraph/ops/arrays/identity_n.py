@@ -37,7 +37,7 @@ _identity_n = op(
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """Return tensors with the shapes, dtypes and elements of those in the list `input`.
+    """Return a list of copies of the tensors in the list `input`, all outputs of one IdentityN.
 
     TypeError if `input` is not a list, ValueError if it is empty.
     """
@@ -60,5 +60,5 @@ _guarantee_const = op(
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """Return `input`, which the caller promises has the same value in every run."""
+    """Return `input`, marked by the caller's promise that it has the same value in every run."""
     return _guarantee_const(input, name=name)

@@ -1,4 +1,4 @@
-"""Conversions and sums of IndexedSlices."""
+"""IndexedSlices: conversion to and from dense tensors, concatenation, functions of the values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""The minimum number of elements of a dense tensor for a warning."""
+"""An implicit conversion to a dense tensor with at least so many elements warns."""
 
 
 def _as_dense(
@@ -56,7 +56,10 @@ register_tensor_conversion_function(IndexedSlices, _as_dense)
 
 
 def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
-    """Convert slices to a dense tensor, without a warning; return a tensor unchanged."""
+    """Convert IndexedSlices to a dense tensor, without the warnings of the implicit conversion.
+
+    Rows with the same index are added. A tensor is returned unchanged.
+    """
     if not isinstance(slices, IndexedSlices):
         return slices
     rows = slices.dense_shape[0]
@@ -66,7 +69,7 @@ def dense(slices: IndexedSlices | Tensor, name: str | None = None) -> Tensor:
 
 
 def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
-    """Convert a dense tensor to slices of all its rows."""
+    """Convert a dense tensor to IndexedSlices with all its rows; return IndexedSlices unchanged."""
     if isinstance(value, IndexedSlices):
         return value
     shape = raw_ops.Shape(value)
@@ -74,7 +77,10 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Return the sum of several slices: the rows of all of them."""
+    """Return the sum of several IndexedSlices: one with the concatenated values and indices.
+
+    The dense shape is that of the first; indices of different dtypes are cast to int64.
+    """
     values = concat([part.values for part in parts], 0, name="concat")
     indices = [convert_to_tensor(part.indices) for part in parts]
     if len({part_indices.dtype.base_dtype for part_indices in indices}) > 1:

@@ -1,4 +1,4 @@
-"""Shapes of joined tensors, and the errors for shapes that do not fit together."""
+"""Static shapes of concatenated and stacked tensors, and the errors for incompatible ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Merge all shapes, starting from the last one, as in TensorFlow's messages."""
+    """Return the merge of all shapes; a Misfit (ValueError) if they are incompatible.
+
+    Shapes are merged from the last to the first, because TensorFlow's message names the index of
+    the shape that failed in this order.
+    """
     whole = shapes[-1]
     for index, other in reversed(list(enumerate(shapes[:-1]))):
         try:
@@ -31,7 +35,7 @@ def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
 
 
 def infer_concat(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of ConcatV2, whose last input is the axis."""
+    """Return the static shape of ConcatV2, whose last input is the axis."""
     parts = [shape.sizes for shape in context.shapes[:-1]]
     rank = next((len(sizes) for sizes in parts if sizes is not None), None)
     if rank is None:
@@ -62,7 +66,10 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
-    """Return the shape of the concatenated parts, merging sizes from the last to the first."""
+    """Return the shape of `parts`, all of rank `rank`, concatenated along `axis`.
+
+    Other sizes are merged from the last part to the first, as TensorFlow's message has it.
+    """
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN
     for index, sizes in reversed(list(enumerate(known))):

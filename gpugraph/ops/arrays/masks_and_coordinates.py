@@ -29,7 +29,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Return masks of the first `lengths` positions: [..., j] is True where j < lengths[...].
+    """Return masks whose first `lengths` positions are True: mask[..., j] = j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
     the elements are 1 and 0. ValueError if maxlen is not a scalar.
@@ -60,10 +60,11 @@ def _all_axes(tensor: Tensor) -> Tensor:
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Return coordinates of a grid: for vectors of n and m elements, two tensors of shape (m, n).
+    """Return the coordinates of the points of a grid, one tensor for each of the given vectors.
 
-    `indexing="ij"` makes the shape (n, m); the default, "xy", exchanges the first two axes.
-    ValueError for another value, TypeError for keywords other than `indexing` and `name`.
+    Vectors of n and m elements give two tensors of shape (m, n), the default `indexing="xy"`, or
+    (n, m) with `indexing="ij"`; "xy" exchanges the first two axes also of grids of higher rank.
+    ValueError for another `indexing`, TypeError for keywords other than `indexing` and `name`.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
@@ -88,7 +89,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def _shape_along(axis: int, count: int) -> tuple[int, ...]:
-    """Return the shape, of rank `count`, of a vector laid along `axis`."""
+    """Return the shape with which a vector is reshaped to rank `count`: -1 at `axis`, 1
+    elsewhere.
+    """
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
 
 

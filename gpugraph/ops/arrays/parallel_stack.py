@@ -1,4 +1,4 @@
-"""ParallelConcat and `parallel_stack`: tensors of one known shape as the rows of one tensor."""
+"""ParallelConcat and `parallel_stack`, which stacks tensors of one fully known shape."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _parallel_concat = op(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Stack tensors of one shape, which must be known, along a new first axis.
+    """Stack `values` along a new first axis; the static shape of the first must be fully known.
 
-    TypeError if `values` is not a sequence, ValueError for unknown shapes.
+    TypeError if `values` is not a sequence or is empty, ValueError for an unknown shape.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

@@ -26,13 +26,14 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 INDEX = (dtypes.int32, dtypes.int64)
-"""The dtypes of sizes, axes and positions."""
+"""The dtypes that sizes, axes and positions may have."""
 
 
 def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
-    """Return the shared declaration of ops on T, of any dtype, with an index operand.
+    """Return keywords of `op` for an op on T, of any dtype, whose second input holds sizes or axes.
 
-    That operand, the second input, has a dtype of `INDEX` and is on the host.
+    That input has a dtype of `INDEX` and is in host memory. The name of its type attr is the last
+    word of `inputs`. attrs: further attrs of the op.
     """
     index_type = inputs.rpartition(" ")[2]
     return {
@@ -47,9 +48,11 @@ def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
     host: Sequence[int] = (), **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
-    """Declare an op on integers of `INDEX` without a gradient.
+    """Declare an op without a gradient whose output, and mostly its inputs, have a dtype of
+    `INDEX`.
 
-    host: inputs that are on the host; if there are any, so is the output.
+    host: indices of the inputs that are in host memory; if there are any, so is the output. attrs:
+    further attrs of the op.
     """
     return op(
         op_type,
@@ -101,7 +104,11 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the shape `asked`, which contains a 0; the other sizes determine its open size."""
+    """Return the shape `asked`, which contains a 0, with its one unknown size inferred.
+
+    That is the quotient of the products of the nonzero sizes of `source` and `asked`. A Misfit if
+    `source` is not empty.
+    """
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
     if 0 not in source.sizes:
@@ -120,7 +127,7 @@ def _reshape_back(op: Any, dy: Any) -> list[Any]:
 
 
 _RESHAPED: dict[str, Any] = {"view": {0: 0}, **same_bytes, "grad": _reshape_back}
-"""Shared by the declarations of ops that change the shape of input 0."""
+"""Declaration keywords shared by the ops that change the shape of input 0."""
 
 _reshape = op(
     "Reshape",
@@ -134,8 +141,8 @@ _reshape = op(
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, as a tensor of `shape`.
 
-    One size may be -1: it is inferred from the others. ValueError if the known number of elements
-    differs, InvalidArgumentError in a run.
+    One size may be -1: it is inferred from the others. A wrong number of elements raises ValueError
+    if it is known when the op is added, else InvalidArgumentError in a run.
     """
     return _reshape(tensor, int_argument(shape), name=name)
 
@@ -169,7 +176,10 @@ _expand_dims = op(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Insert an axis of size 1 at `axis`, in [-rank - 1, rank]; ValueError outside."""
+    """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; ValueError outside.
+
+    dim: an older name of `axis`; ValueError unless exactly one of them is given.
+    """
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
     return _expand_dims(input, dim if axis is None else axis, name=name)
@@ -206,9 +216,10 @@ _squeeze = op(
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """Remove the axes of size 1 from `input`: those in `axis`, or all.
+    """Remove from `input` the axes of size 1 listed in `axis`, by default all axes of size 1.
 
-    ValueError for an axis outside [-rank, rank) or with another size.
+    squeeze_dims: an older name of `axis`. ValueError for an axis outside [-rank, rank) or of a size
+    other than 1.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
@@ -221,7 +232,9 @@ def squeeze(
 
 
 def _permutation(value: Any, rank: int) -> list[int]:
-    """Return the axes in `value` as non-negative numbers; a missing axis fails in the run."""
+    """Return the axes in `value` as non-negative numbers; a Misfit if an axis is out of range or
+    missing.
+    """
     axes = []
     for axis in ints(value):
         if not -rank <= axis < rank:
@@ -243,7 +256,8 @@ def _infer_transpose(context: InferContext) -> Sequence[TensorShape]:
     length = of_rank(vector, 1, "perm")[0]
     value = context.value(1)
     if source.sizes is None:
-        # The kernel requires an entry for each axis, but 1.15 also accepts one entry for a scalar.
+        # # The kernel requires an entry for each axis, but TensorFlow 1.15 also accepts perm with
+        # one # entry for a scalar, so a length of 1 does not tell the rank.
         return [UNKNOWN if length in (None, 1) else TensorShape.of((None,) * length)]
     rank = len(source.sizes)
     if length is not None and length != rank:

@@ -45,7 +45,7 @@ def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def backwards(source: Any, axes: Sequence[int]) -> Any:
-    """Return a view that is reversed along the axes."""
+    """Return a view of the array `source` that is reversed along `axes`."""
     index = [slice(None)] * source.ndim
     for axis in axes:
         index[axis] = slice(None, None, -1)
@@ -65,8 +65,8 @@ _reverse = op(
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Reverse `tensor` along each axis of the vector `axis`.
+    """Reverse the order of the elements of `tensor` along each axis in the int vector `axis`.
 
-    ValueError for an axis outside [-rank, rank) or given twice.
+    ValueError for an axis outside [-rank, rank) or listed twice.
     """
     return _reverse(tensor, int_argument(axis), name=name)

@@ -58,7 +58,10 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
 
 
 def _check(counts: Sequence[int], size: int, axis: int) -> None:
-    """Raise InvalidArgumentError for a length outside [0, size]."""
+    """Raise InvalidArgumentError for a sequence length in `counts` outside [0, size].
+
+    size: the size of the sequence axis; axis: its number, for the message.
+    """
     for row, count in enumerate(counts):
         if count < 0:
             raise invalid_argument(f"seq_lens({row}) < 0")
@@ -118,11 +121,11 @@ def reverse_sequence(
 ) -> Tensor:
     """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each batch entry i.
 
-    The batch is along `batch_axis` (0 by default); elements behind the sequence stay.
+    The other elements are copied. seq_lengths: an int vector with one length for each index of
+    `batch_axis` (0 by default). `seq_dim` and `batch_dim` are older names of the axes.
 
-    seq_lengths: an int vector, one for each batch entry. `seq_dim` and `batch_dim` are older names
-    of the axes. ValueError if the axes are equal or if both names of an axis are given;
-    InvalidArgumentError in a run for a length outside [0, size of seq_axis].
+    ValueError if the axes are equal or if both names of an axis are given; InvalidArgumentError in
+    a run for a length outside [0, size of seq_axis].
     """
     sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)
     if sequence is None:

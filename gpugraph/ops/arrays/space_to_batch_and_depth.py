@@ -1,4 +1,4 @@
-"""Ops that move blocks of space into channels or batches and back.
+"""Ops that move blocks of space (height and width) into channels or batches and back.
 
 SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
 SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
@@ -36,7 +36,9 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Return the axes of height, width and channels; ValueError for other formats."""
+    """Return the axes (height, width, channels) of the attr data_format; ValueError for
+    NCHW_VECT_C.
+    """
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
     if name not in ("NHWC", "NCHW"):
@@ -74,9 +76,11 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 
 
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
-    """Return views of both with the same axes.
+    """Return views of `deep` and of `wide` with corresponding elements at the same positions.
 
-    These are batch, height, width, block rows, block columns, channels.
+    deep: the array with space moved into channels; wide: the one with full height and width. The
+    axes of the views are batch, block row, block column, row within a block, column within a block,
+    channel.
     """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
@@ -120,10 +124,9 @@ for _name, _inverse, _to_depth, _doc in (
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move squares of `block_size` pixels into channels.
+    """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c].
-
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC.
     ValueError if height or width is not a multiple of block_size.
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
@@ -132,9 +135,9 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move channels into squares of `block_size` pixels: the inverse of `space_to_depth`.
+    """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
 
-    ValueError if the depth is not a multiple of the square of block_size.
+    ValueError if the number of channels is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -143,7 +146,10 @@ def depth_to_space(
 
 
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
-    """Return the block's sizes and the paddings or crops, or None if either is unknown."""
+    """Return the block's sizes and the (before, after) paddings or crops, one of each per axis.
+
+    None if the value of either input is not known yet.
+    """
     size = context.attrs.get("block_size")
     block = context.value(1) if size is None else np.array([size, size])
     edges = context.value(2 if size is None else 1)
@@ -190,10 +196,11 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
 
 
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
-    """Return slices (blocks, positions) of the elements at `offset` of each block.
+    """Return slices (blocks, positions) of the elements at `offset` within each block of one axis.
 
-    Of the `count` blocks of size `by`, only those elements count that are inside an axis of `size`,
-    whose first block begins `before` elements before it."""
+    The axis has `size` elements; `count` blocks of `by` elements cover it and its padding, of which
+    `before` elements precede the axis. The first slice selects the blocks whose element at `offset`
+    is not padding, the second the positions of these elements on the axis."""
     start = offset - before
     first = max(0, -(start // by))
     last = min(count, (size - 1 - start) // by + 1)
@@ -204,7 +211,11 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 
 
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return pairs of views of the elements at each offset in a block: as batches, and in space."""
+    """Return pairs (source view, target view), one for each offset in a block.
+
+    A pair copies all elements at that offset between the batches and space. Where paddings make
+    zeros, the first pair clears the whole output.
+    """
     known = _blocks(signature)
     assert known is not None
     block, edges = known
@@ -281,18 +292,20 @@ for _name, _inverse, _edges, _index, _to_batch, _what in (
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
-    """Move blocks of the axes after the first into the batch axis.
+    """Move blocks of the M axes after the first into the batch axis, which is the first.
 
-    block_shape: a size for each of M axes; paddings: [M, 2], zeros before and after. ValueError if
-    a padded size is not a multiple of its block.
+    block_shape: int vector, the block's size along each of the M axes; paddings: ints [M, 2], the
+    numbers of zeros to add before and after each axis first. ValueError if a padded size is not a
+    multiple of the block's size.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """Invert `space_to_batch_nd`; crops: [M, 2], elements to remove before and after.
+    """Invert `space_to_batch_nd`: move batches back into blocks of the M axes after the first.
 
-    ValueError if the batch is not a multiple of the block's size.
+    crops: ints [M, 2], the numbers of elements to remove before and after each axis. ValueError if
+    the batch size is not a multiple of the product of `block_shape`.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 
@@ -301,14 +314,20 @@ def space_to_batch(
     input: Any, paddings: Any, block_size: Any = None, name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Apply `space_to_batch_nd` to height and width with one `block_size` (or a `block_shape`)."""
+    """Apply `space_to_batch_nd` to height and width of a 4-D `input`.
+
+    block_size: one int for both axes; `block_shape`, a vector of two, is used if it is None.
+    """
     return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
 
 def batch_to_space(
     input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
-    """Apply `batch_to_space_nd` to height and width with one `block_size` (or a `block_shape`)."""
+    """Apply `batch_to_space_nd` to height and width of a 4-D `input`.
+
+    block_size: one int for both axes; `block_shape`, a vector of two, is used if it is None.
+    """
     return batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
 
 

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """Return the gradients of all outputs, zeros for outputs that have none."""
+    """Return the gradients of all outputs, with zeros in place of None."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -72,7 +72,8 @@ _unpack = op(
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
     """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    ValueError if `num` is neither given nor known, or differs from the size.
+    num: the size of the axis, needed only where it is not known statically. ValueError if it is
+    neither given nor known, or differs from the known size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -98,8 +99,8 @@ def _infer_parts(
 ) -> InferFunction:
     """Return the shape inference of a split.
 
-    tensor, split_dim: the numbers of these inputs. lengths: computes the sizes of the parts from
-    the size of the whole.
+    tensor, split_dim: the input numbers of the tensor and of the axis. lengths: computes the sizes
+    of the parts along the axis from the context and the size of the whole, which may be None.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -163,7 +164,10 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts, with -1 replaced by the rest of `length`."""
+    """Return the sizes of the parts; a -1 is replaced by the remainder of `length`.
+
+    length: the size of the split axis; if it is None, so is the size for -1.
+    """
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
     if asked.count(-1) > 1:
@@ -207,8 +211,9 @@ def split(
 ) -> Any:
     """Split `value` along `axis` into a list of tensors.
 
-    `num_or_size_splits` is the number of equal parts, or their sizes (a vector; one may be -1,
-    and `num` is their number if it is unknown). ValueError if they do not fit the size.
+    `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
+    may be -1. num: the number of parts, needed only for a vector of unknown length. ValueError if
+    the parts do not add up to the size of the axis.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

@@ -91,7 +91,10 @@ _tile = op(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeat `input` `multiples[i]` times along axis i; ValueError if their number is wrong."""
+    """Repeat `input` `multiples[i]` times along axis i.
+
+    multiples: an int vector with one number for each axis (else ValueError).
+    """
     return _tile(input, int_argument(multiples), name=name)
 
 
@@ -140,7 +143,9 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _interior(array: Any, pairs: Widths) -> Any:
-    """Return the view of a padded array without its paddings."""
+    """Return the view of a padded array without its paddings, `pairs` of (before, after) by
+    axis.
+    """
     index = tuple(
         slice(before, size - after)
         for (before, after), size in zip(pairs, array.shape, strict=True)
@@ -193,7 +198,7 @@ _pad_v2 = op(
 
 
 def _edge(context: Any) -> int:
-    """Return 1 if the border itself is not repeated (REFLECT), 0 if it is (SYMMETRIC)."""
+    """Return 1 for mode REFLECT, which does not repeat the border element, and 0 for SYMMETRIC."""
     mode = context.attrs["mode"]
     name = mode.decode() if isinstance(mode, bytes) else mode
     if name not in ("REFLECT", "SYMMETRIC"):
@@ -211,14 +216,20 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
 
 
 def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
-    """Infer a padded (sign 1) or unpadded (sign -1) shape."""
+    """Infer the shape of an input after padding (sign 1) or after removal of the padding (sign
+    -1).
+    """
     shape, pairs = _infer_padded(context, sign)
     _check_mirror((context.shapes[0] if sign > 0 else shape).sizes, pairs, _edge(context))
     return [shape]
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """Return (border, mirrored part) views of a padded array, in the order of filling."""
+    """Return (border, mirrored part) views of a padded array, in the order of filling.
+
+    Axis by axis: the border along an axis spans the borders of the axes before it, filled already.
+    edge: 1 if the outermost interior element is not repeated, 0 if it is.
+    """
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
         size = array.shape[axis]
@@ -323,9 +334,9 @@ def pad(
 ) -> Tensor:
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
-    They are `constant_values` (mode CONSTANT), or the mirror image of the tensor without
-    (REFLECT) or with (SYMMETRIC) its border. ValueError for another mode, and for paddings larger
-    than the part that they mirror.
+    mode: CONSTANT adds `constant_values`, a scalar; the others mirror the tensor at its border,
+    SYMMETRIC with a copy of the border element, REFLECT without one. ValueError for another mode,
+    and for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
@@ -342,7 +353,10 @@ def pad(
 
 
 def _set_known_sizes(padded: Tensor) -> None:
-    """Set the sizes that are known when the paddings are a list of numbers and tensors."""
+    """Set the static sizes of `padded` that follow from a list of numbers and tensors as paddings.
+
+    Such a list is a Pack, whose inputs can be constant individually.
+    """
     source, paddings = padded.op.inputs[:2]
     if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs["axis"]:
         return
@@ -354,7 +368,10 @@ def _set_known_sizes(padded: Tensor) -> None:
 
 
 def _known_row(row: Tensor) -> list[Any]:
-    """Return the two paddings of an axis, None for unknown ones."""
+    """Return the (before, after) paddings of one axis, None for an unknown number.
+
+    A row of unknown structure gives [None].
+    """
     value = constant_value(row)
     if value is not None:
         return list(ints(value))

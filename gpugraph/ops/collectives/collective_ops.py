@@ -1,10 +1,10 @@
 """Collectives: reduction, gathering and broadcast over devices.
 
-The ops of one group and instance, one on each device, belong together. When a run that contains
-all of them is compiled, the input of each is replaced by the combined inputs of all
-(`compile/lowering/collectives_joined.py`); its kernel only forwards it. If some of them belong to
-other processes, the run sends its inputs as soon as they are computed, and the combined results are
-fed to their consumers (`cluster/collectives/collective_runs.py`).
+The ops with one group_key and instance_key, one on each device, form one collective. When a run
+that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops that
+combine their inputs, and connects the result to the input of each, which its kernel only copies.
+If some of the ops belong to other processes, the run sends its inputs to them as soon as they are
+computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; InvalidArgumentError if it does not have the declared shape."""
+    """Bind a copy of the value; InvalidArgumentError if its shape is not that of the attr
+    `shape`.
+    """
     declared = as_shape(context.attrs["shape"])
     if not declared.is_compatible_with(source.shape):
         raise invalid_argument(
@@ -125,14 +127,14 @@ def all_reduce(
     subdiv_offsets: Sequence[int] = (0,),
     communication_hint: str = "auto",
 ) -> Tensor:
-    """Combine the tensors of all devices of a group with `merge_op`; the shape is that of each.
+    """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
-    t: a numeric tensor on an explicit device. group_size: the number of tensors. group_key,
-    instance_key: the same for ops that belong together. merge_op: "Add", "Mul", "Max", "Min".
-    final_op: "Id", or "Div", which divides by group_size. subdiv_offsets, communication_hint:
-    without effect.
+    t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
+    tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
+    merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
+    subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 
-    ValueError for a group of fewer than two, and without a device.
+    ValueError for a group_size below 2, and for a `t` without an explicit device.
     """
     _check("all_reduce", group_size, t.device)
     if merge_op not in _MERGES or final_op not in _FINALS:
@@ -154,7 +156,7 @@ def all_reduce(
 def all_gather(
     t: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
 ) -> Tensor:
-    """Concatenate the tensors of all devices of a group, in device order, along axis 0.
+    """Concatenate the tensors of a group, ordered by device, along axis 0.
 
     Arguments and errors as of `all_reduce`; ValueError for a scalar.
     """
@@ -182,10 +184,10 @@ def broadcast_send(
     instance_key: int,
     communication_hint: str = "auto",
 ) -> Tensor:
-    """Send a tensor to each `broadcast_recv` of its group, and return it.
+    """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    shape, dtype: those of t, which all ops of the group declare. Other arguments and errors as of
-    `all_reduce`; ValueError if t has another shape or dtype.
+    shape, dtype: those of `t`, the same in all calls of the group. Other arguments and errors as of
+    `all_reduce`; ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -217,9 +219,10 @@ def broadcast_recv(
     instance_key: int,
     communication_hint: str = "auto",
 ) -> Tensor:
-    """Receive the tensor that a `broadcast_send` of the group sends, on the current `tf.device`.
+    """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    Arguments as of `broadcast_send`. ValueError for a group of fewer than two.
+    shape, dtype: those of the tensor. Other arguments as of `all_reduce`. ValueError for a
+    group_size below 2.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

@@ -34,7 +34,9 @@ _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 
 
 def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
-    """Declare an op that computes nothing; arguments as of `op`."""
+    """Declare an op with the empty kernels, no gradient, and stateful; `declared`: keywords of
+    `op`.
+    """
     op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
 
 
@@ -87,15 +89,18 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that does nothing, but may have control inputs and be a control input."""
+    """Add an operation that computes nothing; its purpose is to have, and to be, a control
+    input.
+    """
     return raw_ops.NoOp(name=name)
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
     """Add an operation that runs after all of `inputs` (operations, tensors, structures of these).
 
-    Inputs on several devices are grouped on each device first; the operation itself is on the
-    device of the scope. TypeError for objects that are not part of a graph.
+    Inputs on several devices are first joined by one NoOp on each device; the returned operation is
+    then on the device of the enclosing `tf.device`. TypeError for objects that are not part of a
+    graph.
     """
     graph = get_default_graph()
     parts_of_graph = nest.flatten(inputs, expand_composites=True)
@@ -122,9 +127,10 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Return the same tensors, each available only after all of them and `control_inputs` have run.
+    """Return the tensors with control inputs, so that each waits for all of them and
+    `control_inputs`.
 
-    None stays None, and IndexedSlices stay IndexedSlices. ValueError without any tensor.
+    None is returned as None, and IndexedSlices as IndexedSlices. ValueError without any tensor.
     """
     values = [
         value if value is None or isinstance(value, IndexedSlices) else convert_to_tensor(value)
@@ -148,7 +154,9 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """Return `output_tensor`, available after `dependencies` (operations, tensors) have run."""
+    """Return a copy of `output_tensor` that is computed after `dependencies` (operations,
+    tensors).
+    """
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph
     with graph.name_scope(name or "control_dependency") as scope:

@@ -1,7 +1,8 @@
-"""Optionals: variant tensors that hold tensors or nothing.
+"""Optionals: scalar variant tensors, each of which holds a list of tensors or nothing.
 
-TensorFlow 2's `If` and `Case` return one for each value of a branch that the gradient needs: the
-taken branch wraps its values, the others return empty optionals.
+The gradients of TensorFlow 2's `If` and `Case` read values from inside the branches. The ops
+return an optional for each: the branch that ran wraps its values, and the optionals of the other
+branches are empty.
 """
 
 from __future__ import annotations
@@ -27,16 +28,21 @@ _NONE_HELD = "The given optional does not have a value."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optional:
-    """The value of a variant tensor: arrays, or None."""
+    """The object in a variant tensor: a tuple of arrays, or None if the optional is empty."""
 
     arrays: tuple[Any, ...] | None
 
     def zero(self) -> Optional:
-        """Return an optional of zeros, or an empty one if this one is empty."""
+        """Return an optional of zeros with the same dtypes and shapes; an empty optional returns
+        itself.
+        """
         return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
 
     def __add__(self, other: Optional) -> Optional:
-        """Return the elementwise sums, or an empty optional if both are empty."""
+        """Return the elementwise sums, or an empty optional if both are empty.
+
+        InvalidArgumentError if only one of them is.
+        """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:
                 raise invalid_argument(
@@ -47,7 +53,7 @@ class Optional:
 
 
 def _zeros_like(array: Any) -> Any:
-    """Return zeros like an array; a variant gives the zero of the object that it holds."""
+    """Return zeros of the shape and dtype of an array; a variant gives the zero of its object."""
     if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)
     zeros = np.empty(array.shape, object)

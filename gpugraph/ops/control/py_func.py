@@ -1,8 +1,9 @@
 """Python functions as ops: tf.py_func and tf.numpy_function.
 
-The op has its function's token as an attr, as in TensorFlow's graphs; the operation refers to the
-function itself, so that the function lives as long as its graph. Each run that needs the op calls
-the function on the host with copies of the inputs as NumPy arrays.
+The op names its function by a token (`pyfunc_3`) in an attr, as in TensorFlow's graphs. The table
+from token to function holds weak references; the operation holds the strong one, so the function
+lives as long as its graph. Each run that needs the op calls the function on the host with copies
+of the inputs as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from gpugraph.ops.framework.shape_functions import unknown
 
 
 class _Function:
-    """A Python callable, in a form that weak references can refer to."""
+    """A Python callable in an object to which weak references are possible."""
 
     __slots__ = ("__weakref__", "call")
 
@@ -55,7 +56,7 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
-"""TensorFlow's errors for a function's exceptions; all others become UnknownError."""
+"""Pairs (exception types, TensorFlow error raised for them); other exceptions: UnknownError."""
 
 
 def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[], Any]:
@@ -86,12 +87,17 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """Convert an input, a copy, for the function: scalars to NumPy scalars, strings to bytes."""
+    """Convert the array of an input, already a copy, to the argument of the function.
+
+    A scalar becomes a NumPy scalar, or bytes for a string.
+    """
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
 def _as_op_error(error: Exception) -> OpError:
-    """Return TensorFlow's error for an exception, with the traceback in its message."""
+    """Return TensorFlow's error for an exception of the function, with its traceback in the
+    message.
+    """
     op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
     frames = "".join(traceback.format_tb(trace))
@@ -100,7 +106,10 @@ def _as_op_error(error: Exception) -> OpError:
 
 
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
-    """Convert the function's results to arrays of these dtypes; errors as of `_result`."""
+    """Convert the return value of the function to one array for each dtype in `wanted`.
+
+    InvalidArgumentError for another number of values; further errors as of `_result`.
+    """
     if returned is None:
         returned = []
     values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
@@ -115,9 +124,11 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 
 
 def _result(value: Any, wanted: DType, what: str) -> Any:
-    """Convert one result to an array.
+    """Convert one returned value to an array of dtype `wanted`.
 
-    InternalError if it is not a tensor, InvalidArgumentError if it has another dtype.
+    InternalError for objects that are not numbers or strings, InvalidArgumentError for another
+    dtype.
+    what: a description of the value for the message.
     """
     try:
         array = np.asarray(value)
@@ -166,15 +177,16 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Call `func` with the values of `inp` in each run, and return its results as tensors.
+    """Add an op that calls `func` with the values of `inp` in each run; return its results as
+    tensors.
 
-    `func` takes a NumPy array (for a scalar, a NumPy scalar; for strings, bytes) for each of `inp`,
-    and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype. Their
-    shapes are known only in the run. There is no gradient. Unless `stateful`, a run may omit a call
-    whose inputs equal those of another, and a session calls a function without inputs once.
-
-    Functions of one run that do not depend on each other are called in threads, at the same time if
-    one takes long; the caller's default graph and session are not set in those threads.
+    `func` receives a NumPy array for each of `inp` (a NumPy scalar for a scalar, bytes for a
+    string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
+    The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
+    replace one of two calls with equal inputs by the other, and a session calls a function without
+    inputs once. Functions of one run that do not depend on each other are called in threads, at the
+    same time if one takes long; the caller's default graph and session are not set in those
+    threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
     returns the operation, or an empty list unless `stateful`. ValueError if `func` can't be called.
@@ -203,5 +215,5 @@ def py_func(
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Call `func` as a stateful `py_func`."""
+    """Call `func` in each run as a stateful `py_func`; arguments and result as there."""
     return py_func(func, inp, Tout, stateful=True, name=name)

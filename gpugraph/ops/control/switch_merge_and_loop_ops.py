@@ -1,9 +1,10 @@
 """The ops of branches and loops, as in TensorFlow's graphs.
 
-`Switch` forwards its data to one of two outputs, and the other is dead; `Merge` forwards the live
-input. `Enter`, `NextIteration`, `Exit` and `LoopCond` form the frame of a loop. They forward
-tensors and compute nothing, so they have no kernels: `compile/` decides which ops run under one
-guard (a region) and which repeat (a frame), and binds them.
+`Switch` forwards its data to the output that the predicate selects; the other output is dead, as
+are all ops that read it. `Merge` forwards the input that is not dead. `Enter`, `NextIteration`,
+`Exit` and `LoopCond` form the frame of a loop. These ops forward tensors and compute nothing, so
+their kernels are empty: `compile/` determines which ops run under one predicate and which repeat
+with a loop.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _FORWARD: dict[str, Any] = {**EMPTY_KERNELS, "view": {0: 0}}
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
-    """Return the most specific shape compatible with all inputs, and a scalar for the index."""
+    """Return the most specific shape compatible with all inputs, and a scalar for the
+    value_index.
+    """
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = _common(shape, other)
@@ -31,7 +34,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the most specific shape compatible with both."""
+    """Return the shape of the sizes in which both agree; unknown if their ranks differ."""
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
     sizes = zip(one.sizes, other.sizes)
@@ -44,7 +47,7 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a loop-invariant input; iterations may change that of others."""
+    """Return the input's shape if `is_constant`; else unknown, because iterations may change it."""
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
 
 
@@ -53,7 +56,7 @@ def _infer_condition(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-# -- gradients: the control flow context of tf.cond or tf.while_loop has those of its ops
+# # -- gradients: computed by the tf.cond or tf.while_loop (a control flow context) with these ops
 
 
 def _switch_gradient(op: Operation, *grads: Any) -> Sequence[Any]:
@@ -97,7 +100,11 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error for an op of a loop or its branches without a control flow context."""
+    """Return the error that an op of a loop or branch has no gradient, because it has no context.
+
+    A control flow context is created by tf.while_loop and tf.cond, and restored from a
+    MetaGraphDef.
+    """
     enter = op
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:
         enter = enter._inputs[0].op
@@ -137,7 +144,7 @@ _LOOP_OPS: tuple[tuple[str, dict[str, Any], Any, Any, str], ...] = (
         "`data` in the next iteration of its loop.",
     ),
 )
-"""Op type, attrs, shape inference, gradient, documentation."""
+"""Tuples of op type, attrs, shape inference, gradient, documentation."""
 
 for _ref in ("", "Ref"):
     _type, _is_ref = ("Ref(T)", True) if _ref else ("T", False)

@@ -17,7 +17,9 @@ from gpugraph.ops.framework.shape_functions import no_outputs
 
 
 def summarize(array: Any, max_elements: int) -> str:
-    """Format up to `max_elements` (below 0: all) as TensorFlow does: `[[1 2][3...]...]`."""
+    """Format up to `max_elements` elements (all if negative) as TensorFlow does: `[[1
+    2][3...]...]`.
+    """
     values = np.asarray(array)
     limit = values.size if max_elements < 0 else min(max_elements, values.size)
     elements = deque(element_text(value) for value in values.reshape(-1)[:limit])
@@ -26,7 +28,11 @@ def summarize(array: Any, max_elements: int) -> str:
 
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
-    """Pop and format the next elements, at most as many as the shape has; mark a cut inner row."""
+    """Pop from `elements` and format at most as many as `shape` has, with brackets around inner
+    rows.
+
+    A row that is cut off by the end of `elements` ends with "..." if it is an inner one.
+    """
     if len(shape) > 1:
         rows = []
         for _ in range(shape[0]):
@@ -45,7 +51,7 @@ _ESCAPES[ord("\\")] = "\\\\"
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
     """Format one element as TensorFlow does: bools as 0 and 1, strings with escapes.
 
-    errors: as of `bytes.decode`, for bytes that are not UTF-8.
+    errors: the `errors` argument of `bytes.decode`, for strings that are not UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", errors).translate(_ESCAPES)
@@ -59,7 +65,9 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """Format a number with 6 digits (float64: 15) if that is exact, else with 9 (float64: 17)."""
+    """Format a float with 6 digits if they parse to the same value, else with 9; float64: 15,
+    17.
+    """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
     number = float(value)

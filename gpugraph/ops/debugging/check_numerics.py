@@ -1,6 +1,7 @@
-"""CheckNumerics: forwards a tensor, and raises an error if it is not finite.
+"""CheckNumerics: forwards a tensor, and raises an error if it contains NaN or infinity.
 
-It is stateful, as in TensorFlow, so that a run executes it even if it is only a control input.
+It is stateful, as in TensorFlow. A run thus executes it even where only a control input refers to
+it; the compiler drops a stateless op there.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Return one launch, with an error flag for each message."""
+    """Return one launch, with an error flag for each combination of infinities and NaNs."""
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
         for kinds in _KINDS.values()
@@ -48,7 +49,7 @@ def _launch(signature: Signature) -> list[Launch]:
 
 
 def _gradient(op: Any, dy: Any) -> Any:
-    """Check the incoming gradient, too."""
+    """Return `dy` through another CheckNumerics."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
     return raw_ops.CheckNumerics(dy, message=f"{text} {op.attrs['message']}")
 
@@ -69,9 +70,9 @@ _check_numerics = op(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """Return `tensor`, of floats, checked for NaNs and infinities.
+    """Return `tensor`, with a check in each run that it has no NaNs or infinities.
 
-    If it contains any, a run raises InvalidArgumentError with `message` and the kinds of values
-    found. The gradient is checked too. TypeError for a dtype that is not floating point.
+    InvalidArgumentError, with `message`, if it has. The gradient with respect to it is checked too.
+    TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -1,6 +1,7 @@
-"""EnsureShape: forwards a tensor, and raises an error if it has another shape.
+"""EnsureShape: forwards a tensor, and raises an error if its shape does not match the attr `shape`.
 
-It is stateful here, unlike in TensorFlow, so that a run executes it even as a control input only.
+It is stateful here, unlike in TensorFlow. A run thus executes it even where only a control input
+refers to it.
 """
 
 from __future__ import annotations
@@ -73,9 +74,9 @@ _ensure_shape = op(
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return `x` with the static shape `shape`, which each run checks.
+    """Return `x` with its static shape refined by `shape`, which each run checks.
 
-    shape: sizes, of which some (None) or all (None for the shape) may be unknown. ValueError if
-    the static shape of `x` is incompatible, InvalidArgumentError if its shape in a run is.
+    shape: sizes, None for an unknown one; or None if even the rank is unknown. ValueError if the
+    static shape of `x` is incompatible with it, InvalidArgumentError if the shape in a run is.
     """
     return _ensure_shape(x, shape=shape, name=name)

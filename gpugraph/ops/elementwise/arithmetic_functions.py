@@ -1,8 +1,8 @@
 """Arithmetic of two tensors, broadcast as in NumPy, under TensorFlow's names, with gradients.
 
-An operand that is not a tensor takes the dtype of the other operand. TypeError for dtypes that
-differ or that the op does not support, ValueError for shapes that can't be broadcast. Quotients and
-remainders are in `division`.
+An operand that is not a tensor is converted to the dtype of the other operand. All functions raise
+TypeError for two different dtypes or an unsupported one, and ValueError for shapes that can't be
+broadcast. Quotients and remainders are in `division`.
 """
 
 from __future__ import annotations
@@ -50,11 +50,14 @@ BINARY: dict[str, Any] = {
     "infer": broadcast,
     "alias": {0: 0},
 }
-"""The shared declaration of binary elementwise ops of one dtype."""
+"""Keywords of `op` that the declarations of binary elementwise ops of one dtype share."""
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declare an op with the defaults in `BINARY`; return its function `name(x, y, name=None)`."""
+    """Declare an op with the defaults in `BINARY`; return its public function.
+
+    That is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
+    """
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
 
@@ -127,7 +130,9 @@ _squared_difference_op = binary(
 
 
 def _is_complex(part: Any) -> bool:
-    """Return whether a tensor, a variable or any number in a value is complex."""
+    """Return whether any leaf of a nested structure (tensor, variable, number, array) is
+    complex.
+    """
     for leaf in flatten(part):
         dtype = getattr(leaf, "dtype", None)
         if dtype.is_complex if isinstance(dtype, DType) else np.iscomplexobj(leaf):
@@ -136,7 +141,7 @@ def _is_complex(part: Any) -> bool:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return (x - y)(x - y), elementwise; for complex numbers, the square of their distance."""
+    """Return (x - y)(x - y), elementwise; for complex numbers, |x - y|²."""
     if not any(map(_is_complex, (x, y))):
         return _squared_difference_op(x, y, name=name)
     with op_scope(name, "SquaredDifference", x, y) as scope:
@@ -146,7 +151,10 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
-    """Return the gradient that goes to x where x is chosen, including ties, and else to y."""
+    """Return the gradient function of Maximum or Minimum.
+
+    dz goes to x where `compare(x, y)` holds, which includes ties, and to y elsewhere.
+    """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         x, y = op.inputs
@@ -159,7 +167,7 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """Return the kernel of a `ufunc` that takes its output by keyword only."""
+    """Return a NumPy kernel of `ufunc`, whose output is passed by keyword only."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
@@ -173,7 +181,7 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
     of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
-    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # of two zeros, x
+    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # +0, -0: x
     return function
 
 
@@ -196,7 +204,10 @@ def _power(x: Any, y: Any, out: Any) -> None:
 
 
 def _pow_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return dz y x^(y-1), and dz z log(x), which is 0 where x <= 0 (or, if complex, x = 0)."""
+    """Return the gradients dz y x^(y-1) of x and dz z log(x) of y.
+
+    The logarithm counts as 0 where x <= 0 or, for complex numbers, where x is 0.
+    """
     x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
     zeros = raw_ops.ZerosLike(x)
     there = raw_ops.NotEqual if x.dtype.is_complex else raw_ops.Greater
@@ -219,7 +230,7 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape that all inputs share."""
+    """Return the merge of the shapes of all inputs; ValueError if they are incompatible."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -268,7 +279,7 @@ _add_n = op(
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the sum of tensors of one shape and dtype.
+    """Return the elementwise sum of the list `inputs` of tensors of one shape and dtype.
 
     A single tensor is returned unchanged. ValueError for an empty list, and for shapes that differ.
     """

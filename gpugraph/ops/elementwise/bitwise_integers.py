@@ -1,7 +1,6 @@
 """Bitwise operations on integers.
 
-As in TensorFlow, a negative shift count counts as 0, and one of all bits or more counts as one less
-than the number of bits."""
+As in TensorFlow, shift counts are clamped to [0, number of bits - 1]."""
 
 from __future__ import annotations
 

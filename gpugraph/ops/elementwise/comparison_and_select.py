@@ -25,7 +25,10 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast
 
 
 def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> BinaryFunction:
-    """Declare an op of two tensors whose output is bool, without a gradient."""
+    """Declare a broadcasting op of two tensors with a bool output and without a gradient.
+
+    expression: C for one element, of `x` and `y`. declaration: further keywords of `op`.
+    """
     return binary(
         op_type,
         **{"inputs": "x: T, y: T", "outputs": "z: bool", "alias": {}, **declaration},
@@ -47,7 +50,10 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
-    """Infer as `broadcast`; incompatible shapes give a scalar if the attr allows them."""
+    """Infer as `broadcast`; but if the attr incompatible_shape_error is false, never raise.
+
+    Incompatible shapes then give a scalar.
+    """
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
         return [broadcast_shapes(x, y)]
@@ -59,7 +65,10 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel of `function` that gives `otherwise` if shapes are incompatible."""
+    """Return a kernel that calls `function`, or fills the output with `otherwise`.
+
+    The latter is for incompatible shapes, which the attr incompatible_shape_error can allow.
+    """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
         try:
@@ -146,7 +155,7 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Copy y, then x where the condition holds; a vector selects along the first axis."""
+    """Bind: copy y, then x where the condition is true; a vector selects along the first axis."""
     rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
     if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))
@@ -190,9 +199,9 @@ def _select_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` holds, else `y`; without both, return indices.
+    """Select `x` where `condition` is true, else `y`; without `x` and `y`, return indices.
 
-    The indices are those where the condition holds.
+    The indices are an int64 matrix with one row, the coordinates, for each true element.
 
     `x` and `y` have one shape and dtype; `condition` has their shape, is a scalar, or is a vector
     that selects along their first axis. ValueError if only one of `x` and `y` is given.
@@ -230,9 +239,10 @@ _choice_op = op(
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` holds, else `y`, broadcast; without both, act as `where`.
+    """Select `x` where `condition` is true, else `y`; all three are broadcast to a common shape.
 
-    ValueError if only one of `x` and `y` is given, or if shapes are incompatible.
+    Without `x` and `y`, return the indices that `where` returns. ValueError if only one of them is
+    given, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

@@ -1,6 +1,6 @@
 """Complex numbers and their parts: real, imaginary, absolute value, angle.
 
-Gradients of complex numbers are multiplied by the conjugate of the derivative.
+As in TensorFlow, the gradient of a holomorphic function is dy times the conjugate derivative.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _complex_of(real: Any, imag: Any) -> Any:
 
 
 def _angle_gradient(op: Any, dy: Any) -> Any:
-    """Return -dy / (imag + i real), which is i dy over the conjugate."""
+    """Return the gradient -dy / (imag z + i real z), which equals i dy / conj(z)."""
     z = op.inputs[0]
     part = dy.dtype.base_dtype
     swapped = _complex_of(raw_ops.Imag(z, Tout=part), raw_ops.Real(z, Tout=part))
@@ -75,7 +75,7 @@ def _angle_gradient(op: Any, dy: Any) -> Any:
 
 
 def _abs_gradient(op: Any, dy: Any) -> Any:
-    """Return dy z / |z|, and 0 where z is 0."""
+    """Return the gradient dy z / |z|, and 0 where z is 0."""
     zeros = raw_ops.ZerosLike(dy)
     along = raw_ops.Mul(_complex_of(dy, zeros), op.inputs[0])
     return raw_ops.DivNoNan(along, _complex_of(op.outputs[0], zeros))
@@ -142,9 +142,9 @@ _complex = op(
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Return real + i imag, elementwise: complex64 of float32, complex128 of float64.
+    """Return real + i imag, elementwise: complex64 for parts of float32, complex128 for float64.
 
-    TypeError for parts of other dtypes, or of different ones.
+    TypeError for parts of other dtypes, or of two different ones.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
@@ -162,7 +162,10 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
-    """Return a part of a tensor; a real one is its own real part, and its other parts are zeros."""
+    """Return a part of a tensor, as `function` computes it for complex dtypes.
+
+    For a tensor of a real dtype: the tensor for the real part, zeros for the others.
+    """
     with op_scope(name, function.op_def.name, input) as scope:
         tensor = convert_to_tensor(input, name="input")
         if tensor.dtype.is_complex:

@@ -1,7 +1,8 @@
-"""Quotients and remainders: real, floored, truncated, and with 0 for division by 0.
+"""Quotients and remainders: exact, rounded down, rounded towards zero, and 0 for division by 0.
 
-Division of integers by zero raises InvalidArgumentError on the host. A GPU can't raise: there the
-result is 0, and lowest / -1, the one quotient that overflows, is lowest.
+Division of integers by zero raises InvalidArgumentError on the host. Kernels on a GPU can't raise:
+there the result is 0. The one quotient that overflows, the lowest number / -1, is the lowest
+number there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Division = Callable[[Any, Any, Any], Any]
 
 
 def _raising(divide: Division) -> Division:
-    """Wrap the integer division `divide` so that a zero divisor is an error."""
+    """Wrap the integer division `divide` so that a zero divisor raises InvalidArgumentError."""
 
     def run(x: Any, y: Any, out: Any) -> None:
         try:
@@ -44,7 +45,9 @@ def _raising(divide: Division) -> Division:
 
 
 def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
-    """Return a kernel that calls `floating`, or `integral(context)` for integers."""
+    """Return a NumPy kernel that calls `floating`, or for integers the function
+    `integral(context)`.
+    """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
         if not context.output_types[0].is_integer:
@@ -55,7 +58,7 @@ def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
 
 
 def _rounded_by(round: Any) -> Division:
-    """Return a division that rounds the quotient of floating point numbers."""
+    """Return a division of floats that applies the ufunc `round` to the quotient."""
 
     def divide(x: Any, y: Any, out: Any) -> None:
         np.divide(x, y, out=out)
@@ -67,7 +70,7 @@ def _rounded_by(round: Any) -> Division:
 def _truncate_integers(context: KernelContext) -> Division:
     """Return the truncating division of integers.
 
-    x minus its remainder is a multiple of y, so its floored quotient is the truncated one.
+    x minus the remainder of x / y is a multiple of y, so that floor division of it is exact.
     """
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
@@ -87,9 +90,10 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 
 
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradients dz / y and dz (-x / y / y).
+    """Return the gradient function of a quotient z: dz / y for x, and dz (-x / y / y) for y.
 
-    They read only the inputs, so that z may be fed.
+    divide: the op type for these divisions. The gradients do not read z itself, because a run may
+    feed z another value.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -121,7 +125,10 @@ def _division(
     types: Sequence[DType] = REAL,
     grad: Any = NO_GRADIENT,
 ) -> BinaryFunction:
-    """Declare a quotient or remainder, with expressions for floats and for integers."""
+    """Declare a quotient or remainder op; return its public function.
+
+    expressions: C for one element, of floats and of integers (GPU only).
+    """
     floating, integral = expressions
     function = binary(
         op_type, name, attrs={"T": types}, cpu=call, elementwise=floating, grad=grad, doc=doc
@@ -132,7 +139,10 @@ def _division(
 
 
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradients dz, and -dz times the quotient."""
+    """Return the gradient function of a remainder: dz for x, and -dz times the quotient for y.
+
+    quotient: the op type that computes it.
+    """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         quotients = getattr(raw_ops, quotient)(*op.inputs)
@@ -210,7 +220,7 @@ mod = floormod
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y rounded down, elementwise, in the operands' dtype: Python's `//`."""
+    """Return x / y rounded down, elementwise, in the dtype of the operands: Python's `//`."""
     return floor_div(x, y, name=name or "floordiv")
 
 
@@ -218,7 +228,7 @@ _EXACT: dict[DType, DType] = {
     **dict.fromkeys((dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16), dtypes.float32),
     **dict.fromkeys((dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64), dtypes.float64),
 }
-"""The dtype in which integers are divided."""
+"""The dtype to which `truediv` casts integers."""
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -238,10 +248,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Convert both to tensors of one dtype: that of x if it has one, else that of y.
+    """Convert x and y to tensors of one dtype: that of x if it is a tensor, else that of y.
 
-    is_hint: a plain y that does not fit the dtype becomes a tensor of its own dtype, which then
-    fails the check.
+    is_hint: a y that is not a tensor and does not fit that dtype becomes a tensor of the dtype of
+    its values. TypeError if the dtypes then differ.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
@@ -268,7 +278,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise, in the operands' dtype: integers rounded down, as in Python 2."""
+    """Return x / y, elementwise, in the dtype of the operands; integers are rounded down."""
     with op_scope(name, "div", x, y) as scope:
         left, right = _pair(x, y)
         function = floor_div if left.dtype.is_integer else realdiv

@@ -1,7 +1,7 @@
-"""Elementwise functions as launches of CUDA files, where C expressions are not enough.
+"""Kernels of elementwise functions for which a C expression is not enough.
 
-special_unary.cu and special_binary.cu hold functions that need a series or a loop,
-complex_elementwise.cu those of complex numbers.
+They are launches of CUDA files: special_unary.cu and special_binary.cu hold functions that need a
+series or a loop, complex_elementwise.cu those of complex numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ _AXES = 4
 
 
 def special_source(function: str, host: Call) -> Source:
-    """Return the kernel of a unary function in kernels/cuda/math/special_functions.cuh."""
+    """Return the kernel of a unary function in kernels/cuda/math/special_functions.cuh.
+
+    function: its name there; host: the NumPy kernel used where CUDA C cannot run.
+    """
     return Source("special_unary.cu", partial(_launch_special, function), host)
 
 
 def special_pair_source(function: str, host: Call) -> Source:
-    """Return the kernel of a binary, broadcasting function in special_functions.cuh."""
+    """Return the kernel of a binary function in special_functions.cuh; its operands are
+    broadcast.
+    """
     return Source("special_binary.cu", partial(_launch_special, function), host)
 
 
@@ -38,7 +43,7 @@ def _launch_special(function: str, signature: Signature) -> list[Launch]:
 
 
 def complex_source(function: str, host: Call) -> Source:
-    """Return the kernel of a unary function in kernels/cuda/math/complex_elementwise.cu."""
+    """Return the kernel of a unary function of complex numbers in complex_elementwise.cu."""
     return Source("complex_elementwise.cu", partial(_launch_complex, function), host)
 
 

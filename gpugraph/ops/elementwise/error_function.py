@@ -1,11 +1,11 @@
-"""The error function of arrays, which NumPy lacks.
+"""The error function of arrays, which NumPy lacks; P and Q below are polynomials.
 
 float64 (error below 2e-16 of the result's scale): the rational approximations of W. J. Cody,
 "Rational Chebyshev approximation for the error function", Math. Comp. 23 (1969): x P(x^2) / Q(x^2)
-up to 0.46875, above it 1 - exp(-x^2) P(x) / Q(x), taken up to 6, where the result is 1.
-
-float32 and float16 (error of 3 units in the last place of float32): x P(x^2) / Q(x^2) on |x| <=
-3.92, degrees 5 and 5, fitted for this module to minimize the maximum relative error (2e-8).
+for |x| up to 0.46875; above it 1 - exp(-x^2) P(|x|) / Q(|x|), with |x| clipped at 6, where the
+result is 1. float32 and float16 (error of 3 units in the last place of float32): x P(x^2) / Q(x^2)
+with x clipped to [-3.92, 3.92], degrees 5 and 5, fitted for this module to minimize the maximum
+relative error (2e-8).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def erf_into(x: Array, out: Array) -> None:
-    """Write erf(x) into `out`, of the same shape, block by block; both may be one array."""
+    """Write erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be `x`."""
     source, target = x.reshape(-1), out.reshape(-1)
     function = _double if x.dtype == np.float64 else _single
     for start in range(0, source.size, _BLOCK):
@@ -85,7 +85,9 @@ def _double(x: Array) -> Array:
 
 
 def erfc_into(x: Array, out: Array) -> None:
-    """Write 1 - erf(x) into `out`, of the same shape, block by block; both may be one array."""
+    """Write 1 - erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be
+    `x`.
+    """
     source, target = x.reshape(-1), out.reshape(-1)
     for start in range(0, source.size, _BLOCK):
         wide = source[start : start + _BLOCK].astype(np.float64, copy=False)
@@ -93,7 +95,11 @@ def erfc_into(x: Array, out: Array) -> None:
 
 
 def _complement(x: Array) -> Array:
-    """Compute 1 - erf(x) in double precision: exp(-x x) times a fraction, except near 0."""
+    """Return 1 - erf(x) in double precision, without cancellation for large x.
+
+    For |x| > 0.46875 it is exp(-x x) times a rational function of |x| (2 minus that for negative
+    x).
+    """
     size = np.minimum(np.abs(x), 28.0)
     coarse = np.trunc(size * 16) / 16  # its square is exact, so that exp loses nothing
     bell = np.exp(-coarse * coarse) * np.exp(-(size - coarse) * (size + coarse))

@@ -1,8 +1,9 @@
-"""Fake quantization: clamps float32 numbers to a range and rounds them to its steps.
+"""Fake quantization: clamps float32 numbers to a range and rounds them to 2 ** num_bits steps.
 
-The range is shifted slightly so that 0 is one of its steps: B. Jacob and others, "Quantization and
-training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
-a number inside the range goes to the number; that of any other goes to the nearer bound.
+The range is first shifted so that 0 is one of its steps: B. Jacob and others, "Quantization and
+training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
+passes to a number inside the range unchanged; for a number outside, it is added to the gradient of
+the bound (min or max) to which the number was clamped.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: KernelContext) -> tuple[Any, Any]:
-    """Return the first and the last integer."""
+    """Return the first and the last integer that stand for a step, as float32."""
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
@@ -35,7 +36,7 @@ def _steps(context: KernelContext) -> tuple[Any, Any]:
 
 
 def _nudged(context: KernelContext, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
-    """Return the range shifted so that 0 is one of its steps, and the size of a step."""
+    """Return (low, high, scale): the range shifted so that 0 is a step, and the size of a step."""
     first, last = _steps(context)
     with np.errstate(all="ignore"):
         scale = (range_max - range_min) / (last - first)
@@ -56,9 +57,9 @@ def _quantized(context: KernelContext, x: Any, range_min: Any, range_max: Any, o
 
 
 def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
-    """Return masks of the numbers inside, below and above the range.
+    """Return three masks: of the numbers inside, below and above the shifted range.
 
-    An empty range contains every number; NaN is in none of the masks.
+    A range from 0 to 0 contains every number. NaN is in none of the masks.
     """
     low, high, _ = _nudged(context, range_min, range_max)
     empty = (range_min == 0) & (range_max == 0)
@@ -203,7 +204,7 @@ def fake_quant_with_min_max_args(
 ) -> Tensor:
     """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
 
-    narrow_range: use one step fewer, so that there are as many steps below 0 as above.
+    narrow_range: use one step fewer, so that a symmetric range has as many steps below 0 as above.
     InvalidArgumentError in a run if num_bits is not in [2, 16] or min is not below max.
     """
     ends = {"min": min, "max": max}
@@ -219,7 +220,10 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `gradients` where `inputs` are in `fake_quant_with_min_max_args`'s range, else 0."""
+    """Return `gradients` where `inputs` are in the shifted range, else 0.
+
+    The other arguments are those of the `fake_quant_with_min_max_args` whose gradient this is.
+    """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)
 
@@ -232,9 +236,9 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize as `fake_quant_with_min_max_args`, with differentiable scalars `min` and `max`.
+    """Quantize as `fake_quant_with_min_max_args`, with float32 scalars `min` and `max`.
 
-    If both are 0, the result is 0.
+    They are tensors and receive gradients. If both are 0, the result is 0.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars(inputs, min, max, **attrs, name=name)
@@ -249,7 +253,7 @@ def fake_quant_with_min_max_vars_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return the gradients of `fake_quant_with_min_max_vars`: for the inputs, min and max."""
+    """Return the gradients of `fake_quant_with_min_max_vars` for (inputs, min, max)."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars_gradient(gradients, inputs, min, max, **attrs, name=name)
 
@@ -262,7 +266,10 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize as `fake_quant_with_min_max_vars`, with a `min` and `max` per last index."""
+    """Quantize as `fake_quant_with_min_max_vars`, with a range for each index of the last axis.
+
+    min, max: float32 vectors as long as that axis.
+    """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)
 
@@ -276,6 +283,6 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return `fake_quant_with_min_max_vars_per_channel`'s gradients: for inputs, min and max."""
+    """Return `fake_quant_with_min_max_vars_per_channel`'s gradients for (inputs, min, max)."""
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel_gradient(gradients, inputs, min, max, **attrs, name=name)

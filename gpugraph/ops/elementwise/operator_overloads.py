@@ -1,7 +1,7 @@
-"""Python's operators on tensors: fills `OPERATORS`, where `Tensor` looks them up.
+"""Python's operators on tensors: fills the table `OPERATORS`, where `Tensor` looks them up.
 
-An operand that is not a tensor takes the dtype of the other. An operator adds the op of the public
-function under the operator's name: `x + y` adds an AddV2 named "add".
+An operand that is not a tensor is converted to the dtype of the other. The operations are named
+after the operator: `x + y` adds an AddV2 named "add".
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
-    """Return the operator x . y and the reflected one, y . x, for a y that is not a tensor."""
+    """Return the operator for `x . y` and the reflected one for `y . x`, where y is not a tensor.
+
+    name: the name of the operations that `function(x, y, name=name)` adds.
+    """
 
     def forward(x: Any, y: Any) -> Any:
         try:
@@ -42,7 +45,11 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return the error for a value that does not fit a tensor's dtype, naming both dtypes."""
+    """Return a TypeError that names both dtypes if y, converted by itself, has another dtype than
+    x.
+
+    Any other `error` is returned unchanged.
+    """
     op_def = getattr(_OPS.get(function, function), "op_def", None)
     if op_def is None or isinstance(getattr(y, "dtype", None), DType):
         return error
@@ -60,7 +67,7 @@ def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeErro
 
 
 def _matmul(x: Any, y: Any, name: str) -> Tensor:
-    """Add a MatMul for two matrices, a BatchMatMulV2 for anything else."""
+    """Add a MatMul for two tensors of known rank 2, else a BatchMatMulV2."""
     with op_scope(name, name, x, y) as scope:
         known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
         left = convert_to_tensor(x, known, "x")
@@ -83,12 +90,12 @@ def _add(x: Any, y: Any, name: str) -> Any:
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Add a Mul, or the product with a sparse tensor."""
+    """Add a Mul; if y is a SparseTensor or similar, use its own product with x."""
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 
 _OPS = {_add: _add_v2, _mul: _multiply}
-"""The ops behind the operators that choose between several."""
+"""The main op behind each operator function that chooses between several ops."""
 
 
 def _fill() -> None:

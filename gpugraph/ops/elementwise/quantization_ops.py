@@ -1,10 +1,9 @@
 """Conversion of real numbers to integers of few bits, and back: QuantizeV2, Dequantize and others.
 
-With a range [min_range, max_range] and the n values of a type:
-
-  MIN_COMBINED  the range is divided into n - 1 steps
-  MIN_FIRST     as MIN_COMBINED, with 0 on a step
-  SCALED        numbers are multiples of one scale, 0 is 0
+The modes for a range [min_range, max_range] and a quantized dtype with n values:
+    MIN_COMBINED  the range is divided into n - 1 steps
+    MIN_FIRST     as MIN_COMBINED, with the range shifted so that 0 is on a step
+    SCALED        a number is an integer times one scale factor, so that 0 stays 0
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _mode(attrs: Any) -> str:
 
 
 def _numbers(quantized: Any) -> Any:
-    """Return a view of the integers in an array of a quantized type."""
+    """Return a view, with an integer dtype, of an array of a quantized dtype."""
     return quantized[quantized.dtype.names[0]]
 
 
@@ -58,7 +57,9 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high): integers per unit, and the range that all integers cover."""
+    """Return (scale, low, high): integers per unit, and the range that the integers `ends`
+    cover.
+    """
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
     scale = type(low)(min(by_low, by_high))
@@ -66,7 +67,7 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The steps of MIN_FIRST: their size, and the number of the lowest."""
+    """Conversion with mode MIN_FIRST: the size of a step, and the number of the lowest step."""
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)
@@ -77,7 +78,7 @@ class _FirstScale:
         self.low = low
 
     def whole(self, x: Any) -> Any:
-        """Convert real numbers to integers."""
+        """Convert real numbers to integers, clipped to the bounds of the dtype."""
         if not self.per_step:
             return np.full(x.shape, self.first)
         places = (
@@ -86,13 +87,16 @@ class _FirstScale:
         return np.clip(places, self.first, self.last)
 
     def real(self, numbers: Any) -> Any:
-        """Convert integers to real numbers."""
+        """Convert integers to the real numbers that they stand for, as float64."""
         start = self.first_step * self.per_step if self.per_step else self.low
         return (numbers.astype(np.float64) - self.first) * self.per_step + start
 
 
 def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
-    """Convert real numbers to integers; return these and the bounds of the range."""
+    """Convert real numbers to integers; return (integers, low, high), the range that they cover.
+
+    kind: the integer dtype; attrs: those of QuantizeV2 (mode, round_mode).
+    """
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, kind).whole(np.clip(x, low, high)), low, high
@@ -109,7 +113,7 @@ def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[An
 
 
 def _to_real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
-    """Convert integers to real numbers."""
+    """Convert integers in the range [low, high] to real numbers."""
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, numbers.dtype).real(numbers)
@@ -270,8 +274,9 @@ def quantize(
 ) -> Any:
     """Quantize float32 numbers to dtype `T`; return (output, output_min, output_max).
 
-    The range is widened to contain 0. mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"`;
-    round_mode: with SCALED, also `"HALF_TO_EVEN"`. ValueError for other modes.
+    min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
+    `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
+    has an effect with SCALED only. ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
@@ -286,14 +291,16 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """Quantize as `quantize`; an older name, with the arguments in another order."""
+    """Quantize as `quantize`, with `name` and `round_mode` in the other order: an older name."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:
-    """Convert numbers of a quantized dtype to float32; see `quantize`."""
+    """Convert numbers of a quantized dtype to float32: invert `quantize` with the same range and
+    mode.
+    """
     return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
 
@@ -302,12 +309,12 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """Round `input` to a scale times integers of `num_bits` bits.
+    """Round `input` to multiples of a scale, as if it were quantized to `num_bits` bits and back.
 
     The gradient is that of the identity.
 
-    Args:
-      input_min, input_max: scalars; used with `range_given`, else the input's extremes are.
+    Args: input_min, input_max: scalars, the range if `range_given`; else that is the input's
+      minimum and maximum.
       round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
       narrow_range: whether to leave out the lowest integer, so that the range is symmetric.
     """

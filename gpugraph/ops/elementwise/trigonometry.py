@@ -38,12 +38,12 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
 def _unary(
     op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
 ) -> UnaryFunction:
-    """Declare a function that C has under the same name."""
+    """Declare a function that C's math library has under the op type's name in lower case."""
     return unary(op_type, function, f"{op_type.lower()}(x)", grad, doc, sparse=sparse)
 
 
 def _inverse_of(denominator: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return the gradient dy / denominator(x x)."""
+    """Return a gradient function that computes dy / denominator(x x)."""
     return from_slope(lambda x: raw_ops.Reciprocal(denominator(raw_ops.Square(x))))
 
 
@@ -69,17 +69,17 @@ atanh = _unary(
 
 
 def _atan2_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return dz x / (x x + y y), and -dz y / (x x + y y)."""
+    """Return the gradients dz x / (x x + y y) for y, and -dz y / (x x + y y) for x."""
     y, x = op.inputs
     share = raw_ops.RealDiv(dz, raw_ops.AddV2(raw_ops.Square(x), raw_ops.Square(y)))
     return unbroadcast_pair(op, raw_ops.Mul(x, share), raw_ops.Neg(raw_ops.Mul(y, share)))
 
 
 class AngleFunction(Protocol):
-    """A function of the coordinates `y` and `x`."""
+    """The type of `atan2`: a function of the coordinates `y` and `x`, in this order."""
 
     def __call__(self, y: Any, x: Any, name: str | None = None) -> Tensor:
-        """Add the operation `name` to the graph of `y` and `x`."""
+        """Return the tensor of the angles, with the operation's `name`."""
 
 
 atan2: AngleFunction = public_function(

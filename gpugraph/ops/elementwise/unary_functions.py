@@ -1,8 +1,8 @@
 """Unary elementwise functions, under TensorFlow's names, and their gradients.
 
-TypeError for a dtype that the op does not support. NaN and infinity follow IEEE 754. Functions that
-are 0 at 0 also accept and return a SparseTensor. The ops that compute gradients (`SqrtGrad`,
-`TanhGrad`, ...) are in `unary_gradients`.
+All functions raise TypeError for a dtype that the op does not support. NaN and infinity follow
+IEEE 754. Functions that are 0 at 0 also accept and return a SparseTensor. The ops that compute
+gradients (`SqrtGrad`, `TanhGrad`, ...) are in `unary_gradients`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpugraph.ops.framework.shape_functions import IN_PLACE, same_shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 SIGNED = (*FLOATING, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
-"""Real dtypes that have negative values."""
+"""Real dtypes that can represent negative numbers."""
 INEXACT = FLOATING + COMPLEX
 """Floating point and complex dtypes."""
 
@@ -46,9 +46,11 @@ def unary(
     output: str = "y: T",
     sparse: bool = False,
 ) -> UnaryFunction:
-    """Declare an elementwise function: for NumPy, as a C expression, and in words.
+    """Declare an elementwise op of one input; return its public function.
 
-    name, sparse: as of `public_function`.
+    function: the NumPy kernel; expression: the same as C for one element, of `x`; doc: the same in
+    words. grad: the gradient function. types: the dtypes of x. name, sparse: as of
+    `public_function`.
     """
     declared = op(
         op_type,
@@ -66,17 +68,19 @@ def unary(
 
 
 def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
-    """Return the gradient by the op `grad_op` of the output."""
+    """Return a gradient function that applies the op `grad_op` to the output y and dy."""
     return lambda op, dy: getattr(raw_ops, grad_op)(op.outputs[0], dy)
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """Return the gradient by the op `grad_op` of the output's conjugate."""
+    """Return a gradient function that applies the op `grad_op` to conj(y), of the output y,
+    and dy.
+    """
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
 def from_slope(slope: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return the gradient dy slope(conj(x))."""
+    """Return a gradient function that computes dy slope(conj(x))."""
     return lambda op, dy: raw_ops.Mul(dy, slope(conj(op.inputs[0])))
 
 
@@ -184,7 +188,7 @@ log1p = unary("Log1p", np.log1p, "log1p(x)", _log1p_gradient, "log(1 + x), preci
 
 
 def _tan_slope(x: Any) -> Any:
-    """Return 1 / cos(x)^2."""
+    """Return 1 / cos(x)^2, the derivative of tan(x)."""
     return raw_ops.Square(raw_ops.Reciprocal(raw_ops.Cos(x)))
 
 
@@ -275,7 +279,9 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Round x to the nearest integer, halves to even; return integers unchanged."""
+    """Round x to the nearest integer, halves to the even one; return tensors of integers
+    unchanged.
+    """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     return tensor if tensor._dtype.is_integer else _round_op(tensor, name=name)
 

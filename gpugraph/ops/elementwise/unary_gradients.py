@@ -1,9 +1,11 @@
-"""Ops that compute gradients of unary functions from the functions' outputs.
+"""Ops that compute gradients of unary functions, mostly from the output y of the function.
 
-Each is a function of two tensors of one shape and has a gradient itself, so that second
-derivatives exist. Few reuse an input's memory: most kernels read an input after the first write.
-For complex numbers most conjugate y, as TensorFlow's do: they multiply dy by the conjugate of the
-derivative. `TanhGrad` and `SigmoidGrad` receive y already conjugated.
+Each takes two tensors of one shape, mostly y and dy, and has a gradient itself, so that second
+derivatives exist. Few of them can write over an input: most NumPy kernels read an input after
+their first write to the output.
+
+For complex numbers the gradient is dy times the conjugate of the derivative. Most of the ops
+conjugate y themselves, as TensorFlow's do; `TanhGrad` and `SigmoidGrad` receive y conjugated.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def _gradient_op(
 
 
 def _of_conjugate(function: Callable[..., Any]) -> Call:
-    """Return the kernel of `function` of the conjugate of y."""
+    """Return a NumPy kernel that calls `function(conj(y), dy, out)`."""
 
     def make(context: KernelContext, y: Any, dy: Any, out: Any) -> Callable[[], Any]:
         conjugate = context.scratch(context.input_shapes[0], context.input_types[0].base_dtype)
@@ -68,13 +70,17 @@ def _of_conjugate(function: Callable[..., Any]) -> Call:
 
 
 def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """Return conj(y), and conj(dz) dy, of which the gradient of y is a multiple."""
+    """Return conj(y) and conj(dz) dy; the gradient for y is the second times a function of the
+    first.
+    """
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(conj(dz), dy)
 
 
 def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """Return conj(y), and dz conj(dy), of which the gradient of y is a multiple."""
+    """Return conj(y) and dz conj(dy); the gradient for y is the second times a function of the
+    first.
+    """
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(dz, conj(dy))
 
@@ -82,7 +88,11 @@ def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
 def _by_both(
     op_type: str, parts: Callable[[Any, Any], tuple[Any, Any]], by_y: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradients of `op_type`: for y by `by_y`, for dy by the op itself."""
+    """Return the gradient function of the op `op_type`, which is linear in dy.
+
+    parts: computes two tensors, to which `by_y` is applied for the gradient of y. The gradient of
+    dy is the op itself, of the first of them and dz.
+    """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
         y, both = parts(op, dz)
@@ -92,7 +102,10 @@ def _by_both(
 
 
 def _zero_where_dy_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `function` to give 0 where dy is 0, even if y is 0, infinite or NaN (as TensorFlow)."""
+    """Wrap `function(y, dy, out)` to write 0 where dy is 0.
+
+    TensorFlow does so even where y is 0, infinite or NaN.
+    """
 
     def compute(y: Any, dy: Any, out: Any) -> None:
         is_zero = dy == 0

@@ -1,4 +1,4 @@
-"""Products and quotients that are 0 where a factor is, and the next number towards another."""
+"""Products and quotients that are 0 where one factor is 0, and nextafter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
 def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
-    """Return the kernel of `compute(x, y, out)` that gives 0 where input `which` is 0."""
+    """Return a NumPy kernel that calls `compute(x, y, out)` and writes 0 where input `which`
+    is 0.
+    """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         factor, out = arrays[which], arrays[-1]
@@ -45,7 +47,10 @@ def _is_nonzero(x: Any) -> Any:
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return dz log(y) where x is not 0, and dz x / y; for Xlog1py, with 1 + y in place of y."""
+    """Return the gradients: dz log(y) where x is not 0 (else 0) for x, and dz x / y for y.
+
+    For Xlog1py, y + 1 takes the place of y.
+    """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = getattr(raw_ops, op.type)(_is_nonzero(x), y)
     by_y = raw_ops.Xdivy(x, y if op.type == "Xlogy" else raw_ops.AddV2(y, 1))
@@ -53,7 +58,7 @@ def _log_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return dz / y where x is not 0, and -dz x / (y y)."""
+    """Return the gradients: dz / y where x is not 0 (else 0) for x, and -dz x / (y y) for y."""
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
     return unbroadcast_pair(
@@ -70,7 +75,7 @@ _INEXACT = {"T": FLOATING + COMPLEX}
 
 
 def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
-    """Declare x log(y), for a `log` that C has under NumPy's name."""
+    """Declare the op x log(y), for a ufunc `log` whose name is also that of the C function."""
 
     def compute(x: Any, y: Any, out: Any) -> None:
         np.multiply(x, log(y), out=out)
@@ -110,10 +115,10 @@ multiply_no_nan = binary(
 
 
 class NextAfterFunction(Protocol):
-    """A function of two tensors, `x1` and `x2`."""
+    """The type of `nextafter`: a function of two tensors, `x1` and `x2`."""
 
     def __call__(self, x1: Any, x2: Any, name: str | None = None) -> Tensor:
-        """Add the operation `name` to the graph of `x1` and `x2`."""
+        """Return the next number after `x1` in the direction of `x2`, elementwise."""
 
 
 nextafter: NextAfterFunction = public_function(
@@ -134,7 +139,7 @@ nextafter: NextAfterFunction = public_function(
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), elementwise, and 0 where x is 0, whatever y is; precise for small y."""
+    """Return x log(1 + y), elementwise, precise for small y; 0 where x is 0, whatever y is."""
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)
 

@@ -1,6 +1,6 @@
 """Ops of checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints and names of shards.
 
-Tensors are written one by one from where they lie, so that saving does not need memory for copies.
+SaveV2 writes each tensor directly from the tensor's memory, so saving makes no copies of them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,11 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
 
 
 def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
-    """Raise InvalidArgumentError that names all tensors of other dtypes, before any is read."""
+    """Raise one InvalidArgumentError that names all tensors whose stored dtype is not that in
+    `types`.
+
+    It is called before any tensor is read.
+    """
     wrong = [
         f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
         f"{reader.entry(name).dtype.name}"
@@ -117,7 +121,9 @@ def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DTyp
 
 
 def restored(reader: TensorReader, name: str, spec: str) -> Any:
-    """Return a tensor, or the part of it that `spec` describes."""
+    """Return a tensor of a checkpoint, or the slice that `spec` describes (TensorFlow's slice
+    spec).
+    """
     part = parse_slice_spec(spec)
     return reader.read(name) if part is None else reader.read_slice(name, *part)
 
@@ -169,7 +175,11 @@ def _bind_restore_sized(
 def _check_assigned(
     reader: TensorReader, name: str, part: Any, shape: tuple[int, ...], taker: bytes
 ) -> None:
-    """Raise InvalidArgumentError if the Assign that consumes a tensor would reject its shape."""
+    """Raise InvalidArgumentError if a stored tensor does not have the shape of the assigned
+    variable.
+
+    part: the slice to restore, or None. taker: the name of the Assign, for the message.
+    """
     stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
     if stored != shape:
         raise invalid_argument(

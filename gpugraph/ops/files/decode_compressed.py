@@ -58,9 +58,11 @@ _decode_compressed = string_op(
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
     """Decompress each string; the result has the same shape.
 
-    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. All gzip files in a
-    string are read; of a truncated one, as much as can be read. In a run, InvalidArgumentError for
-    another type, and DataLossError for strings not compressed in that way and for results over 64
-    MiB that are more than 100 times as large as the compressed string.
+    compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
+    several compressed streams in succession; a truncated one gives as much as can be read.
+
+    In a run: InvalidArgumentError for another compression_type; DataLossError for a string not
+    compressed in that way, and for a result over 64 MiB that is more than 100 times as large as the
+    compressed string.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

@@ -25,13 +25,17 @@ _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
 _SPECIAL = re.compile(rb'["\r\n]')
-"""Matches records that are more than fields with delimiters between them."""
+"""Matches a record with quotes or line ends, which cannot be split at delimiters alone."""
 
 # -- fields
 
 
 def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """Return the fields of one record, without their quotes; an empty record has none."""
+    """Return the fields of one record, without their quotes; an empty record has no fields.
+
+    quotes: whether fields may be in double quotes. InvalidArgumentError for misplaced quotes and
+    line ends.
+    """
     fields: list[bytes] = []
     position = 0 if record else len(record) + 1
     while position <= len(record):
@@ -49,7 +53,9 @@ def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
 
 
 def _quoted(record: bytes, start: int, delimiter: bytes) -> tuple[bytes, int]:
-    """Return the quoted field that begins at `start`, and the position after its closing quote."""
+    """Return the content of the quoted field that begins at `start`, and the position after its
+    end.
+    """
     position = start
     while (end := record.find(b'"', position)) >= 0:
         after = record[end + 1 : end + 2]
@@ -101,7 +107,11 @@ def _plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Return all columns at once, or None if a record or field needs the slow path."""
+    """Return all columns at once, or None if a record or field needs the slow path (`_values`).
+
+    lines: the records; chosen: the columns to return (all if empty); missing: the text that counts
+    as an empty field, as "" does.
+    """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
         patches = [_fields(lines[row], delimiter, quotes) for row in special]
@@ -130,7 +140,11 @@ def _plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """Return the values of a column, or None unless all are plain numbers and present."""
+    """Return the values of a column as an array, or None if the slow path must parse or report one.
+
+    texts: its fields. The default replaces an empty field; a missing default, or a field that is
+    not a plain number, gives None.
+    """
     dtype = as_dtype(default.dtype)
     blank = []
     if b"" in texts or missing in texts:
@@ -152,7 +166,11 @@ def _values(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> Iterator[Any]:
-    """Yield the values of one record."""
+    """Yield the values of one record, with defaults for empty fields; InvalidArgumentError for
+    errors.
+
+    row: its number, for the messages; missing: the text that counts as an empty field.
+    """
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]
     if len(fields) != len(defaults):
@@ -242,13 +260,14 @@ def decode_csv(
     """Split records into fields: a list of one tensor for each column, of the shape of `records`.
 
     records: strings, one record each, without a line end.
-    record_defaults: a list with the default value of each column for empty fields: a scalar or a
-      vector of one element, or an empty vector if no field may be empty. Its dtype is the
+    record_defaults: a list with one entry for each column, the value of an empty field: a scalar or
+      a vector of one element, or an empty vector if the field is required. Its dtype is the
       column's: float32, float64, int32, int64 or string; TypeError for others.
-    field_delim: the delimiter between fields. use_quote_delim: whether fields may be in double
-      quotes, with any characters inside, a quote doubled. na_value: a text that counts as empty.
-    select_cols: the columns to return, in order; ValueError if their number is not that of the
-      defaults, and for negative ones. By default all columns.
+    field_delim: the delimiter between fields, one character. use_quote_delim: whether fields may be
+      in double quotes, with any characters inside and each quote doubled. na_value: a text that
+      counts as an empty field.
+    select_cols: the indices of the columns to return, strictly increasing, as many as there are
+      defaults (else ValueError). By default all columns.
 
     InvalidArgumentError in a run for a record with more or fewer fields, for a field that is not a
     number of its column's dtype, for quotes that don't close, and for a required field that is

@@ -1,7 +1,7 @@
 """ReadFile, WriteFile and MatchingFiles: files of the machine that runs the step.
 
-Each run that needs the op reads or writes. If the system refuses, the run fails with the error of
-the corresponding class (`files`).
+Each run that needs the op reads or writes anew. An error of the operating system becomes the
+corresponding TensorFlow error (`gpugraph.files` has the table).
 """
 
 from __future__ import annotations
@@ -102,19 +102,22 @@ _matching_files = _file_op(
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """Read the whole contents of a file, as a string scalar, in each run.
+    """Return the contents of a file as a string scalar, read anew in each run.
 
     NotFoundError, in a run, if there is no such file."""
     return _read_file(filename, name=name)
 
 
 def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """Add an operation that writes a string scalar to a file, creating its folders, in each run."""
+    """Add an operation that writes a string scalar to a file in each run, and creates missing
+    folders.
+    """
     return _write_file(filename, contents, name=name)
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """Return the sorted paths that match a pattern or one of a vector of patterns.
+    """Return a string vector of the sorted paths that match `pattern`, a pattern or a vector of
+    them.
 
     A pattern may have `*`, `?` and `[...]` in each part of the path."""
     return _matching_files(pattern, name=name)

@@ -1,6 +1,6 @@
 """Save, SaveSlices, Restore and RestoreSlice: V1 checkpoints, in graphs from before TensorFlow 1.0.
 
-The last two also read V2 checkpoints.
+Restore and RestoreSlice also read V2 checkpoints.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def _bind_save(count: int) -> Callable[..., Any]:
-    """Return the binding of an op with `count` inputs before the values."""
+    """Return the function that binds a save op to its arrays.
+
+    count: the number of inputs before the tensors: 2, or 3 with slices.
+    """
 
     def bind(context: KernelContext, *inputs: Any) -> Callable[[], list[Any]]:
         filename, names, *specs = inputs[:count]

@@ -1,5 +1,7 @@
-"""GenerateVocabRemapping and LoadAndRemapMatrix: remap a matrix from an old vocabulary to a new
-one.
+"""GenerateVocabRemapping and LoadAndRemapMatrix.
+
+A matrix has a row (or column) for each word of a vocabulary, a file with one word a line. The ops
+reorder a stored matrix for another vocabulary.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADI
 
 
 def _lines(path: str) -> list[bytes]:
-    """Return the lines of a vocabulary; InvalidArgumentError for an empty line."""
+    """Return the lines of a vocabulary file; InvalidArgumentError for an empty line."""
     with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
@@ -43,9 +45,9 @@ def _lines(path: str) -> list[bytes]:
 
 
 def _places(path: str, size: int) -> dict[bytes, int]:
-    """Return the line number of each word in the first `size` lines of a vocabulary.
+    """Return the line number (from 0) of each word in the first `size` lines of a vocabulary file.
 
-    A `size` of -1 stands for all lines.
+    A `size` of -1 stands for all lines. InvalidArgumentError for a repeated word or too few lines.
     """
     words = _lines(path)
     if size > len(words):
@@ -105,7 +107,7 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a matrix from a checkpoint; InvalidArgumentError for any other tensor."""
+    """Read a float32 matrix from a checkpoint; InvalidArgumentError for any other tensor."""
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:
@@ -121,7 +123,12 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Raise UnimplementedError for an old line used twice, InternalError for one out of range."""
+    """Check a remapping from new to old line numbers; -1 is for a new line without an old one.
+
+    UnimplementedError for an old line used twice, InternalError for one outside the matrix.
+
+    size, what: the size and the name of the matrix's axis.
+    """
     seen: dict[int, int] = {}
     for new, old in enumerate(remapping.tolist()):
         if old < 0:
@@ -171,7 +178,10 @@ def _check_sizes(rows: Any, columns: Any, num_rows: int, num_cols: int) -> None:
 
 
 def _remapped(old: Any, rows: Any, columns: Any, initial: Any) -> Any:
-    """Remap rows and columns of a matrix; negative entries are filled from `initial`."""
+    """Return the matrix whose entry [i, j] is old[rows[i], columns[j]].
+
+    Entries with a negative row or column number are taken from `initial` in order.
+    """
     is_there = (rows >= 0)[:, None] & (columns >= 0)[None, :]
     missing = is_there.size - np.count_nonzero(is_there)
     values = initial.reshape(-1)

@@ -1,6 +1,7 @@
-"""Members of a fused step: ops that run as one.
+"""Members of a fused step: the ops that it runs.
 
-Values are numbered: first the inputs of the step, then the outputs of its members, in order.
+The values in a fused step are numbered: first its inputs, then the outputs of its members, in the
+order in which the members run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ Shape = tuple[int, ...]
 
 
 class Member(NamedTuple):
-    """One op of a group. `sources` are the numbers of its inputs that are not on the host."""
+    """One op of a fused step.
+
+    sources: the numbers of the values that it reads, without inputs in host memory (sizes, axes).
+    expressions: C code and reductions for native code; kernel: its NumPy kernel. origin: the line
+    of the user's program that created the op.
+    """
 
     op_type: str
     signature: Signature
@@ -33,14 +39,15 @@ class Member(NamedTuple):
 
     @property
     def output_types(self) -> Sequence[DType]:
-        """The dtypes of its outputs."""
+        """The dtypes of the node's outputs."""
         return self.signature.output_types
 
 
 class MemberContext(ContextOutsideRun):
-    """The `KernelContext` of a member over arrays of these shapes.
+    """The `KernelContext` with which a member binds its kernel, for arrays of the given shapes.
 
-    `allocate_array` returns scratch arrays by key, shape and dtype."""
+    The shapes are those of a tile where the step runs tile by tile. `allocate_array(key, shape,
+    dtype)` returns the scratch array of a key."""
 
     def __init__(
         self,
@@ -58,12 +65,15 @@ class MemberContext(ContextOutsideRun):
         self._num_scratches = 0
 
     def scratch(self, shape: Shape, dtype: DType) -> Any:
-        """Allocate an array for this member alone."""
+        """Return an array that no other member uses."""
         self._num_scratches += 1
         return self._allocate_array((self.name, self._num_scratches), shape, dtype)
 
     lasting = scratch
 
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
-        """Allocate an array that members share: it is free again after each member."""
+        """Return an array that all members share; its contents last until this member has run.
+
+        slot: distinguishes several such arrays of one member.
+        """
         return self._allocate_array(("passing", slot), shape, dtype)

@@ -1,9 +1,9 @@
-"""Fused: several ops as one step.
+"""The op `_Fused`: a group of elementwise ops and reductions that run as one step.
 
-A group of elementwise ops and reductions becomes one native function, generated from the
-expressions of its members, if there is a C compiler. Until it is compiled, and if it can't be, the
-members run by their own host kernels, one after the other; large elementwise groups run tile by
-tile (`tiled_execution`). The fuse pass adds these ops; programs don't.
+The C compiler, if there is one, compiles one function from the expressions of the members. Until
+that is done, and if it fails, the members run one after the other by their NumPy kernels; a group
+of elementwise ops over large tensors then runs tile by tile (`tiled_execution`). The fusion pass
+adds this op; client graphs never contain it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def _bind(context: KernelContext, *arrays: Any) -> Run:
 
 
 class Steps:
-    """Runs the members one by one over whole tensors.
+    """A callable that runs the members one by one by their NumPy kernels, over whole tensors.
 
-    It holds memory from the first call until `release`."""
+    Its memory for the values between members is allocated in the first call and freed by `release`.
+    """
 
     __slots__ = ("arrays", "blocks", "context", "members", "runs", "stores")
 
@@ -72,14 +73,14 @@ class Steps:
             raise
 
     def release(self) -> None:
-        """Release the memory; the next call allocates it again."""
+        """Free the memory of the values between members; the next call allocates it again."""
         self.runs = None
         blocks, self.blocks = self.blocks, []
         for block in blocks:
             block.release()
 
     def allocate(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Allocate an array that lives until `release`."""
+        """Return a new array, which is freed by `release`."""
         self.blocks.append(self.context.allocate(shape, dtype))
         return self.blocks[-1].array
 

@@ -1,8 +1,9 @@
 """Matrix products with an epilogue: bias, addition and Relu before the product is stored.
 
-The epilogues pass makes these ops from MatMul or BatchMatMulV2, BiasAdd, Add and Relu;
-programs don't. `fused_ops` names the ops of the epilogue, one or more, in this order: BiasAdd of a
-vector, Add of a tensor with as many elements as the product, Relu.
+The epilogue pass replaces MatMul or BatchMatMulV2 and the BiasAdd, Add and Relu after it by these
+ops; client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue, at least
+one of these, in this order: BiasAdd of a vector, Add of a tensor with as many elements as the
+product, Relu.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ from gpugraph.ops.linalg.matmul import (
 from gpugraph.ops.nn.windows.window_geometry import check_equal, text
 
 FUSED_PRODUCTS = {"MatMul": "_FusedMatMul", "BatchMatMulV2": "_FusedBatchMatMulV2"}
-"""The fused op type, by the op type of the product."""
+"""The fused op type, by the op type of the plain product."""
 
 _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 
 
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
-    """Return the ops of the epilogue; ValueError for others and for a wrong `num_args`."""
+    """Return the op types of the epilogue; ValueError for others and if `num_args` does not fit
+    them.
+    """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:
         known = ", ".join(_EPILOGUE_OPS)
@@ -56,7 +59,7 @@ def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
 
 
 def _infer_with(infer: InferFunction) -> InferFunction:
-    """Wrap `infer`, the shape inference of a product, with checks of the epilogue's arguments."""
+    """Wrap `infer`, the shape inference of the product, with checks of the epilogue's inputs."""
 
     def infer_product(context: InferContext) -> Sequence[TensorShape]:
         fused = _epilogue_ops(context.attrs)
@@ -72,7 +75,9 @@ def _infer_with(infer: InferFunction) -> InferFunction:
 
 
 def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
-    """Return the epilogue with views of its arrays: a vector, and one of the product's shape."""
+    """Return the epilogue: the bias as a vector, the addend in the product's shape, and whether
+    Relu.
+    """
     fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None
@@ -81,11 +86,12 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
 
 
 def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Sequence[int]:
-    """Return the input whose memory a product on the CPU may reuse, if any.
+    """Return [index of the addend], or [] if the product on the CPU must not be written over it.
 
-    It is the addend, provided that each sum of products is complete before the addition.
+    It may be where each element's sum of products is complete before the addition, that is, where
+    at most SUMMED_AT_ONCE products are summed.
 
-    factor: the static shape of the first factor."""
+    factor: the static shape of the first factor, or None."""
     fused = _epilogue_ops(attrs)
     is_turned = attrs.get("transpose_a") or attrs.get("adj_x")
     summed = factor[-2 if is_turned else -1] if factor else SUMMED_AT_ONCE + 1
@@ -93,7 +99,7 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
 
 
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
-    """Return the NumPy kernel of a product, bound by `bind`, with an epilogue."""
+    """Return the NumPy kernel of a product, which `bind` binds, followed by its epilogue."""
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         out = product = arrays[-1]

@@ -1,4 +1,4 @@
-"""Memory of the values between the members of a fused step, when NumPy runs them one by one."""
+"""Memory of the values that members of a fused step pass on, when NumPy runs them one by one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from gpugraph.base.dtypes import DType, uint8
 from gpugraph.ops.fusion.fused_members import Member, Shape
 
 _ALIGNMENT = 64
-"""The alignment of values in a block, in bytes: a cache line."""
+"""The alignment of a value's offset in the block, in bytes: a cache line."""
 
 
 class Layout:
-    """The layout of the values between members in one block: offsets, reused after the last use.
+    """Offsets in one block of memory for the values that only members of the step use.
 
-    Groups that differ only in names share it.
+    An offset is reused after the last use of its value. Fused steps that differ only in the names
+    of their nodes share one layout.
 
-    plain: for each member, whether its run only calls its function with the arrays. takes: for each
-    member, a callable that selects its arrays, first inputs and then outputs, from the arrays of
-    all values. in_place: by output, the inputs whose memory it may reuse, filled on demand.
+    plain: for each member, whether its kernel is a plain function of the arrays, without a binding.
+    takes: for each member, a callable that selects its arrays, first inputs and then outputs, from
+    the arrays of all values. in_place: by output of the step, the inputs whose memory it may reuse,
+    filled on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
@@ -41,7 +43,11 @@ class Layout:
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[Member], stores: Sequence[int]) -> None:
-        """Plan, once, the memory of all values that are not outputs of the step."""
+        """Assign offsets to all values that are not outputs of the step; only the first call does
+        so.
+
+        stores: the numbers of the values that are outputs of the step.
+        """
         if self.plain:
             return
         last_uses = {k: index for index, member in enumerate(members) for k in member.sources}
@@ -80,7 +86,11 @@ class Layout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values: inputs, outputs, and the rest in one block of bytes."""
+        """Return the arrays of all values by number.
+
+        Inputs and outputs of the step are given; the other arrays are views of one block of bytes,
+        which `allocate` returns.
+        """
         arrays: list[Any] = []
         if self._places:
             block = allocate((self._size,), uint8)

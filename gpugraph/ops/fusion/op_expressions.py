@@ -1,6 +1,6 @@
-"""Expressions of ops, from which fused kernels for the CPU or a GPU are generated.
+"""The C expressions of ops, from which fused kernels for the CPU or a GPU are generated.
 
-An op declares them by its `Elementwise` or `Reduction` kernel, or by a `Decomposition`.
+An op declares them by its `Elementwise` or `Reduction` kernel for a GPU, or by a `Decomposition`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Expressions = Elementwise | Reduction | Decomposition
 
 
 def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Expressions | None:
-    """Return the expressions of an op on devices of a type, or None if it declares none."""
+    """Return the expressions of an op on a type of device, or None if it declares none."""
     if not is_ours(op_type, device_type, attrs):
         entry = find_kernel(op_type, device_type, attrs)
     else:
@@ -32,10 +32,11 @@ def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> 
 def build(
     builder: Builder, expressions: Expressions, signature: Signature, inputs: Sequence[int]
 ) -> Sequence[int]:
-    """Return the values of the op's outputs, or, if it writes variables, of the variables.
+    """Add the op to the code that `builder` generates; return the numbers of its outputs' values.
 
-    `inputs` are the values of the inputs that are not on the host. NotImplementedError if there
-    are no expressions for these attrs or shapes.
+    For an op that writes variables, these are the new values of the variables. inputs: the numbers
+    of the values of its inputs that are not in host memory. NotImplementedError if there are no
+    expressions for these attrs or shapes.
     """
     if isinstance(expressions, Decomposition):
         return expressions.build(builder, signature, inputs)

@@ -3,8 +3,8 @@
     for each tile:  a = x * 1.5;  b = a + 0.3;  c = tanh(b) ...
 
 A tile and the few temporaries of a group stay in the cache; running op after op over whole tensors
-would go to memory and back each time. Each op runs by its own host kernel, so that the results are
-the same to the bit. NumPy releases Python's lock, so that threads run in parallel.
+would read and write main memory each time. Each op runs by its NumPy kernel, which gives the same
+bits as without tiles. NumPy releases the GIL, so the threads run in parallel.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 TILE = 1 << 15
-"""Elements of a tile: with a handful of float32 temporaries it stays in a core's own cache."""
+"""Elements of a tile: with a handful of float32 temporaries it fits in the L2 cache of a core."""
 
 TILES_A_THREAD = 8
-"""The minimum number of tiles for which a thread is woken: about 100 us of work."""
+"""The minimum number of tiles for each further thread: about 100 us of work."""
 
 Run = Callable[[], Any]
 
@@ -34,7 +34,10 @@ Run = Callable[[], Any]
 def tiled(
     members: Sequence[Member], stores: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> Run:
-    """Return a callable that computes the outputs, the values `stores`, all of one shape."""
+    """Return a callable that computes the outputs of a group, whose values all have one shape.
+
+    stores: the numbers of the values that are outputs, in the order of `outputs`.
+    """
     group = _Tiled(members, stores, inputs, outputs)
     tiles = group.tiles()
     shares = max(1, min(thread_count(), len(tiles) // TILES_A_THREAD))
@@ -44,7 +47,11 @@ def tiled(
 
 
 def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> list[int]:
-    """Return the number of each member's temporary; one is reused after its last reader."""
+    """Return, for each member, the number of the temporary array for its output.
+
+    A temporary is reused after the last member that reads it. stores: the values that are outputs
+    of the group.
+    """
     last_reader = {
         k - num_inputs: index
         for index, member in enumerate(members)
@@ -63,7 +70,7 @@ def slots(members: Sequence[Member], stores: Sequence[int], num_inputs: int) -> 
 
 
 class _Tiled:
-    """A group bound to its arrays. Each member computes one value."""
+    """A group of members, each with one output, bound to the arrays of its inputs and outputs."""
 
     def __init__(
         self,
@@ -89,7 +96,7 @@ class _Tiled:
         return array.reshape(-1) if array.shape == shape else array.reshape(())
 
     def tiles(self) -> list[slice]:
-        """Return the slices of the first axis that the tiles cover, in order."""
+        """Return the tiles in order, as slices of the first axis."""
         step = max(1, TILE // max(self.row, 1))
         starts = range(0, self.length, step)
         return [slice(start, min(start + step, self.length)) for start in starts]
@@ -100,7 +107,10 @@ class _Tiled:
         return array
 
     def bind(self, tiles: Sequence[slice]) -> list[Run]:
-        """Return the calls of one thread for its tiles; they share temporaries."""
+        """Return the calls of one thread: each member for each of its tiles.
+
+        All tiles of the thread use the same temporaries.
+        """
         temporaries: dict[Any, Any] = {}
 
         def allocate_array(key: Any, shape: tuple[int, ...], dtype: DType) -> Any:

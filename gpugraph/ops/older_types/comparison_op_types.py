@@ -49,13 +49,16 @@ numpy_op(
 
 
 def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
-    """Clip at `high`, then at `low`, which wins if they cross. A NaN bound has no effect."""
+    """Clip t to [low, high]; where low > high, the result is low. A NaN bound has no effect."""
     cut = np.where(high < t, high, t)
     np.copyto(out, np.where(cut < low, low, cut))
 
 
 def _clip_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradients: each element's goes to t, or to the bound that replaced it."""
+    """Return the gradients for t, low and high.
+
+    dy goes to t where t is inside the range, else to the bound that replaced it.
+    """
     t, low, high = op.inputs
     below, above = raw_ops.Less(t, low), raw_ops.Greater(t, high)
     zeros = raw_ops.ZerosLike(dy)

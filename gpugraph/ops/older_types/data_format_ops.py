@@ -1,4 +1,4 @@
-"""DataFormatDimMap and DataFormatVecPermute: axes and sizes of one layout in the order of another.
+"""DataFormatDimMap and DataFormatVecPermute: convert axes and sizes from one layout to another.
 
 A layout is a string of four letters, such as NHWC. TensorFlow's layout optimizer adds these ops.
 """
@@ -26,9 +26,9 @@ def _text(value: Any) -> str:
 
 
 def _order(attrs: Any) -> list[int]:
-    """Return, for each axis of the destination, its number in the source.
+    """Return, for each axis of dst_format, the number of the axis with its letter in src_format.
 
-    Raise Misfit, for the run only, if the layouts do not have the same four letters."""
+    Unless both have the same four letters, raise a Misfit, which TensorFlow has in a run only."""
     source, destination = _text(attrs["src_format"]), _text(attrs["dst_format"])
     for what, layout in (("Source", source), ("Destination", destination)):
         if len(layout) != _LENGTH:

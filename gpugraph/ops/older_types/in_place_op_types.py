@@ -1,7 +1,7 @@
-"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate: update rows or a slice.
+"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate: change rows or a slice of x.
 
-TensorFlow's kernels write into the memory of their input. Here the result is a separate tensor
-unless nothing else reads the input; DeepCopy and Empty create tensors for these ops to update.
+TensorFlow's kernels write into the memory of their input x. Here the result is a separate tensor,
+unless this op is the only reader of x. DeepCopy and Empty create tensors for these ops to change.
 """
 
 from __future__ import annotations

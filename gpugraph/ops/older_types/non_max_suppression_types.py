@@ -1,4 +1,6 @@
-"""NonMaxSuppression and NonMaxSuppressionV2: NonMaxSuppressionV3 without a score threshold."""
+"""NonMaxSuppression and NonMaxSuppressionV2, which run the kernel of NonMaxSuppressionV3 without
+a minimum score.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Declarations of ops that NumPy computes on every device, possibly by the kernel of another op."""
+"""Helpers to declare ops whose kernel is NumPy on every device, possibly that of another op
+type.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ def numpy_op(
     grad: Any = NO_GRADIENT,
     **others: Any,
 ) -> None:
-    """Declare an op type; signature: its inputs and outputs, `"x: T, y: T -> z: T"`."""
+    """Declare an op type whose kernel is `call` on every device.
+
+    signature: its inputs and outputs, as in `"x: T, y: T -> z: T"`. others: further keywords of
+    `op`.
+    """
     inputs, _, outputs = signature.partition("->")
     kernels = numpy_kernels(call)
     op(name, inputs=inputs, outputs=outputs, attrs=attrs, infer=infer, grad=grad, doc=doc,
@@ -30,9 +36,9 @@ def numpy_op(
 
 
 def like(op_type: str, **attrs: Any) -> Callable[..., Any]:
-    """Return a `make` of `Call` that binds the CPU kernel of another op type.
+    """Return a function that binds the CPU kernel of `op_type`, for the argument `make` of `Call`.
 
-    attrs: of that op type, in addition to those of the node.
+    attrs: attrs that `op_type` has in addition to those of the node.
     """
     DECLARATIONS[op_type]
     entry = find_kernel(op_type, "CPU", {})

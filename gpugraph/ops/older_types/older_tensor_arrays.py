@@ -1,7 +1,8 @@
-"""TensorArrays of graphs from before TensorFlow 1.0: the op that creates an array outputs no flow.
+"""TensorArray ops of graphs from before TensorFlow 1.0, where creation of an array outputs no flow.
 
-Their handles are resources here, like those of version 3, whose kernels they use. Op types with the
-same inputs as in version 3 are declared with the other renamed op types.
+The flow is a dummy float that orders the ops on an array. The handles are resources here, as in
+version 3 of these ops, and the kernels are those of version 3. Op types with the same inputs as in
+version 3 are in `renamed_op_types`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Op types that only graphs of old producers contain: see `framework/deprecations.py`."""
+"""Op types that only graphs of early TensorFlow versions contain: see
+`framework/deprecations.py`.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +138,10 @@ _NORM_ATTRS: dict[str, Any] = {
 
 
 def _infer_norm(outputs: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the inference of images and `outputs` vectors with one element per channel."""
+    """Return the shape inference for images [batch, height, width, channels] as input 0.
+
+    The op outputs the images' shape and `outputs` vectors with one element for each channel.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         images = context.shapes[0].with_rank(4)
@@ -241,7 +246,11 @@ _VOLUMES: dict[str, Any] = {
 
 
 def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], Any]]:
-    """Return the kernel of `op_type` without the array of input `shape_input`, only its shape."""
+    """Return a function that binds the kernel of `op_type`, which takes a shape in place of a
+    tensor.
+
+    shape_input: the number of the input of which only the shape is used.
+    """
     bind = like(op_type, data_format="NDHWC")
 
     def without(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -1,6 +1,6 @@
 """FusedPadConv2D and FusedResizeAndPadConv2D: resize images, mirror-pad them, and convolve.
 
-TensorFlow's rewriters substitute them for single ops in graphs for inference.
+TensorFlow's graph transforms for inference replace ResizeBilinear, MirrorPad and Conv2D by them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _text(value: Any) -> str:
 
 
 def _edges(value: Any) -> list[tuple[int, int]]:
-    """Return the padding before and after each axis; a Misfit if it is not 4 pairs."""
+    """Return (before, after), the padding, for each axis; a Misfit if there are not 4 pairs."""
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
         raise Misfit(message)
@@ -87,7 +87,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """Resize images by bilinear interpolation, relative to pixels' upper left corners."""
+    """Resize images [batch, height, width, depth] bilinearly; output pixel i samples at i times a
+    scale.
+
+    align: use the scale that maps the last pixel to the last one, as align_corners of
+    ResizeBilinear.
+    """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]
         scale = (old - 1) / (new - 1) if align and new > 1 else old / new

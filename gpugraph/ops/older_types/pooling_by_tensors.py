@@ -1,4 +1,4 @@
-"""MaxPoolV2 and its gradients: pooling whose windows and strides are tensors."""
+"""MaxPoolV2 and its gradients: pooling with inputs, not attrs, for window sizes and strides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
-    """Return the attrs, completed by inputs `first` and `first + 1`; None if one is unknown."""
+    """Return the attrs of the op type with attrs, or None if a value is not known.
+
+    ksize and strides are the values of inputs `first` and `first + 1`.
+    """
     values = context.value(first), context.value(first + 1)
     if any(value is None for value in values):
         return None
@@ -30,7 +33,10 @@ def _windows(context: Any, first: int) -> dict[str, Any] | None:
 
 
 def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference of `like`, the op type whose windows are attrs."""
+    """Return the shape inference, by that of `like`, the op type with ksize and strides as attrs.
+
+    first: the number of the input `ksize`.
+    """
     infer_like = DECLARATIONS[like].op_def.infer
     assert infer_like is not None
 
@@ -62,7 +68,9 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
 
 
 def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
-    """Declare the op type `name`; first: the number of the input `ksize`."""
+    """Declare the op type `name`; like: the op type with attrs; first: the number of the input
+    `ksize`.
+    """
     numpy_op(
         name, f"{inputs}, ksize: int32, strides: int32 -> output: T", {"T": REAL, **_ATTRS},
         _infer(like, first),

@@ -1,4 +1,4 @@
-"""Older names of op types: the same inputs, attrs, kernels and gradients."""
+"""Older names of op types that are otherwise unchanged: inputs, attrs, kernels and gradients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RENAMED: dict[str, str] = {
     "StackPop": "StackPopV2",
     "StackPush": "StackPushV2",
 }
-"""The newer op type of each."""
+"""The newer op type by each older one."""
 
 _ARRAYS = "Close Concat Gather Read Scatter Size Split Write"
 _QUEUES = "Close Dequeue DequeueMany DequeueUpTo Enqueue EnqueueMany IsClosed Size"
@@ -62,11 +62,14 @@ RENAMED |= {
     **{f"{kind}Reader": f"{kind}ReaderV2" for kind in ("FixedLengthRecord", "Identity", "TFRecord",
                                                        "TextLine", "WholeFile")},
 }  # fmt: skip
-"""Op types of graphs from before TensorFlow 1.0; handles are resources, as in the later versions.
+"""Op types of graphs from before TensorFlow 1.0.
+
+Their handles were string references; here they are resources, as those of the newer op types.
 """
 
 _INPUTS = {"ScatterNdNonAliasingAdd": {"tensor": "input"}}
-"""The inputs that have another name there."""
+"""The inputs with another name than in the newer op type: {older type: {newer name: older name}}.
+"""
 
 
 def _declare(name: str, like: str) -> None:

@@ -1,4 +1,8 @@
-"""Parsing of Examples that share one byte layout by columns: see `formats/example_columns.py`."""
+"""Parsing of a batch of Examples at once, feature by feature.
+
+It requires that all Examples of the batch have the same byte layout: see
+`formats/example_columns.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,11 @@ from gpugraph.ops.parsing.parsed_features import (
 def parse_columns(
     examples: Sequence[bytes], sparse: Sequence[tuple[bytes, DType]], dense: Sequence[Dense]
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
-    """Return the sparse features as indices, values and shapes, and the dense ones.
+    """Return the sparse features as (indices, values, shape), and the dense ones as arrays.
 
-    Raises ValueError if the batch must be read example by example: another order of bytes, features
-    of another kind or size than expected, or missing dense features without a default.
+    ValueError if the batch must be read example by example instead: for Examples with different
+    byte layouts, features of another kind or size than expected, and missing dense features without
+    a default.
     """
     keys = [*(key for key, _ in sparse), *(feature.key for feature in dense)]
     columns = ExampleColumns(examples, keys)
@@ -35,7 +40,9 @@ def parse_columns(
 
 
 def _values(columns: ExampleColumns, column: Column, dtype: DType) -> tuple[Any, Any]:
-    """Return the values of all examples, and the number of values of each."""
+    """Return the values of a feature in all examples, concatenated, and their number in each
+    example.
+    """
     if not ((column.kinds == KIND_OF[dtype]) | (column.kinds == 0)).all():
         raise Irregular("a feature of another kind")
     if dtype is dtypes.string:
@@ -69,7 +76,10 @@ def _dense(columns: ExampleColumns, feature: Dense) -> Any:
 
 
 def _padded(values: Any, counts: Any, feature: Dense) -> Any:
-    """Return the rows of each example, padded with the default to the maximum number of rows."""
+    """Return the values of each example, padded with the default to the maximum number of rows.
+
+    values: those of all examples; counts: their number in each example.
+    """
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:
         raise Irregular("a feature whose rows are not whole, or are padded by a row")

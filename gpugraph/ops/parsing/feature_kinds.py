@@ -1,4 +1,4 @@
-"""The feature specifications of programs, tf.FixedLenFeature and others, as arguments of ops."""
+"""Feature specifications (tf.FixedLenFeature and others), and their conversion for parsing ops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class VarLenFeature(namedtuple("VarLenFeature", ["dtype"])):
-    """A feature of any length, parsed to a SparseTensor of `dtype`."""
+    """A feature with any number of values, parsed to a SparseTensor of `dtype`."""
 
     __slots__ = ()
 
@@ -28,9 +28,9 @@ class VarLenFeature(namedtuple("VarLenFeature", ["dtype"])):
 class FixedLenFeature(
     namedtuple("FixedLenFeature", ["shape", "dtype", "default_value"], defaults=[None])
 ):
-    """A feature of one shape in all examples, parsed to a dense tensor.
+    """A feature with the same shape in all examples, parsed to a dense tensor.
 
-    default_value: replaces a missing feature; None: the feature is required.
+    default_value: the value in examples without the feature; None: the feature is required.
     """
 
     __slots__ = ()
@@ -45,8 +45,9 @@ class FixedLenSequenceFeature(
 ):
     """A feature with any number of rows of one shape, parsed to a dense tensor.
 
-    allow_missing: whether it may have no row, or be missing. default_value: a scalar that pads
-    the examples of a batch to the maximum number of rows; 0 or "" by default.
+    shape: that of a row. allow_missing: whether an example may have no row, or not the feature.
+    default_value: a scalar that pads the examples of a batch to the maximum number of rows; 0 or ""
+    by default.
     """
 
     __slots__ = ()
@@ -61,9 +62,9 @@ class SparseFeature(
 ):
     """Two or more features as one SparseTensor: one has the values, the others their indices.
 
-    index_key: the key of int64 indices, or a list of keys, one for each dimension. value_key: the
-    key of the values. size: of the dimension, or a list. already_sorted: whether the indices are in
-    order in each example.
+    index_key: the key of the int64 feature with the indices, or a list of keys, one for each
+    dimension. value_key: the key of the feature with the values. size: that of the dimension, or a
+    list of sizes. already_sorted: whether the indices are in order in each example.
     """
 
     __slots__ = ()
@@ -73,7 +74,11 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 
 
 class RawFeatures(NamedTuple):
-    """Features as arguments of the ops, sorted by key."""
+    """Features in the form of the arguments of parsing ops, each dictionary sorted by key.
+
+    sparse: dtypes; dense: (dtype, shape, default); merged: the SparseFeatures, whose parts are in
+    `sparse`.
+    """
 
     sparse: dict[str, DType]
     dense: dict[str, tuple[DType, TensorShape, Any]]
@@ -81,7 +86,7 @@ class RawFeatures(NamedTuple):
 
     @property
     def defaults(self) -> list[Any]:
-        """The default of each dense feature, an empty vector if the feature is required."""
+        """The default of each dense feature; an empty vector if the feature is required."""
         return [
             default if default is not None else np.empty(0, dtype.as_numpy_dtype)
             for dtype, _, default in self.dense.values()
@@ -89,10 +94,10 @@ class RawFeatures(NamedTuple):
 
 
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
-    """Convert a dictionary of features to arguments of the ops.
+    """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    kinds: the accepted classes. Raises ValueError for other classes and incomplete features, and
-    TypeError for something other than a dictionary.
+    kinds: the classes that the calling function accepts. ValueError for other classes and for
+    incomplete specifications, TypeError if `features` is not a dictionary.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):
@@ -118,7 +123,7 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a list, which several SparseFeatures may share."""
+    """Add a list of values, which several SparseFeatures may use; ValueError for another dtype."""
     if raw.sparse.setdefault(key, dtype) != dtype:
         raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
 
@@ -191,7 +196,10 @@ _ADDING: dict[type, Any] = {
 
 
 def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors of a program's features; SparseFeatures are merged from their parts."""
+    """Return the tensors of the features that the program specified, by key.
+
+    tensors: the outputs of the parsing op by key, from which SparseFeatures are merged.
+    """
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():
         index_keys = feature.index_key
@@ -207,7 +215,9 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Return the outputs of a parsing op by key: sparse ones, then dense ones."""
+    """Return the outputs of a parsing op by key: SparseTensors for sparse features, then dense
+    ones.
+    """
     count = len(raw.sparse)
     tensors: dict[str, Any] = {
         key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])

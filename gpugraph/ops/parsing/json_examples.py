@@ -1,4 +1,7 @@
-"""DecodeJSONExample: converts Examples from JSON, in protobuf's mapping, to serialized messages."""
+"""DecodeJSONExample: converts Examples from JSON to serialized messages.
+
+The JSON is that of protobuf's JSON mapping.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the non-null fields of a message's object; raise ValueError for unknown fields."""
+    """Return the non-null fields of a JSON object; ValueError for fields not in `known`."""
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:
@@ -101,9 +104,9 @@ _decode_json_example = string_op(
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Convert Examples from JSON, in protobuf's mapping, to bytes for `tf.parse_example`.
+    """Convert Examples from JSON to serialized messages, as `tf.parse_example` takes them.
 
-    The input is strings of any shape, which is also the result's. A run raises InvalidArgumentError
-    for a string that is not the JSON of an Example.
+    json_examples: strings of any shape, which the result has too, in protobuf's JSON mapping. A run
+    raises InvalidArgumentError for a string that is not the JSON of an Example.
     """
     return _decode_json_example(json_examples, name=name)

@@ -77,9 +77,11 @@ def _bind_batch(context: KernelContext, examples: Any, names: Any, *rest: Any) -
 def parse_batch(
     examples: Any, names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the features of Examples: (indices, values, shape) of sparse ones, and dense ones.
+    """Parse a batch of Examples: return (indices, values, shape) of sparse features, and dense
+    arrays.
 
-    Raises InvalidArgumentError for Examples that do not match, and for a different number of names.
+    Raises InvalidArgumentError for Examples that do not match the features, and for a number of
+    `names` other than 0 and that of the Examples.
     """
     _check_names(examples, names)
     contents = examples.tolist()
@@ -92,7 +94,7 @@ def parse_batch(
 def _parse_each(
     contents: Sequence[bytes], names: Any, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the features of Examples, read one after another."""
+    """Return the features as `parse_batch` does, reading one Example after another."""
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
@@ -156,7 +158,7 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
 def parse_one(
     content: bytes, sparse: Sequence[tuple[bytes, DType]], dense: list[Dense], name: bytes = b""
 ) -> tuple[list[Any], list[Any]]:
-    """Parse one Example like `parse_batch`; sparse features become vectors."""
+    """Parse one Example as `parse_batch` does; sparse features become vectors."""
     location, spans = Location(name), _spans(content)
     parts = [
         sparse_vector(feature_at(content, spans, key, dtype, location), dtype)

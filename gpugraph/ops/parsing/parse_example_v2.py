@@ -1,7 +1,7 @@
-"""ParseExampleV2: like ParseExample, with vectors of keys, and ragged features.
+"""ParseExampleV2: ParseExample with vectors of keys, with ragged features, and for one or many
+Examples.
 
-It takes one or many Examples.
-`tf.io.parse_example` of TensorFlow 2 creates this op, so graphs from there contain it.
+`tf.io.parse_example` of TensorFlow 2 creates this op; graphs from TensorFlow 2 contain it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _keys(what: str, keys: Any, count: int) -> list[bytes]:
-    """Return `keys` as a list; raise InvalidArgumentError unless it is a vector of `count` keys."""
+    """Return `keys` as a list; InvalidArgumentError unless it is a vector of `count` keys.
+
+    what: the kind of the keys, for the message.
+    """
     if keys.shape != (count,):
         raise invalid_argument(
             f"Expected len({what}_keys) == {count}, but got: {shape_text(keys.shape)}"
@@ -88,7 +91,10 @@ def _bind(
 
 
 def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
-    """Return the row splits of the examples, int64 [n + 1]; empty for a single example."""
+    """Return the positions at which the values of each example begin, and their number at the end.
+
+    indices: those of a SparseTensor of the given shape. int64 [n + 1]; empty for a single example.
+    """
     if not shape:
         return np.empty(0, np.int64)
     return np.searchsorted(indices[:, 0], np.arange(shape[0] + 1))

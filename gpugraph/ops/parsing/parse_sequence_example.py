@@ -1,7 +1,8 @@
-"""ParseSequenceExample and ParseSingleSequenceExample: contexts and feature lists as tensors.
+"""ParseSequenceExample and ParseSingleSequenceExample: SequenceExamples as tensors.
 
-A feature list has one feature per step. Dense lists become one row per step, all of one size;
-sparse lists become a SparseTensor whose last dimension holds the values of a step.
+A SequenceExample has features, its context, and feature lists, which have one feature for each
+step. A dense list becomes a tensor with a row for each step; a sparse list becomes a SparseTensor
+whose last dimension numbers the values of a step.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Lists = Mapping[bytes, Span]
 
 
 class _Row(NamedTuple):
-    """A dense feature of each step of a list."""
+    """A dense feature list that an op reads: the dtype and shape of the feature of each step."""
 
     key: bytes
     dtype: DType
@@ -58,11 +59,13 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The sparse and dense features that an op reads from a SequenceExample, by key."""
+    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense
+    lists.
+    """
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
-    """Of the context; the following fields are feature lists."""
+    """The features of the context; the fields below are feature lists."""
     list_sparse: Sequence[tuple[bytes, DType]]
     list_dense: Sequence[_Row]
     may_be_missing: frozenset[bytes]
@@ -130,7 +133,7 @@ def _step(location: Location, key: bytes, index: int) -> str:
 
 
 def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, index: int) -> None:
-    """Raise InvalidArgumentError for a step of another dtype."""
+    """Raise InvalidArgumentError if the feature of step `index` does not hold values of `dtype`."""
     if feature.kind != KIND_OF[dtype]:
         step = _step(location, key, index)
         raise invalid_argument(f"{step}Data types don't match. Expected type: {type_name(dtype)}")
@@ -139,7 +142,7 @@ def _check_step(feature: Feature, key: bytes, dtype: DType, location: Location, 
 def _sparse_steps(
     content: bytes, lists: Lists, key: bytes, dtype: DType, location: Location
 ) -> list[Feature | None]:
-    """Return the feature of each step; a missing list has no steps."""
+    """Return the feature of each step, None for an empty one; a missing list has no steps."""
     features: list[Feature | None] = []
     for span in _spans_of(content, lists, key, location) or []:
         feature = feature_of(content, span, key, location)
@@ -152,7 +155,7 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as rows."""
+    """Return the steps of a list as rows; InvalidArgumentError if it is missing and may not be."""
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
         name = location.name.decode("utf-8", "replace") or "<unknown>"
@@ -243,7 +246,9 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the outputs of sparse features of contexts or lists: indices, values and shapes."""
+    """Return the declarations of outputs for sparse features of a kind: "context",
+    "feature_list".
+    """
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
         f"{kind}_sparse_values: {kind}_sparse_types",
@@ -342,7 +347,7 @@ def _parse_batch(examples: list[bytes], names: Any, wanted: _Wanted) -> list[Any
 def _sparse_steps_of_batch(
     batch: Sequence[Sequence[Feature | None]], dtype: DType
 ) -> tuple[Any, Any, Any]:
-    """Return the steps of examples as indices (example, step, value), values and shape."""
+    """Return a batch of sparse lists as indices (example, step, value number), values and shape."""
     steps = [step for steps in batch for step in steps]
     flat, values, shape = sparse_batch(steps, dtype)
     counts = np.array([len(steps) for steps in batch], np.int64)
@@ -355,7 +360,7 @@ def _sparse_steps_of_batch(
 
 
 def _padded(rows: Sequence[Any], row: _Row) -> Any:
-    """Return the steps of examples as one array, padded with zeros."""
+    """Return the dense lists of all examples as one array, padded with 0 or "" to the longest."""
     filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
     return batch_of(rows, Dense(row.key, row.dtype, (None, *row.shape), filler))
 

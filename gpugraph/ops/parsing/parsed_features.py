@@ -1,7 +1,7 @@
-"""Shared parts of the ops that parse examples: features as rows of tensors, dense and sparse.
+"""Helpers of the ops that parse examples: dense and sparse features as tensors.
 
-Errors are TensorFlow's: they have the example's name, the feature's key and the example's index in
-the batch.
+The messages of errors are TensorFlow's: they contain the example's name, the feature's key and the
+example's index in the batch.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 PARSED_TYPES = (dtypes.float32, dtypes.int64, dtypes.string)
 KIND_OF = {dtypes.string: BYTES, dtypes.float32: FLOATS, dtypes.int64: INTEGERS}
-"""The kind of list in a feature that holds the values of a dtype."""
+"""By dtype: the kind of list (of a Feature message) that holds values of it."""
 _NAME_OF = {BYTES: "string", FLOATS: "float", INTEGERS: "int64"}
 _MAX_SHOWN = 1000
 
 
 def type_name(dtype: DType) -> str:
-    """Return the name of a dtype in error messages."""
+    """Return TensorFlow's name of a dtype in the error messages of these ops."""
     return _NAME_OF[KIND_OF[dtype]]
 
 
@@ -45,10 +45,10 @@ COUNT = Attr("int", minimum=0)
 
 
 class Dense(NamedTuple):
-    """A feature that becomes a dense tensor.
+    """The specification of a feature that becomes a dense tensor.
 
-    shape: its size in each example; the first size is None if the number of rows varies.
-    default: replaces a missing feature; without elements, the feature is required.
+    shape: that of its values in each example; the first size is None if the number of rows varies.
+    default: the values of a missing feature; an array without elements if the feature is required.
     """
 
     key: bytes
@@ -58,29 +58,33 @@ class Dense(NamedTuple):
 
     @property
     def is_ragged(self) -> bool:
-        """Whether examples may have different numbers of rows."""
+        """Whether the number of rows may vary between examples."""
         return bool(self.shape) and self.shape[0] is None
 
     @property
     def stride(self) -> int:
-        """The number of values in a row, or in the whole feature if its size is fixed."""
+        """The number of values in a row, or in the whole feature if its shape is fixed."""
         return prod(size or 0 for size in (self.shape[1:] if self.is_ragged else self.shape))
 
 
 class Location(NamedTuple):
-    """The location of a feature, for error messages."""
+    """The example that contains a feature, for error messages.
+
+    name: the example's name, or b""; row: its index in the batch, None for a single example;
+    in_context: whether the feature is in the context of a SequenceExample.
+    """
 
     name: bytes
     row: int | None = None
     in_context: bool = False
 
     def of(self, key: bytes) -> str:
-        """Return the first words of an error about a feature."""
+        """Return the beginning of an error message about the feature `key`."""
         index = "" if self.row is None else f", Index: {self.row}"
         return f"{self.prefix}Key: {key.decode('utf-8', 'replace')}{index}.  "
 
     def required(self, dense: Dense) -> str:
-        """Return the description of a missing dense feature for an error."""
+        """Return the beginning of the error message about a missing dense feature."""
         key = dense.key.decode("utf-8", "replace")
         if self.in_context:
             name = self.name.decode("utf-8", "replace") or "<unknown>"
@@ -89,7 +93,7 @@ class Location(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The example's name; empty for an example that is parsed alone."""
+        """The example's name for a message; empty for a single example without a name."""
         if self.row is None and not self.name:
             return ""
         return f"Name: {self.name.decode('utf-8', 'replace') or '<unknown>'}, "
@@ -98,7 +102,7 @@ class Location(NamedTuple):
 def dense_features(
     keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
 ) -> list[Dense]:
-    """Return the dense features of an op; raise InvalidArgumentError for invalid defaults."""
+    """Return the dense features of a parsing op; InvalidArgumentError for invalid defaults."""
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
         dtype = dtypes.as_dtype(types[number])
@@ -132,24 +136,24 @@ def _check_default(feature: Dense, number: int) -> None:
 
 
 def text_keys(arrays: Sequence[Any]) -> list[bytes]:
-    """Return the keys from scalar arrays."""
+    """Return the keys, bytes, from an array of each, a scalar."""
     return [array[()] for array in arrays]
 
 
 def strings(values: Sequence[bytes]) -> Any:
-    """Return strings as a vector."""
+    """Return a list of bytes as a vector of objects."""
     vector = np.empty(len(values), object)
     vector[:] = values
     return vector
 
 
 def as_vector(values: Any, dtype: DType) -> Any:
-    """Return a feature's values as a vector of a dtype."""
+    """Return the values of a feature as a vector of `dtype`."""
     return strings(values) if dtype is dtypes.string else np.asarray(values, dtype.as_numpy_dtype)
 
 
 def unparsable(content: bytes) -> InvalidArgumentError:
-    """Return the error for bytes that are not an example."""
+    """Return the error for bytes that are not a serialized Example."""
     text = content[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
     return invalid_argument(f"Could not parse example input, value: '{text}'")
 
@@ -159,7 +163,8 @@ def feature_at(
 ) -> Feature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    Raises InvalidArgumentError for a list of another dtype, and for invalid bytes.
+    spans: the range of bytes of each feature in `content`. InvalidArgumentError for a list of
+    another dtype, and for invalid bytes.
     """
     span = spans.get(key)
     if span is None:
@@ -172,7 +177,9 @@ def feature_at(
 
 
 def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
-    """Return the feature in a span of bytes; raise InvalidArgumentError if they are invalid."""
+    """Return the feature in a range of bytes of `content`; InvalidArgumentError if it is
+    invalid.
+    """
     try:
         return read_feature(content, span)
     except ValueError as error:
@@ -182,7 +189,7 @@ def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Fe
 
 
 def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -> None:
-    """Raise InvalidArgumentError for a feature of another dtype."""
+    """Raise InvalidArgumentError if a feature does not hold values of `dtype`."""
     if feature.kind != KIND_OF[dtype]:
         raise invalid_argument(
             f"{location.of(key)}Data types don't match. Data type: {_NAME_OF[feature.kind]} but "
@@ -191,7 +198,10 @@ def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -
 
 
 def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
-    """Return the array of one example for a dense feature; if ragged, with any number of rows."""
+    """Return the values of a dense feature in one example, or its default if it is missing.
+
+    The array has the feature's shape; if the number of rows varies, as many as the example has.
+    """
     if feature is None:
         if dense.is_ragged:
             return as_vector((), dense.dtype).reshape(0, *dense.shape[1:])
@@ -218,7 +228,10 @@ def dense_value(feature: Feature | None, dense: Dense, location: Location) -> An
 
 
 def batch_of(values: Sequence[Any], dense: Dense) -> Any:
-    """Return the arrays of examples as one array; missing rows are filled from the default."""
+    """Return the arrays of a dense feature in all examples as one array, with the example first.
+
+    If the number of rows varies, arrays are padded with the default to the longest.
+    """
     if not dense.is_ragged:
         if not values:
             return as_vector((), dense.dtype).reshape(0, *dense.shape)
@@ -235,7 +248,11 @@ def batch_of(values: Sequence[Any], dense: Dense) -> Any:
 
 
 def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
-    """Return the lists of examples, or None, as indices, values and shape of a matrix."""
+    """Return a sparse feature of a batch as indices, values and shape of a matrix, a row per
+    example.
+
+    values: for each example, its Feature, or None if it is missing.
+    """
     lists = [() if value is None else value.values for value in values]
     counts = np.array([len(value) for value in lists], np.int64)
     vectors = [as_vector(value, dtype) for value in lists]
@@ -244,7 +261,10 @@ def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
 
 
 def ragged_indices(counts: Any) -> Any:
-    """Return the indices of rows with these counts of values: row and column, int64 [sum, 2]."""
+    """Return the indices of a sparse matrix whose row i has counts[i] values: (row, column) pairs.
+
+    int64 [sum of counts, 2].
+    """
     total = int(counts.sum())
     indices = np.empty((total, 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(counts.size), counts)
@@ -253,19 +273,21 @@ def ragged_indices(counts: Any) -> Any:
 
 
 def matrix_shape(counts: Any) -> Any:
-    """Return the shape of a matrix whose rows have these counts of values: int64 [2]."""
+    """Return the shape of the smallest matrix whose row i has counts[i] values: int64 [2]."""
     return np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
 def sparse_vector(feature: Feature | None, dtype: DType) -> tuple[Any, Any, Any]:
-    """Return the list of one example as indices, values and shape of a vector."""
+    """Return a sparse feature of one example as indices, values and shape of a vector."""
     values = as_vector(() if feature is None else feature.values, dtype)
     count = len(values)
     return np.arange(count, dtype=np.int64).reshape(-1, 1), values, np.array([count], np.int64)
 
 
 def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
-    """Split the arrays into groups of these sizes; a last group has the rest."""
+    """Split `arrays` into consecutive groups of sizes `counts`, and a last group with the
+    remainder.
+    """
     groups, start = [], 0
     for count in counts:
         groups.append(arrays[start : start + count])
@@ -274,6 +296,9 @@ def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
 
 
 def sparse_shapes(count: int, rank: int) -> list[TensorShape]:
-    """Return the shapes of indices, values and shapes of `count` sparse tensors of a rank."""
+    """Return static shapes for `count` SparseTensors of rank `rank`.
+
+    First come those of all indices, then of all values, then of all shapes.
+    """
     kinds = (None, rank), (None,), (rank,)
     return [TensorShape.of(kind) for kind in kinds for _ in range(count)]

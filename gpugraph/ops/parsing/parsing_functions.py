@@ -47,11 +47,11 @@ def parse_example(
     """Parse a batch of Examples to a dictionary of tensors by feature key.
 
     serialized: a vector of strings, each the bytes of a `tf.train.Example`. features: a dictionary
-    of `FixedLenFeature`, `FixedLenSequenceFeature` (both become dense tensors, with a row for each
-    example), `VarLenFeature` and `SparseFeature` (SparseTensors, whose first dimension is the
-    example). example_names: a vector of names, for error messages.
+    of feature specifications. `FixedLenFeature` and `FixedLenSequenceFeature` become dense tensors
+    with a row for each example; `VarLenFeature` and `SparseFeature` become SparseTensors, whose
+    first dimension is the example. example_names: a vector of names, for error messages.
 
-    Raises ValueError for incomplete features. A run raises InvalidArgumentError for strings that
+    ValueError for incomplete specifications. A run raises InvalidArgumentError for strings that
     are not Examples, features of another dtype or size, and missing features that are required.
     """
     raw = _checked(features)
@@ -65,7 +65,7 @@ def parse_example(
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """Parse one Example, a string scalar: like `parse_example` without the first dimension.
+    """Parse one Example, a string scalar: as `parse_example`, without the dimension of the example.
 
     example_names: the example's name, a scalar, for error messages.
     """
@@ -106,7 +106,7 @@ def _row(tensor: Tensor) -> Tensor:
 
 
 def _only(value: Any) -> Any:
-    """Remove the batch dimension of the only example."""
+    """Remove the first dimension of a tensor or SparseTensor, which is the batch of one example."""
     if isinstance(value, SparseTensor):
         return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
     return raw_ops.Squeeze(value, squeeze_dims=[0])

@@ -29,7 +29,11 @@ _Parsed = tuple[RawFeatures, RawFeatures, list[str]]
 
 
 def _features(context_features: Any, sequence_features: Any) -> _Parsed:
-    """Return the features of contexts and of lists, and the keys of lists that may be missing."""
+    """Return the features of the context and of lists, and the keys of the lists that may be
+    missing.
+
+    ValueError if there are no features, or for an incomplete specification.
+    """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     if not isinstance(sequence_features or {}, Mapping):
@@ -54,7 +58,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """Return the attrs that both ops share."""
+    """Return the attrs that both parsing ops for SequenceExamples have."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
@@ -75,15 +79,16 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parse a SequenceExample to two dictionaries of tensors: its context and feature lists.
+    """Parse a SequenceExample to two dictionaries of tensors: its context and its feature lists.
 
     serialized: a string scalar, the bytes of a `tf.train.SequenceExample`. context_features: a
-    dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: of
+    dictionary of `FixedLenFeature` and `VarLenFeature`. sequence_features: a dictionary of
     `FixedLenSequenceFeature` (a dense tensor with a row for each step) and `VarLenFeature` (a
     SparseTensor of steps and their values). example_name: the example's name, for error messages.
 
-    Raises ValueError for incomplete features. A run raises InvalidArgumentError for bytes that are
-    not a SequenceExample, features of another dtype or size, and missing lists that are required.
+    ValueError for incomplete specifications. A run raises InvalidArgumentError for bytes that are
+    not a SequenceExample, features of another dtype or size, and missing features that are
+    required.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
@@ -112,10 +117,12 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Parse a batch of SequenceExamples: contexts, feature lists, and lengths of the dense lists.
+    """Parse a batch of SequenceExamples; return dictionaries of contexts, feature lists and
+    lengths.
 
-    Like `parse_single_sequence_example` on a vector of strings: each tensor has the example as its
-    first dimension, and dense lists are padded with zeros, or "", to the longest.
+    serialized: a vector of strings. Other arguments, and the first two results, are as in
+    `parse_single_sequence_example`, with the example as the first dimension of each tensor; dense
+    lists are padded with 0 or "" to the longest. The third has the number of steps of dense lists.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):

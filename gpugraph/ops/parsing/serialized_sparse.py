@@ -26,7 +26,10 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """Return a TensorProto like `tensor_bytes`, but with raw strings, as in TensorFlow."""
+    """Return the bytes of a TensorProto as `tensor_bytes` does, except for tensors of strings.
+
+    These are written with TensorFlow's encoding of strings in `tensor_content`.
+    """
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
     head = int_field(1, dtype.as_datatype_enum)
@@ -43,7 +46,7 @@ def _triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
 
 
 def _check_parts(indices: Any, values: Any, shape: Any) -> None:
-    """Raise InvalidArgumentError if the parts do not form one SparseTensor."""
+    """Raise InvalidArgumentError if indices, values and shape do not form one SparseTensor."""
     for what, part, rank in (("indices", indices, 2), ("values", values, 1), ("shape", shape, 1)):
         if part.ndim != rank:
             kind = "matrix" if rank == 2 else "vector"
@@ -86,7 +89,9 @@ def _bind_many(
 
 
 def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
-    """Return a row of three strings for each index of the first dimension."""
+    """Return a matrix of strings with a row (indices, values, shape) for each index of
+    dimension 0.
+    """
     count = int(shape[0])
     if count < 0 or (len(indices) and not 0 <= indices[:, 0].min() <= indices[:, 0].max() < count):
         raise invalid_argument(f"Received unexpected row index: the first size is {count}")
@@ -154,7 +159,11 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 
 
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
-    """Return indices, values and shape of one SparseTensor."""
+    """Return the indices, values and shape of one SparseTensor from its three strings.
+
+    number: its index, for messages; wanted: the dtype of the values. InvalidArgumentError for
+    invalid strings and other dtypes.
+    """
     try:
         (indices, first), (values, dtype), (shape, third) = map(read_tensor_bytes, row.tolist())
     except ValueError as error:
@@ -171,7 +180,7 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """Join SparseTensors to one, with the dimensions of the strings first."""
+    """Join SparseTensors to one; its leading dimensions number them, and have the shape `outer`."""
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):
         if len(shape) != rank:
@@ -242,8 +251,8 @@ def serialize_sparse(
 ) -> Tensor:
     """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: must be string, since there are no variants. Raises TypeError if the input is not a
-    SparseTensor.
+    out_type: must be string; serialization to variants does not exist here. TypeError if the input
+    is not a SparseTensor.
     """
     parts = _sparse(sp_input)
     return _serialize_sparse(
@@ -254,10 +263,11 @@ def serialize_sparse(
 def serialize_many_sparse(
     sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
 ) -> Tensor:
-    """Serialize a batch of SparseTensors, of rank 2 or more, to a matrix: three strings for each.
+    """Serialize a SparseTensor to a matrix with three strings for each index of its first
+    dimension.
 
-    out_type: must be string, since there are no variants. Raises TypeError if the input is not a
-    SparseTensor. A run raises InvalidArgumentError for rank 1.
+    out_type: must be string; serialization to variants does not exist here. TypeError if the input
+    is not a SparseTensor. A run raises InvalidArgumentError for rank 1.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(
@@ -275,11 +285,11 @@ def _result(outputs: Any, rank: int | None) -> SparseTensor:
 def deserialize_many_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension is n.
+    """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension has size n.
 
-    dtype: of the values. rank: of the result, if it is known. Each other dimension is the maximum
-    over the SparseTensors. A run raises InvalidArgumentError for invalid strings, other dtypes, and
-    different ranks.
+    dtype: that of the values. rank: the rank of the result, if it is known. Each other dimension is
+    the maximum over the n SparseTensors. A run raises InvalidArgumentError for invalid strings,
+    other dtypes, and different ranks.
     """
     return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
 
@@ -287,5 +297,9 @@ def deserialize_many_sparse(
 def deserialize_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Deserialize strings [..., 3] to one SparseTensor: `deserialize_many_sparse` for any rank."""
+    """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
+    `...`.
+
+    Other arguments and errors as of `deserialize_many_sparse`.
+    """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

@@ -22,7 +22,7 @@ STORABLE: tuple[DType, ...] = (
     *(dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64, dtypes.string),
     *dtypes.QUANTIZED,
 )
-"""The dtypes of tensors that a message can hold."""
+"""The dtypes of tensors that a TensorProto can hold."""
 
 
 def _bind_serialize(context: KernelContext, tensor: Any, out: Any) -> Callable[[], None]:
@@ -69,12 +69,16 @@ def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
 
 
 def shown_type(dtype: DType) -> str:
-    """Return the name of a dtype in errors of the runtime."""
+    """Return a dtype's name in C++ ("float" for float32), as TensorFlow's kernels have it in
+    errors.
+    """
     return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """Return the array and dtype of a TensorProto; raise InvalidArgumentError for invalid bytes."""
+    """Return the array and dtype of a serialized TensorProto; InvalidArgumentError for invalid
+    bytes.
+    """
     try:
         for _ in fields_of(content):
             pass
@@ -95,13 +99,14 @@ _parse_tensor = host_op(
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """Serialize a tensor to a TensorProto, whose bytes are a string scalar."""
+    """Serialize a tensor to a string scalar, the bytes of a TensorProto."""
     return _serialize_tensor(tensor, name=name)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Parse the bytes of a TensorProto, a string scalar, to a tensor of any shape.
+    """Parse a string scalar, the bytes of a TensorProto, to a tensor of dtype `out_type`.
 
-    A run raises InvalidArgumentError for invalid bytes, and for a tensor of another dtype.
+    The static shape is unknown. A run raises InvalidArgumentError for invalid bytes, and for a
+    tensor of another dtype.
     """
     return _parse_tensor(serialized, out_type=out_type, name=name)

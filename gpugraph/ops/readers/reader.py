@@ -1,6 +1,7 @@
-"""The object behind a reader's handle: it reads the records of one file after another.
+"""The object in a reader's handle: it reads the records of one file after another.
 
-The names of files come from a queue, for which a read may wait. Reads run one at a time.
+The names of files come from a queue; a read that needs the next name may wait for it. Concurrent
+reads run one after another.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from gpugraph.ops.queues.element_queue import ElementQueue
 from gpugraph.ops.readers.record_sources import OpenWork, Records
 from gpugraph.plan import check_run
 
-_SLICE_S = 0.05  # seconds between checks whether the run of a waiting read goes on
+_SLICE_S = 0.05  # seconds between checks whether the run of a waiting read was cancelled
 
 
 class Reader:
-    """A reader's position, and its counts of records and files.
+    """A reader's position in a file, and its counts of records and files.
 
-    is_whole: whether each file is a single record, so that it is finished when it is read; such a
-    reader has a serializable state.
+    open_work: opens a file by name, and returns an iterator over its records. is_whole: whether
+    each file is a single record; only such a reader has a serializable state.
     """
 
     def __init__(self, op_type: str, name: str, open_work: OpenWork, is_whole: bool) -> None:
@@ -40,11 +41,15 @@ class Reader:
         self._records: Records | None = None
 
     def read(self, queue: ElementQueue) -> tuple[bytes, bytes]:
-        """Return key and value of the next record; open the next file when one ends."""
+        """Return (key, value) of the next record; at the end of a file, open the next one from the
+        queue.
+        """
         return self.read_up_to(queue, 1)[0]
 
     def read_up_to(self, queue: ElementQueue, count: int) -> list[tuple[bytes, bytes]]:
-        """Return the next records of one file, at least one and at most `count`."""
+        """Return the next records of one file as (key, value) pairs, at least one and at most
+        `count`.
+        """
         if count < 0:
             raise invalid_argument(f"num_records must be >= 0, not {count}")
         self._wait_for_turn()
@@ -82,12 +87,12 @@ class Reader:
         assert self._records is not None
         try:
             return next(self._records, None)
-        except OpError as error:  # the file stays unfinished: each read fails, as in TensorFlow
+        except OpError as error:  # as in TensorFlow, each later read fails, too
             self._records = _Failing(error)
             raise
 
     def reset(self) -> None:
-        """Forget the file and reset all counts."""
+        """Close the file and set all counts to 0; the next read takes a new name from the queue."""
         self._wait_for_turn()
         try:
             self._clear()
@@ -95,7 +100,10 @@ class Reader:
             self._turn.release()
 
     def state(self) -> bytes:
-        """Return the state as bytes; raise UnimplementedError unless files are single records."""
+        """Return the counts and the file's name as a serialized message.
+
+        UnimplementedError unless each file is a single record.
+        """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader SerializeState")
         numbers = (self.num_started, self.num_finished, self.num_records)
@@ -103,9 +111,10 @@ class Reader:
         return fields + (bytes_field(4, self._work) if self._work else b"")
 
     def restore(self, state: bytes) -> None:
-        """Restore a state.
+        """Set the counts and the file's name to those in `state`, from `state()`.
 
-        Raises UnimplementedError like `state`, and InvalidArgumentError for invalid bytes.
+        UnimplementedError unless each file is a single record, InvalidArgumentError for invalid
+        bytes.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader RestoreState")
@@ -122,7 +131,7 @@ class Reader:
 
 
 class _Failing:
-    """Records that cannot be read: each attempt raises the same error."""
+    """An iterator over the records of an unreadable file: each step raises the same error."""
 
     def __init__(self, error: OpError) -> None:
         self._class: Any = type(error)
@@ -136,7 +145,10 @@ class _Failing:
 
 
 def _next_name(queue: ElementQueue) -> bytes:
-    """Return the next name from the queue; waits for one."""
+    """Return the next name from the queue, and wait while the queue is empty.
+
+    InvalidArgumentError if the elements of the queue are not single strings.
+    """
     element = queue.dequeue()
     if len(element) != 1:
         raise invalid_argument("Expected single component queue")
@@ -148,7 +160,10 @@ def _next_name(queue: ElementQueue) -> bytes:
 
 
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
-    """Return the counts of started files, finished files, and records, and the last file's name."""
+    """Return the counts of started files, finished files and records, and the last file's name.
+
+    ValueError for invalid bytes or counts.
+    """
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):
         if field in (1, 2, 3) and kind == VARINT:

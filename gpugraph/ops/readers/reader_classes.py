@@ -16,10 +16,10 @@ def _handle_of(queue: Any) -> Any:
 
 
 class ReaderBase:
-    """Reads records from files whose names it takes from a queue of strings.
+    """A reader of records from files whose names it takes from a queue of strings.
 
-    reader_ref: the reader's handle. supports_serialize: whether it has a serializable state.
-    A session has one reader for each handle's node; reads run one at a time.
+    reader_ref: the reader's handle. supports_serialize: whether it has a serializable state. Each
+    session has one reader for the node of a handle; concurrent reads run one after another.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -28,70 +28,73 @@ class ReaderBase:
 
     @property
     def reader_ref(self) -> Tensor:
-        """The reader's handle."""
+        """The reader's handle, a resource tensor."""
         return self._reader_ref
 
     def read(self, queue: Any, name: str | None = None) -> Any:
         """Return the next record, a pair of string scalars: `key` and `value`.
 
-        queue: the queue of names, or its handle. At the end of a file, the next name is taken,
-        which may wait. A run raises OutOfRangeError if the queue is closed and empty.
+        queue: the queue of file names, or its handle. At the end of a file, the op takes the next
+        name, and waits while the queue is empty. A run raises OutOfRangeError if the queue is
+        closed and empty.
         """
         return raw_ops.ReaderReadV2(self._reader_ref, _handle_of(queue), name=name)
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """Return the next records of one file, a pair of string vectors: `keys` and `values`.
 
-        There are `num_records` of them, or fewer at the end of the file.
+        There are `num_records` of them, or fewer at the end of the file. queue: as of `read`.
         """
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """Return the number of records read, an int64 scalar."""
+        """Return the number of records read so far, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumRecordsProducedV2(self._reader_ref, name=name)
         return tensor
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Return the number of files finished, an int64 scalar."""
+        """Return the number of files read to their end, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
         return tensor
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Return the state, a string scalar.
+        """Return the reader's counts and file name as bytes in a string scalar.
 
-        A run raises UnimplementedError if the reader has none.
+        A run raises UnimplementedError unless `supports_serialize`.
         """
         tensor: Tensor = raw_ops.ReaderSerializeStateV2(self._reader_ref, name=name)
         return tensor
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Return an operation that restores a state of `serialize_state`.
+        """Return an operation that restores the state that `serialize_state` returned.
 
-        The state must be from a reader of the same kind.
+        state: a string scalar, from a reader of the same kind.
         """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the reader has a serializable state."""
+        """Whether the reader has a serializable state: only those whose files are single
+        records.
+        """
         return self._supports_serialize
 
     def reset(self, name: str | None = None) -> Operation:
-        """Return an operation that resets the reader."""
+        """Return an operation that closes the file and sets all counts to 0."""
         operation: Operation = raw_ops.ReaderResetV2(self._reader_ref, name=name)
         return operation
 
 
 class WholeFileReader(ReaderBase):
-    """Reads whole files: the key is the name, the value the content."""
+    """A reader of whole files: the key is the file's name, the value its content."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.WholeFileReaderV2(name=name), supports_serialize=True)
 
 
 class TextLineReader(ReaderBase):
-    """Reads lines without their line ends: the key is "file:line".
+    """A reader of lines without their line ends: the key is "file:line", counted from 1.
 
     skip_header_lines: the number of lines to skip at the beginning of each file.
     """
@@ -103,10 +106,11 @@ class TextLineReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Reads records of one length: the key is "file:number".
+    """A reader of records of `record_bytes` bytes: the key is "file:number", counted from 0.
 
-    header_bytes, footer_bytes: bytes to skip at both ends of a file. hop_bytes: the distance from
-    the start of one record to that of the next. encoding: "ZLIB" or "GZIP" for compressed files.
+    header_bytes, footer_bytes: the number of bytes to skip at the beginning and end of a file.
+    hop_bytes: the distance from the start of one record to that of the next, by default the
+    record's length. encoding: "ZLIB" or "GZIP" for compressed files.
     """
 
     def __init__(
@@ -131,7 +135,7 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Reads TFRecords: the key is "file:offset". options: the compression of the files."""
+    """A reader of TFRecords: the key is "file:offset". options: the compression of the files."""
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
@@ -139,7 +143,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """Reads the names themselves: keys and values are the elements of the queue."""
+    """A reader that opens no files: key and value of a record are both a name from the queue."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.IdentityReaderV2(name=name), supports_serialize=True)

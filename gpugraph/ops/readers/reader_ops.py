@@ -1,4 +1,7 @@
-"""The ops of readers: handles, which the session shares by container and name, and reads."""
+"""The ops of readers: creation of handles, reads, counts and states.
+
+A session keeps one reader for each container and shared name.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,11 @@ def _declare(
     is_whole: bool = False,
     **attrs: Attr,
 ) -> None:
-    """Declare a kind of reader; `source` maps a node's attrs to the function that opens a file."""
+    """Declare the op that creates a reader of one kind.
+
+    source: maps the attrs of a node to the function that opens a file by name. is_whole: whether
+    each file is a single record.
+    """
 
     def bind(context: KernelContext, handle: Any) -> Run:
         open_work = source(context.attrs)

@@ -1,4 +1,4 @@
-"""The record formats of readers: a key and a value for each record of a file."""
+"""The file formats of readers: functions that return an iterator over (key, value) of records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.formats.tf_record import read_record
 
 Records = Iterator[tuple[bytes, bytes]]
 OpenWork = Callable[[bytes], Records]
-"""Opens the file that a name from the queue refers to; an error of opening is raised at once."""
+"""A function that opens the file of a name and returns its records; it raises errors of opening."""
 
 _AT_ONCE = 1 << 20
 _FRAME = 16  # bytes of a TFRecord beyond its data
@@ -26,7 +26,7 @@ def _open(name: bytes) -> BinaryIO:
 
 
 def names(name: bytes) -> Records:
-    """Return the name itself as the only record."""
+    """Return `name` as key and value of the only record, without opening a file."""
     return iter([(name, name)])
 
 
@@ -37,9 +37,9 @@ def whole_files(name: bytes) -> Records:
 
 
 def text_lines(skipped: int, name: bytes) -> Records:
-    """Return the lines of a file after `skipped` ones, without line ends.
+    """Return the lines of a file without line ends, except for the first `skipped` ones.
 
-    Keys are "file:line", from 1."""
+    Keys are "file:line", counted from 1."""
     source = _open(name)
 
     def read() -> Records:
@@ -56,7 +56,7 @@ def _without_end(line: bytes) -> bytes:
 
 
 def tf_records(compression: str, name: bytes) -> Records:
-    """Return the records of a TFRecord file; keys are "file:offset"."""
+    """Return the records of a TFRecord file; keys are "file:offset", in uncompressed bytes."""
     if compression not in ("", "ZLIB", "GZIP"):
         raise invalid_argument(f"Unsupported compression_type:{compression}")
     source = _open(name)
@@ -74,10 +74,11 @@ def tf_records(compression: str, name: bytes) -> Records:
 
 
 class FixedLengths:
-    """Records of one length, between a header and a footer; keys are "file:number", from 0.
+    """A function that returns records of fixed length, between a header and a footer of a file.
 
-    hop: the distance from the start of one record to that of the next; 0: the record's length.
-    encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
+    Keys are "file:number", from 0. header, record, footer: sizes in bytes. hop: the distance from
+    the start of one record to that of the next; 0: the record's length. encoding: "ZLIB", "GZIP" or
+    "" for a file that is not compressed.
     """
 
     def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
@@ -92,7 +93,7 @@ class FixedLengths:
         self._hop, self._encoding = hop or record, encoding
 
     def __call__(self, name: bytes) -> Records:
-        """Return the records of a file; raise OutOfRangeError if it ends within its header."""
+        """Return the records of the file; OutOfRangeError if it ends within its header."""
         source = _open(name)
         inflated = InflatedFile(source, self._encoding, os.fsdecode(name))
         try:
@@ -105,7 +106,10 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records; read a footer ahead, since a compressed file's size is not known."""
+        """Yield the records, each when the bytes of a footer after it are read.
+
+        Only so can the footer be recognized in a compressed file, whose size is not known.
+        """
         window, number = b"", 0
         needed = self._record + self._footer
         with closing(source), system_errors(name):
@@ -123,9 +127,9 @@ class FixedLengths:
 
 
 def _take(source: Any, size: int, keep: bool = True) -> Any:
-    """Read `size` bytes, or fewer at the end.
+    """Read `size` bytes, or fewer at the end of the file.
 
-    Without `keep`, return a range of that length instead of bytes.
+    keep: if false, discard the bytes and return a range of their number.
     """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):

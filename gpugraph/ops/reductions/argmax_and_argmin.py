@@ -1,4 +1,4 @@
-"""The position of the largest or smallest element along an axis."""
+"""ArgMax and ArgMin: the index of the largest or smallest element along an axis."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _searching(find: Any, worst: float) -> Call:
-    """Return the kernel of `find` along an axis; NaNs lose to all numbers, as in TensorFlow."""
+    """Return a NumPy kernel of `find`, np.argmax or np.argmin, along an axis.
+
+    As in TensorFlow, NaN is never chosen before a number: it counts as `worst`, an infinity.
+    """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axis = _view(context, x)
@@ -58,7 +61,10 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """Return x as (before, axis, after), and 1; raise InvalidArgumentError for an empty axis."""
+    """Return x reshaped to (before, axis, after), and the axis, 1, of that shape.
+
+    InvalidArgumentError for an axis that is empty or out of range.
+    """
     sizes = context.input_shapes[0]
     try:
         axis = normalize_axis(context.value(1), len(sizes), "Dimension")
@@ -70,7 +76,11 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 
 
 class _Chosen:
-    """The elements at `indices`, which include a NaN exactly if x has one there."""
+    """The elements at the indices found, to detect NaNs.
+
+    NumPy's functions choose a NaN wherever a row has one, so these elements include all rows with
+    NaN.
+    """
 
     def __init__(self, view: Any, indices: Any) -> None:
         before, size, after = view.shape
@@ -94,7 +104,12 @@ def _launch(is_largest: bool, signature: Signature) -> list[Launch]:
 
 
 def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
-    """Return the smallest position along the last axis at which x has its best value."""
+    """Return the smallest position along the last axis at which x has its largest or smallest
+    value.
+
+    best: the reduction to that value; worst: C for the number that replaces NaN.
+    NotImplementedError for other axes and dtypes.
+    """
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")
     if axis != len(x.shape) - 1 or not x.dtype.is_floating or not 0 < x.shape[axis] < 2**31:
         raise NotImplementedError("it is not along the last axis of floating-point numbers")
@@ -107,7 +122,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
 
 
 class ArgFunction(Protocol):
-    """A function that finds an element along an axis."""
+    """The type of `argmax` and `argmin`."""
 
     def __call__(
         self,
@@ -117,7 +132,10 @@ class ArgFunction(Protocol):
         dimension: Any = None,
         output_type: Any = dtypes.int64,
     ) -> Tensor:
-        """Return the index of the element along `axis`, or `dimension`, its older name."""
+        """Return the indices, of dtype `output_type`, of elements along `axis`, by default 0.
+
+        `dimension` is its older name.
+        """
 
 
 def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str) -> ArgFunction:
@@ -168,12 +186,12 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmax` along `dimension`; this is the older name."""
+    """Return `argmax` along `dimension`: an older function."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmin` along `dimension`; this is the older name."""
+    """Return `argmin` along `dimension`: an older function."""
     return argmin(input, dimension, name, output_type=output_type)

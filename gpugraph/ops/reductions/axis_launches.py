@@ -1,6 +1,7 @@
 """Launches of argmax_argmin.cu and scan.cu: the best element along an axis, and running sums.
 
-An axis is split into parts if there are too few rows and columns to occupy a GPU.
+If there are too few rows and columns to occupy a GPU, several blocks compute parts of each axis,
+and a further launch combines the parts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MAX_PARTS = 256
 
 
 class Axis(NamedTuple):
-    """A tensor as [before, size, after]."""
+    """A tensor reshaped to [before, size, after], where `size` is that of the axis of an op."""
 
     before: int
     size: int
@@ -29,12 +30,15 @@ class Axis(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Sequence[int], axis: int) -> Axis:
-        """Return the axis of a tensor of these sizes."""
+        """Return the view of a tensor of `sizes` for the axis number `axis`."""
         return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
 
 
 def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
-    """Return the number of parts of an axis, and of elements in each."""
+    """Return the number of parts into which an axis of `size` is cut, and the elements in each.
+
+    blocks: the number of blocks without a cut; min_part: the minimum number of elements in a part.
+    """
     parts = max(1, min(_MAX_PARTS, ceil(_BLOCKS / blocks), size // min_part))
     part = ceil(size / parts)
     return ceil(size / part), part
@@ -43,7 +47,11 @@ def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
 def best_position(
     x: Arg, out: Arg, axis: Axis, dtype: DType, out_type: DType, is_largest: bool
 ) -> list[Launch]:
-    """Return launches that find the index of the largest (`is_largest`) or smallest element."""
+    """Return launches that write, for each row, the index of the largest or smallest element to
+    `out`.
+
+    is_largest: whether it is the largest.
+    """
     wide = _power(min(axis.after, 32))
     lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
     deep = THREADS // wide // lanes
@@ -82,7 +90,7 @@ def _power(count: int) -> int:
 
 
 _SHORT = 64
-"""The maximum size of rows that single threads compute if there are many rows."""
+"""The maximum size of rows that are computed by one thread each, if there are many rows."""
 
 
 def running(
@@ -95,7 +103,11 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Return launches of running sums by an expression `combine` of a and b, from `start`."""
+    """Return launches of running sums (or products) along an axis.
+
+    combine: C for the sum of `a` and `b`; start: C for the neutral element. reverse: from the last
+    element to the first; exclusive: without the element itself.
+    """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)
     parts, part = _cut(axis.size, blocks, 4096 if by_block else 64)

@@ -1,6 +1,7 @@
-"""Clipping of values: each element by limits, or all of them by their norm.
+"""Clipping of tensors: each element by limits, or all elements together by their norm.
 
-IndexedSlices stay IndexedSlices: their values are clipped (a repeated row counts twice).
+IndexedSlices are clipped through their values and returned as IndexedSlices. A norm thus counts a
+row with a repeated index once for each occurrence.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or broadcast against `t`. Raises ValueError if the result would have
+    The limits are scalars, or broadcast against `t`. ValueError if the broadcast result would have
     another shape than `t`.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
@@ -46,18 +47,18 @@ def _values(t: Any) -> Tensor:
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Return clipped values as slices if `t` is slices."""
+    """Return the clipped `values`, as IndexedSlices if `t` is such."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return `t`, scaled down to an l2 norm of `clip_norm` if it exceeds it: t * clip_norm / norm.
+    """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
 
-    axes: the axes over which norms are taken; by default all, which gives one norm.
-    clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. Raises ValueError if
-    the result would have another shape than `t`. Zeros stay zeros, with a finite gradient.
+    axes: the axes over which norms are taken; by default all, which gives one norm. clip_norm: a
+    scalar above 0, or a tensor that broadcasts against the norms. ValueError if the result would
+    have another shape than `t`. A tensor of zeros is unchanged and has a finite gradient.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -70,9 +71,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """Return `t`, scaled down to an l2 norm per element of `clip_norm`, a scalar above 0.
+    """Return `t`, scaled down if its l2 norm divided by its number of elements exceeds `clip_norm`.
 
-    As in TensorFlow, this is t * clip_norm * min(number of elements / norm, 1 / clip_norm).
+    clip_norm: a scalar above 0. The result is t * clip_norm * min(number of elements / norm,
+    1 / clip_norm), as in TensorFlow.
     """
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t, name="t")
@@ -84,10 +86,10 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
-    """Return the norm of all elements of all tensors together: sqrt(sum of squares), a scalar.
+    """Return the l2 norm of all elements of all tensors together, a scalar.
 
-    t_list: a sequence of tensors of one floating dtype; None items are skipped.
-    Raises TypeError if it is not a sequence.
+    t_list: a sequence of tensors of one floating point dtype; None items are skipped. TypeError if
+    it is not a sequence.
     """
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
@@ -103,14 +105,13 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Tensor | None], Tensor]:
-    """Return the tensors, scaled down together so that their global norm is at most `clip_norm`.
+    """Scale tensors down by one factor so that their global norm is at most `clip_norm`.
 
-    t_list: a sequence of tensors of one floating dtype; None stays None. clip_norm: a scalar above
-      0. use_norm: the global norm, if it is known.
-
-    Returns the list of `t * clip_norm / max(norm, clip_norm)`, and the norm. If the norm is not
-    finite, all elements become NaN, so that it is noticed. Raises TypeError if `t_list` is not a
-    sequence.
+    t_list: a sequence of tensors of one floating point dtype, or None for no tensor. clip_norm: a
+      scalar above 0. use_norm: the global norm, if the caller has it already.
+    Returns the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
+    If the norm is infinite or NaN, all elements become NaN, which makes the failure visible.
+    TypeError if `t_list` is not a sequence.
     Source: Pascanu et al., arXiv:1211.5063.
     """
     _check_sequence(t_list)

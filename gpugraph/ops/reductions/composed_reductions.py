@@ -24,9 +24,9 @@ from gpugraph.ops.reductions.reduction_functions import either, reduce_mean, red
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the mean of the squared distances from the mean along `axis` (see `reduce_sum`).
+    """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    Raises TypeError for integers.
+    axis, keepdims: as of `reduce_sum`. TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -38,7 +38,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the square root of the variance along `axis`; raise TypeError for integers."""
+    """Return the standard deviation along `axis`; arguments and errors as of `reduce_variance`."""
     with op_scope(name, "reduce_std"):
         return raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -48,7 +48,7 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """Return the square root of the sum of the squares along `axis` (see `reduce_sum`).
 
-    The root of integers is truncated. For complex numbers, the squares are those of absolute
+    The root of integers is truncated. For complex numbers, the squares are those of their absolute
     values."""
     source = convert_to_tensor(input_tensor)
     if source.dtype.is_complex:
@@ -71,7 +71,7 @@ def count_nonzero(
 ) -> Tensor:
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`; raises ValueError for both, or neither.
+    `input` is another name of `input_tensor`; ValueError if both or neither are given.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")
@@ -91,10 +91,10 @@ _NO_SUM = "inputs must be a list of at least one Tensor with the same dtype and 
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the sum of tensors of one shape and dtype, like `add_n`, but without IndexedSlices.
+    """Return the sum of a list of tensors of one shape and dtype; unlike `add_n`, no IndexedSlices.
 
-    Raises ValueError for an empty list, for items other than tensors, and for tensors whose shape
-    or dtype differs from the first's or from `shape` and `tensor_dtype`.
+    ValueError for an empty list, for items other than tensors, and for tensors whose shape or dtype
+    differs from that of the first or from `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
@@ -120,7 +120,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    Raises ValueError if `scalar` is not a scalar.
+    ValueError if the shape of `scalar` is not that of a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -133,7 +133,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """Return the logarithm of the beta function of the last axis: sum(lgamma(x)) - lgamma(sum(x)).
+    """Return log of the beta function along the last axis: sum(lgamma(x)) - lgamma(sum(x)).
 
     Shape: x.shape[:-1]; an empty axis gives -inf.
     """
@@ -147,8 +147,7 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    coeffs: a list of numbers or tensors, highest power first. Raises ValueError if it is not a
-    list.
+    coeffs: the list c of numbers or tensors, highest power first; ValueError if it is not a list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")
@@ -167,7 +166,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Return the fraction of zeros among the elements: a float32 scalar, NaN if there are none."""
+    """Return the fraction of the elements that are 0: a float32 scalar, NaN for an empty tensor."""
     with op_scope(name, "zero_fraction", value):
         tensor = convert_to_tensor(value, name="value")
         count = size(tensor, out_type=dtypes.int64)

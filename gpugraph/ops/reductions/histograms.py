@@ -1,4 +1,4 @@
-"""Counts: bincount, histograms, buckets, and confusion matrices."""
+"""Counts of values: bincount, histograms, buckets, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """Return the inference of a vector whose length is host input `index`."""
+    """Return the shape inference of a vector whose length is the value of input `index`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -70,7 +70,11 @@ def _bind_bincount(_: KernelContext, arr: Any, weights: Any, out: Any) -> Callab
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Return launches that count the elements of input 0 into array `output`."""
+    """Return launches that count the elements of input 0 by bin, in `output`.
+
+    function: the CUDA function; before: its arguments before the counts; message: the error for an
+    element that it rejects.
+    """
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
         raise NotImplementedError(f"{count} elements are more than 32 bits count")
@@ -123,9 +127,10 @@ def bincount(
 ) -> Tensor:
     """Count how often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
 
-    Its length is the largest number plus 1, but at least `minlength` and at most `maxlength`.
-    `weights`, of the shape of arr, are summed instead of ones, and determine the dtype.
-    A run raises InvalidArgumentError for negative numbers.
+    Its length is the largest number plus 1, but at least `minlength` and at most `maxlength`;
+    numbers beyond are not counted. weights: a tensor of the shape of `arr`; the result is then, for
+    each number, the sum of the weights of its occurrences, in their dtype. A run raises
+    InvalidArgumentError for negative numbers.
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
@@ -150,14 +155,14 @@ def bincount(
 
 
 def _known(value: Any) -> Any:
-    """Return the value of an argument if it is constant."""
+    """Return the value of an argument as an array, or None if it is not known before the run."""
     if isinstance(value, Tensor):
         return constant_value(value)
     return None if value is None else np.asarray(value)
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """Return a reduction over all axes; 0 if there are no elements."""
+    """Return `function(tensor, all axes)`, a reduction to a scalar."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -169,7 +174,7 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """Return the bin of each value; values outside are in the first or the last."""
+    """Return the bin of each value; a value outside [low, high) is in the first or the last bin."""
     step = (float(high) - float(low)) / count
     bins = np.floor((values.astype(np.float64) - float(low)) / step)
     return np.clip(bins, 0, count - 1).astype(np.int64)
@@ -241,9 +246,10 @@ def histogram_fixed_width_bins(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the part of value_range with each value, as in `histogram_fixed_width`.
+    """Return, for each value, the number of the part of value_range that contains it.
 
-    The result is a tensor of the shape of `values` and of `dtype`, int32 or int64.
+    Arguments as of `histogram_fixed_width`. The result has the shape of `values`, and `dtype`,
+    int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")
@@ -317,9 +323,10 @@ def confusion_matrix(
 ) -> Tensor:
     """Count the pairs of label and prediction: a square matrix [label, prediction] of `dtype`.
 
-    labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). The default of
-    `num_classes` is the largest class number + 1. `weights`, a vector, are added instead of ones.
-    A run raises InvalidArgumentError for a class outside the matrix.
+    labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). num_classes:
+    the size of the matrix, by default the largest class number + 1. weights: a vector with the
+    amount by which each pair counts, by default 1. A run raises InvalidArgumentError for a class
+    outside the matrix.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

@@ -53,7 +53,9 @@ def _infer_range(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """Return the number of elements; raise ValueError if the limit cannot be reached."""
+    """Return the number of elements of a range; ValueError if `delta` leads away from `limit` or is
+    0.
+    """
     if delta == 0:
         raise ValueError("Requires delta != 0")
     if start > limit and delta > 0:
@@ -100,10 +102,11 @@ _range = op(
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """Return the vector start, start + delta, ... of numbers before `limit`.
+    """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
 
-    `range(n)` starts at 0. Without `dtype` it has the widest of the arguments' dtypes: int32,
-    int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads away from the limit.
+    `range(n)` starts at 0. Without `dtype`, the result has that dtype of the arguments which is
+    last in int32, int64, bfloat16, float32, float64. ValueError if delta is 0 or leads away from
+    the limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -124,7 +127,9 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the dtype that holds all values; raise TypeError for a dtype without ranges."""
+    """Return the widest dtype of the values, in the order of `_RANKED`; TypeError for other
+    dtypes.
+    """
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
         for value in values
@@ -139,7 +144,7 @@ def _widest(values: Sequence[Any]) -> DType:
 
 
 def _no_sum(_: Any) -> Any:
-    """Return the logarithm of 0."""
+    """Return -inf: the logarithm of an empty sum."""
     return -np.inf
 
 
@@ -153,7 +158,10 @@ def _scan_axis(value: Any, rank: int) -> int:
 
 
 def _running(ufunc: Any, start: Any) -> Call:
-    """Return the kernel of running values. start: maps a dtype to the first running value."""
+    """Return the NumPy kernel of running values of `ufunc`.
+
+    start: maps a dtype to the first element of an exclusive result.
+    """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         axis = _scan_axis(context.value(1), len(context.input_shapes[0]))
@@ -184,7 +192,7 @@ def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
 
 
 def _native(multiplies: bool) -> RowSource:
-    """Return native code for running sums, or products."""
+    """Return the native code for running sums, or with `multiplies` for running products."""
 
     def parameters(signature: Signature) -> list[int]:
         sizes, attrs = signature.input_shapes[0], signature.attrs
@@ -214,7 +222,11 @@ def _declare(
     types: Sequence[DType] = NUMERIC,
     native: RowSource | None = None,
 ) -> OpFunction:
-    """Declare an op of running values. on_gpu: an expression combining a and b, and its start."""
+    """Declare an op of running values.
+
+    on_gpu: C that combines `a` and `b`, and C for the neutral element. what: the name of the values
+    for the documentation.
+    """
     return op(
         name,
         inputs="x: T, axis: scalar Tidx",
@@ -244,7 +256,7 @@ def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the running sum of y dy from the other end, divided by x: NaN where x is 0."""
+    """Return the running sum of y dy in the opposite direction, divided by x: NaN where x is 0."""
     x, axis = op.inputs
     attrs = op.attrs
     product = _cumprod(x, axis, exclusive=attrs["exclusive"], reverse=attrs["reverse"])
@@ -258,7 +270,10 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return exp(x) times the running sum of dy exp(-y) from the other end, in logarithms."""
+    """Return exp(x) times the running sum of dy exp(-y) in the opposite direction.
+
+    It is computed in logarithms, separately for positive and negative dy.
+    """
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
     zeros = raw_ops.ZerosLike(dy)
@@ -302,9 +317,10 @@ _cumulative_logsumexp = _declare(
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running sums along `axis`: [a, a + b, a + b + c]; exclusive: [0, a, a + b].
+    """Return running sums along `axis`: [a, a + b, a + b + c] for [a, b, c].
 
-    With `reverse`, the sums run from the end: [a + b + c, b + c, c].
+    exclusive: without the element itself: [0, a, a + b]. reverse: from the end: [a + b + c, b + c,
+    c].
     """
     return _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -312,14 +328,16 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`, like `cumsum`; exclusive ones begin with 1."""
+    """Return running products along `axis`; arguments as of `cumsum`. Exclusive ones begin
+    with 1.
+    """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running log(sum(exp(x))) along `axis`, like `cumsum`, without overflow.
+    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments as of `cumsum`.
 
     Exclusive ones begin with -inf.
     """

@@ -26,7 +26,10 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return an argument given under either of two names; raise ValueError if both are used."""
+    """Return an argument that has two names, `name` and an older one; ValueError if both are given.
+
+    value, old: the arguments under these names, None if not given.
+    """
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")
     return old if value is None else value
@@ -41,7 +44,10 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """Reduce `x` by `function` along `axis`; along all axes for None."""
+    """Return `x` reduced by `function`, an op, along `axis`; None stands for all axes.
+
+    reduction_indices, keep_dims: older names of `axis` and `keepdims`.
+    """
     if reduction_indices is not None:
         axis = either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
@@ -60,7 +66,7 @@ def reduce_with(
 
 
 class ReductionFunction(Protocol):
-    """A function that reduces a tensor along axes."""
+    """The type of `reduce_sum` and others: a function that reduces a tensor along axes."""
 
     def __call__(
         self,
@@ -71,11 +77,11 @@ class ReductionFunction(Protocol):
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """Return the reduction along `axis`."""
+        """Return `input_tensor` reduced along `axis`; see `reduce_sum` for the arguments."""
 
 
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
-    """Return the public function `name`: `compute(x, axis, keepdims, name, <older names>)`."""
+    """Return the public function `name`, which calls `compute` with its arguments in order."""
 
     @named(name, doc)
     def reduce(
@@ -149,5 +155,5 @@ reduce_logsumexp = _public(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Return half the sum of the squares of all elements of a floating tensor."""
+    """Return half the sum of the squares of all elements of a floating point tensor, a scalar."""
     return raw_ops.L2Loss(t, name=name)

@@ -1,4 +1,4 @@
-"""Gradients of reductions: dy, broadcast over the reduced axes."""
+"""Gradient functions of reductions: mostly dy, broadcast over the reduced axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 def _known_axes(op: Any) -> list[int] | None:
-    """Return the reduced axes, counted from the front, or None unless rank and axes are known."""
+    """Return the reduced axes as non-negative numbers, or None unless rank and axes are known."""
     rank = op.inputs[0].shape.rank
     value = constant_value(op.inputs[1])
     if rank is None or value is None:
@@ -24,7 +24,9 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """Return `tensor`, of the output's shape, with the reduced axes restored at size 1."""
+    """Reshape `tensor` from the output's shape to that with `keep_dims`: reduced axes have
+    size 1.
+    """
     if op.attrs["keep_dims"]:
         return tensor
     x, axes = op.inputs[0], _known_axes(op)
@@ -48,12 +50,12 @@ def _spread(tensor: Any, x: Tensor) -> Any:
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy, broadcast."""
+    """Return dy, broadcast over the reduced axes."""
     return [_spread(_kept(op, dy), op.inputs[0]), None]
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy / n, broadcast."""
+    """Return dy / n, broadcast over the reduced axes, for a mean of n elements."""
     x, y = op.inputs[0], op.outputs[0]
     before, after = x.shape.num_elements(), y.shape.num_elements()
     count: Any
@@ -66,7 +68,9 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def chosen_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy, divided equally among the elements that equal the largest (smallest)."""
+    """Return the gradient of Max or Min: dy, divided equally among the elements equal to the
+    result.
+    """
     x, axes = op.inputs
     chosen = raw_ops.Cast(raw_ops.Equal(_kept(op, op.outputs[0]), x), DstT=dy.dtype.base_dtype)
     number = raw_ops.Sum(chosen, axes, keep_dims=True)
@@ -74,10 +78,11 @@ def chosen_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy times the product of all other elements, also correct if there are zeros.
+    """Return dy times the product of all other elements, which is correct also if some are 0.
 
-    For each axis in turn, the product of the others is that of all before times that of all after.
-    If the axes are not known before the run, it is y / x.
+    One axis after the other is reduced. Along an axis, the product of the others is the exclusive
+    running product from the start times that from the end. If the axes are not known before the
+    run, the gradient is dy y / x instead, NaN where x is 0.
     """
     x = op.inputs[0]
     axes = _known_axes(op)
@@ -104,6 +109,6 @@ def _product_of_others(x: Any, axes: list[int]) -> Any:
 
 
 def norm_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return x dy / y, broadcast: NaN where the norm is 0."""
+    """Return the gradient x dy / y of an l2 norm y, broadcast: NaN where the norm is 0."""
     slope = raw_ops.RealDiv(_kept(op, dy), _kept(op, op.outputs[0]))
     return [raw_ops.Mul(op.inputs[0], slope), None]

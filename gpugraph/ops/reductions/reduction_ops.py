@@ -1,8 +1,8 @@
 """Sums, means, products, extremes and other reductions along axes, and their gradients.
 
-The axes are read on the host when a kernel is bound. A run is one NumPy reduction over a view in
-which neighbouring axes are merged if all are reduced, or all kept. float16 is
-accumulated in float32. A reduction over no elements gives the neutral element; a mean, NaN.
+The axes are read on the host when a kernel is bound. In each run, a kernel is one NumPy reduction
+over a view of the input, in which neighbouring axes are merged if all are reduced, or none. float16
+is accumulated in float32. A reduction over no elements gives its neutral element; a mean, NaN.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """Return the axes in a scalar or vector; raise ValueError for one outside [-rank, rank)."""
+    """Return the non-negative axes in a scalar or vector; a Misfit for one outside [-rank,
+    rank).
+    """
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
     if wrong:
@@ -72,7 +74,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """Return x and out as views with the fewest axes, and the axes of x to reduce."""
+    """Return (view of x, axes of it to reduce, view of out), with as few axes as possible."""
     sizes = context.input_shapes[0]
     try:
         axes = reduced_axes(context.value(1), len(sizes))
@@ -88,7 +90,8 @@ def _merged(
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Merge neighbouring axes that are all reduced or all kept.
 
-    Returns the merged sizes, the numbers of the axes to reduce, and the kept sizes."""
+    Returns the merged sizes, the numbers of the merged axes to reduce, and the sizes of the others.
+    """
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
         for reduced, members in groupby(range(len(sizes)), axes.__contains__)
@@ -105,14 +108,14 @@ def _count(view: Any, axes: tuple[int, ...]) -> int:
 
 
 def _accumulator(context: KernelContext, target: Any) -> Any:
-    """Return the array for accumulation: `target`, or a float32 buffer if it is float16."""
+    """Return an array to accumulate in: `target`, or a float32 scratch array if it is float16."""
     if target.dtype != np.float16:
         return target
     return context.scratch(target.shape, dtypes.float32)
 
 
 def _adding(ufunc: Any) -> Call:
-    """Return the kernel of a sum or a product."""
+    """Return the NumPy kernel of a sum or a product."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
@@ -154,7 +157,7 @@ def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 def _integer_mean(
     context: KernelContext, view: Any, axes: tuple[int, ...], target: Any, count: int
 ) -> Callable[[], Any]:
-    """Return the kernel that divides a 64-bit sum towards zero; 0 if there are no elements."""
+    """Bind a sum in 64 bits and its division by `count`, rounded towards 0; 0 if `count` is 0."""
     if count == 0:
         return partial(target.fill, 0)
     wide = dtypes.uint64 if target.dtype.kind == "u" else dtypes.int64
@@ -179,7 +182,9 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 
 
 def _extreme(ufunc: Any, lowest: bool) -> Call:
-    """Return the kernel of a maximum or minimum; without elements, the lowest or highest number."""
+    """Return the NumPy kernel of a maximum or minimum; over no elements, the lowest or highest
+    number.
+    """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
@@ -209,7 +214,10 @@ def _reduction(
     doc: str,
     native: Decomposition | None = None,
 ) -> OpFunction:
-    """Declare a reduction of elements of `types`, or of bools if `types` is empty."""
+    """Declare a reduction of elements of a dtype in `types`, or of bools if `types` is empty.
+
+    gpu: its GPU kernel, with the NumPy kernel in it. native: its decomposition, if `gpu` is none.
+    """
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(
         op_type,
@@ -241,7 +249,7 @@ MAX, MIN = (
     Reduction("(T)(-1.0 / 0.0)", _LARGER, _MAX),
     Reduction("(T)(1.0 / 0.0)", _SMALLER, _MIN),
 )
-"""For floats."""
+"""The maximum and minimum of floating point numbers."""
 
 INTEGER_MIN = Reduction(_HIGHEST, _SMALLER, _MIN)
 
@@ -301,7 +309,7 @@ op(
 
 
 def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Return the kernel of the norm; squares and their sum are in double precision."""
+    """Bind the l2 norm, with the squares and their sum in double precision."""
     view, axes, target = _grouped(context, x, out)
     whole = target.dtype.kind in "iu"
 

@@ -1,4 +1,8 @@
-"""TensorFlow's run-time messages for refused inputs, where they differ from those of inference."""
+"""Error messages of TensorFlow's kernels for wrong inputs.
+
+Here shape inference rejects such inputs, also in a run. Where TensorFlow's kernel has another
+message than its shape inference, these modules find the one of the kernel.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ _RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFU
 
 
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
-    """Return the error of TensorFlow's kernel for inputs that inference has refused, or None."""
+    """Return the error of TensorFlow's kernel for inputs that shape inference rejected in a run.
+
+    None if there is no check of the kernel for them.
+    """
     rules = _RULES.get(op_type)
     op = refused_op(context, name, op_type) if rules else None
     if op is None or rules is None:
@@ -22,7 +29,7 @@ def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | 
         try:
             refusal = rule(op)
         except (IndexError, KeyError, TypeError, ValueError):
-            continue  # it needs a property that an earlier check would have required
+            continue  # it needs a property of the inputs that an earlier check would have rejected
         if refusal is not None:
             return refusal if isinstance(refusal, RunRefusal) else RunRefusal(refusal)
     return None

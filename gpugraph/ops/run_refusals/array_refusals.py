@@ -1,4 +1,4 @@
-"""The messages of TensorFlow's kernels that slice, join, shape and index arrays."""
+"""Checks and messages of TensorFlow's kernels that slice, join, shape and index arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ def _slice_range(op: Refused) -> str | None:
 
 
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
-    """Return the check of a scalar axis of input `of`: `{0}` is the axis, `{1}` the rank."""
+    """Return the check that input `slot`, a scalar, is an axis of input `of`.
+
+    extra: how far the range exceeds [-rank, rank) on each side. template: the message, with `{0}`
+    for the axis and `{1}` for the rank.
+    """
 
     def rule(op: Refused) -> str | None:
         axis, rank = op.x[slot].value, op.x[of].rank
@@ -187,7 +191,10 @@ def _unpack_count(op: Refused) -> bool:
 
 
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
-    """Return the checks that inputs are scalars; `words` may contain `{name}` and `{shape}`."""
+    """Return the checks that inputs are scalars.
+
+    names: their names, from input `start` on; words: the message, with `{name}` and `{shape}`.
+    """
     return tuple(
         rank_is(slot, 0, words.format(name=name, shape=f"{{{slot}.text}}"))
         for slot, name in enumerate(names.split(), start)
@@ -322,4 +329,4 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ("Unique", "UniqueWithCounts"), (rank_is(0, 1, "unique expects a 1D vector."),)
     ),
 }  # fmt: skip
-"""The checks of the kernels by op type, in order."""
+"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""

@@ -1,4 +1,4 @@
-"""The messages of TensorFlow's kernels for networks, their losses, images and training steps."""
+"""Checks and messages of TensorFlow's kernels for networks, losses, images and training steps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,11 @@ _CROP_BOXES = (
 
 
 def _no_scalar(text: str) -> list[Rule]:
-    """Return the checks of hyperparameters: `3 lr, 4 beta1`; a requirement may follow a colon."""
+    """Return the checks that hyperparameters are scalars, from a list such as `3 lr, 4 beta1`.
+
+    An entry is an input's number and name, with the message's word for the requirement after a
+    colon if that is not "scalar".
+    """
     rules = []
     for entry in text.split(","):
         name, _, wanted = entry.partition(":")
@@ -70,7 +74,7 @@ _STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strengt
 
 
 def _strengths(slot: int, wanted: str = "") -> str:
-    """Return the hyperparameters l1, input `slot`, and l2."""
+    """Return such a list for the hyperparameters l1, input `slot`, and l2, the input after it."""
     return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
 
 
@@ -83,7 +87,10 @@ def _lr_power(slot: int) -> Rule:
 
 
 def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tuple[Rule, ...]:
-    """Return the checks of an update: scalars, and gradients of the variable's shape in `slots`."""
+    """Return the checks of a dense update.
+
+    scalars: the list of hyperparameters; slots, names: the inputs that have the variable's shape.
+    """
     return (
         *_no_scalar(scalars),
         *[
@@ -95,7 +102,10 @@ def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tu
 
 
 def _sparse_update(scalars: str, grad: int, indices: int) -> tuple[Rule, ...]:
-    """Return the checks of an update of rows."""
+    """Return the checks of an update of some rows of a variable.
+
+    scalars: the list of hyperparameters; grad, indices: the numbers of these inputs.
+    """
 
     def inner(op: Refused) -> str | None:
         for axis, (one, other) in enumerate(zip(op.x[0].sizes[1:], op.x[grad].sizes[1:]), 1):
@@ -264,4 +274,4 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     ),
     "SparseApplyCenteredRMSProp": _sparse_update("4 lr,5 rho,6 momentum,7 epsilon", 8, 9),
 }  # fmt: skip
-"""The checks of the kernels by op type, in order."""
+"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""

@@ -1,4 +1,6 @@
-"""The messages of TensorFlow's kernels for products, reductions, segments, matrices and strings."""
+"""Checks and messages of TensorFlow's kernels for products, reductions, segments, matrices,
+strings.
+"""
 
 from __future__ import annotations
 
@@ -228,4 +230,4 @@ NUMBER_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ),
     ),
 }  # fmt: skip
-"""The checks of the kernels by op type, in order."""
+"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""

@@ -1,9 +1,9 @@
-"""Rules that produce the messages of TensorFlow's kernels for inputs that inference has refused.
+"""Rules that give the messages of TensorFlow's kernels for inputs that shape inference rejected.
 
-Graph construction and runs refuse the same inputs in different words: those of shape functions
-and those of kernels. Inference here serves both cases with the words of shape functions.
-For each op type, a table of rules, in the order of the kernel's checks, has the kernel's words.
-The rules run only after a refusal, so they cost nothing for valid inputs.
+TensorFlow rejects the same inputs with different words in graph construction (by shape functions)
+and in runs (by kernels). Shape inference here serves both, with the words of shape functions. For
+each op type that differs, a table holds rules with the kernel's words, in the order of its checks.
+The rules run only after a rejection in a run, so they cost nothing for valid inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.graph.inference_context import InferContext
 
 
 class RunRefusal(NamedTuple):
-    """The message and the class of a run's error."""
+    """The message and the class of the error that a run raises."""
 
     words: str
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError
@@ -26,9 +26,9 @@ class RunRefusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a known shape, for rules and their templates.
+    """An input of fully known shape, for rules and the templates of their messages.
 
-    `value` is None unless inference may read the input.
+    value: its array, or None unless it is known when shapes are inferred (sizes, axes).
     """
 
     sizes: tuple[Any, ...]
@@ -51,13 +51,13 @@ class Input:
 
     @property
     def text(self) -> str:
-        """The shape as the runtime writes it."""
+        """The shape in TensorFlow's notation: "[2,3]"."""
         return "[" + ",".join(map(str, self.sizes)) + "]"
 
 
 @dataclass(frozen=True)
 class Refused:
-    """An op whose inputs were refused: `x[0]` is its first input."""
+    """An op whose inputs were rejected; `x[0]` is its first input."""
 
     x: Sequence[Input]
     attrs: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Refused:
 
 
 Rule = Callable[[Refused], "RunRefusal | str | None"]
-"""One check of a kernel; returns its message, or None if the inputs pass."""
+"""One check of a kernel: a function that returns its message, or None if the inputs pass."""
 
 
 def when(
@@ -74,9 +74,10 @@ def when(
     template: str,
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError,
 ) -> Rule:
-    """Return a rule with a template for `str.format`: `{0.text}` is the shape of the first input.
+    """Return the rule whose message is `template` for ops where `fails` returns true.
 
-    `{op.name}` and `{op.type}` are available too.
+    The template is for `str.format`: `{0.text}` is the shape of the first input; `{op.name}` and
+    `{op.type}` are those of the op.
     """
 
     def rule(op: Refused) -> RunRefusal | None:
@@ -86,32 +87,35 @@ def when(
 
 
 def rank_is(slot: int, rank: int, template: str) -> Rule:
-    """Return a kernel's check that an input has this rank."""
+    """Return the rule that input `slot` has rank `rank`."""
     return when(lambda op: op.x[slot].rank != rank, template)
 
 
 def rank_from(slot: int, rank: int, template: str) -> Rule:
-    """Return a kernel's check that an input has at least this rank."""
+    """Return the rule that input `slot` has at least rank `rank`."""
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
 def same_rows(template: str) -> Rule:
-    """Return a kernel's check that the second input has one element per row of the first."""
+    """Return the rule that the second input has as many elements as the first has rows."""
     return when(lambda op: op.x[0].sizes[0] != op.x[1].count, template)
 
 
 def old_scalar(slot: int, template: str) -> Rule:
-    """Return a kernel's check that an input is a scalar, or a vector of one element."""
+    """Return the rule that input `slot` is a scalar, or a vector of one element."""
     return when(lambda op: op.x[slot].sizes not in ((), (1,)), template)
 
 
 def same_shapes(one: int, other: int, template: str) -> Rule:
-    """Return a kernel's check that two inputs have the same shape."""
+    """Return the rule that the inputs `one` and `other` have the same shape."""
     return when(lambda op: op.x[one].sizes != op.x[other].sizes, template)
 
 
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
-    """Return the check of a vector of sizes: `{0}` is the first too small one, `{1}` its index."""
+    """Return the rule that no element of input `slot`, a vector of sizes, is below `minimum`.
+
+    In the template, `{0}` is the first that is, and `{1}` its index.
+    """
 
     def rule(op: Refused) -> str | None:
         value = op.x[slot].value
@@ -124,7 +128,7 @@ def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum
 
 
 def refused_op(context: InferContext, name: str, op_type: str) -> Refused | None:
-    """Return the op that inference has refused, or None if shapes are not known."""
+    """Return the op with its rejected inputs, or None if a shape is not fully known."""
     inputs = []
     for index, shape in enumerate(context.shapes):
         if shape.sizes is None or None in shape.sizes:

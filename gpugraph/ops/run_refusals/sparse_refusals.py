@@ -1,4 +1,4 @@
-"""The messages of TensorFlow's kernels that take sparse tensors, or indices of coordinates."""
+"""Checks and messages of TensorFlow's kernels that take sparse tensors or matrices of indices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def _part_rank(slot: int, rank: int, name: str) -> Rule:
 
 
 def _elements(first: int, name: str) -> Rule:
-    """Return the check that there are as many values as rows of indices."""
+    """Return the rule that a SparseTensor has as many values as rows of indices.
+
+    first: the number of the input with its indices; name: its name in the message.
+    """
     words = (
         f"Expected {name}_values.NumElements == #rows({name}_indices), their shapes are: "
         f"{{{first + 1}.text}} and {{{first}.text}}"
@@ -28,7 +31,11 @@ def _elements(first: int, name: str) -> Rule:
 
 
 def _columns(first: int, name: str) -> Rule:
-    """Return the check that a shape has as many sizes as its indices have columns."""
+    """Return the rule that the shape of a SparseTensor has as many sizes as its indices have
+    columns.
+
+    first: the number of the input with its indices; name: its name in the message.
+    """
 
     def rule(op: Refused) -> str | None:
         indices, shape = op.x[first], op.x[first + 2]
@@ -67,7 +74,9 @@ def _rows(op: Refused, slot: int) -> int:
 
 
 def _set(first: int) -> tuple[Rule, ...]:
-    """Return the checks of a sparse set."""
+    """Return the rules for a sparse set: its indices are input `first`, then come values and
+    shape.
+    """
     values, shape = first + 1, first + 2
 
     def rows(op: Refused) -> str | None:
@@ -139,4 +148,4 @@ SPARSE_REFUSALS: dict[str, tuple[Rule, ...]] = {
         _scatter,
     ),
 }
-"""The checks of the kernels by op type, in order."""
+"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""

@@ -1,4 +1,4 @@
-"""The public functions of segments, sorted and unsorted, under TensorFlow's names."""
+"""The public functions of segment reductions, `segment_sum`, `unsorted_segment_sum` and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the mean of each segment by `/`, 0 for empty ones; see `unsorted_segment_sum`."""
+    """Return the mean of each segment, 0 for an empty one; arguments as of `unsorted_segment_sum`.
+
+    Integers are divided as by Python's `/`.
+    """
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
         return truediv(total, count, name="truediv")
@@ -38,14 +41,20 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the sum of each segment over the root of its count; see `unsorted_segment_sum`."""
+    """Return the sum of each segment divided by the root of its number of parts.
+
+    Arguments as of `unsorted_segment_sum`.
+    """
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
         return raw_ops.RealDiv(total, raw_ops.Sqrt(count), name="truediv")
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    """Return the sums, and the count of each segment, at least 1, in a shape that broadcasts."""
+    """Return the sum of each segment, and its number of parts, or 1 if it is empty.
+
+    The second has the shape (num_segments, 1, ..., 1), which broadcasts against the first.
+    """
     tensor, ids, number = map(convert_to_tensor, (data, segment_ids, num_segments))
     one = np.array(1, tensor.dtype.as_numpy_dtype)
     counts = unsorted_segment_sum(raw_ops.Fill(raw_ops.Shape(ids), one), ids, number)

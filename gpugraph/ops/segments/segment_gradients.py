@@ -1,7 +1,9 @@
-"""Gradients of reductions by segment: each part of the data gets its segment's gradient.
+"""Gradient functions of reductions by segment.
 
-They serve sorted and unsorted segments; data with a negative id gets 0. The count of a segment
-without data is 0: quotients are 0 there, so that second gradients are not NaN.
+They serve sorted and unsorted segments. Each part of the data (a slice with one segment id)
+receives a share of the gradient of its segment, and a part with a negative id, which is in no
+segment, receives 0. Divisions by the number of parts give 0 for an empty segment, which would
+otherwise make second gradients NaN.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 class _Segments:
-    """The segments of an op, for gathering from them and for reducing into them."""
+    """The segments of an op, with the parts of its data as rows."""
 
     def __init__(self, op: Any) -> None:
         self.data, ids = op.inputs[:2]
@@ -32,7 +34,9 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """Return for each part of the data (as rows) its segment's value; 0 without a segment."""
+        """Return, for each part of the data, the row of `values` for its segment; 0 for a negative
+        id.
+        """
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
             return raw_ops.Squeeze(raw_ops.GatherNd(values, places), squeeze_dims=[1])
@@ -43,7 +47,10 @@ class _Segments:
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
 
     def _gather_of_any_number(self, values: Any) -> Any:
-        """Gather with a row of zeros in front, because there may be no segments at all."""
+        """Gather as `gather` does, for a number of segments that may be 0.
+
+        Index 0 selects a row of zeros that is added in front.
+        """
         ones = np.array([1], np.int32)
         zero = values.dtype.base_dtype.as_numpy_dtype(0)
         nothing = raw_ops.Fill(raw_ops.ConcatV2([ones, raw_ops.Shape(values)[1:]], 0), zero)
@@ -52,7 +59,7 @@ class _Segments:
         return raw_ops.GatherV2(whole, places, 0)
 
     def flat(self) -> Any:
-        """Return the data as rows."""
+        """Return the data with one row for each part."""
         if self.is_sorted:
             return self.data
         rest = raw_ops.Shape(self.output)[1:]
@@ -60,26 +67,28 @@ class _Segments:
         return raw_ops.Reshape(self.data, raw_ops.ConcatV2([count, rest], 0))
 
     def reduce(self, kind: str, rows: Any) -> Any:
-        """Return the sums or products ("Sum", "Prod") of rows by segment."""
+        """Return the sums (kind "Sum") or products ("Prod") of `rows` by segment."""
         if self.is_sorted:
             return getattr(raw_ops, f"Segment{kind}")(rows, self.ids)
         return getattr(raw_ops, f"UnsortedSegment{kind}")(rows, self.ids, self.count)
 
     def result(self, rows: Any) -> list[Any]:
-        """Return the gradients of all inputs, given the gradient of the data as rows."""
+        """Return the gradients of all inputs of the op; rows: the gradient of the data, as rows."""
         if self.is_sorted:
             return [rows, *self.nothing]
         return [raw_ops.Reshape(rows, shape_of(self.data)), *self.nothing]
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment."""
+    """Return, for each part of the data, dy of its segment."""
     segments = _Segments(op)
     return segments.result(segments.gather(dy))
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment divided by its number of parts."""
+    """Return, for each part of the data, dy of its segment divided by the segment's number of
+    parts.
+    """
     segments = _Segments(op)
     ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
     counts = raw_ops.SegmentSum(ids, segments.ids)
@@ -91,7 +100,9 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment, divided among all elements that equal its extreme."""
+    """Return dy of the segment, divided equally among all elements that equal its extreme,
+    else 0.
+    """
     segments = _Segments(op)
     flat = segments.flat()
     chosen = raw_ops.Equal(flat, segments.gather(segments.output))
@@ -103,9 +114,10 @@ def extreme_gradient(op: Any, dy: Any) -> list[Any]:
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
     """Return dy times the product of all other elements of the segment.
 
-    For an element that is 0, the other elements are multiplied: the nonzero ones, and the zeros.
-    The latter factor is 1 for a single zero, and the other zero of two; this is 0, but has a
-    gradient.
+    For an element x that is not 0, this is dy times the result over x. For an element that is 0, it
+    is the product of the nonzero elements times that of the other zeros. The latter factor is
+    written as 1 if there is no other zero, and if there is one, as that element itself: its value
+    is 0, but it contributes to second gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

@@ -1,4 +1,4 @@
-"""Launches of segments.cu: reductions of rows by segment ids in ascending order."""
+"""Launches of segments.cu: reductions of rows that have segment ids in ascending order."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _BLOCK = (THREADS, 1, 1)
 
 
 class SegmentReduction(NamedTuple):
-    """The reduction of a segment: an expression that combines rows, and the divisor of the result.
+    """The reduction of a segment.
 
-    divided: by the count ("mean"), by its root ("root") or not at all (""). empty: the value of a
-    segment without rows."""
+    combine: C that combines two rows, elementwise. divided: whether the result is divided by the
+    number of rows ("mean"), by the root of it ("root") or not (""). empty: the value of a segment
+    without rows."""
 
     combine: str
     empty: int = 0
@@ -58,9 +59,10 @@ def _changes(count: int, segments: int, width: int) -> Changes:
 
 
 def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch]:
-    """Return a launch that finds and checks each row's segment.
+    """Return the launches that compute the segment of each row, and check the ids.
 
-    by: whether rows are those of input 0 at the indices of input 1, which the ids follow."""
+    by: whether the rows are those of input 0 at the indices of input 1; the ids are then input 2,
+    else input 1. num_segments: the number of segments, or -1 if it is one more than the last id."""
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
     count, size = ids[0], data[0]
     if max(count, size, num_segments) >= _MAX_COUNT:
@@ -82,7 +84,10 @@ def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch
 def _combine(
     rule: SegmentReduction, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Return launches over the results of `_keys`."""
+    """Return the launches that combine rows, after those of `_keys`.
+
+    shape: that of the output, `out`.
+    """
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
     changes, wide = _changes(count, segments, width), wide_type(dtype)
@@ -102,9 +107,11 @@ def _combine(
 
 
 def sized_segments(rule: SegmentReduction, by: bool, host: Call) -> Sized:
-    """Return the kernel of segments of input 0, whose number follows from the last id.
+    """Return the GPU kernel of an op whose number of segments is one more than the last id.
 
-    by: whether rows are those of input 0 at the indices of input 1.
+    The ids are read first, and the output is then allocated.
+
+    by: whether the rows are those of input 0 at the indices of input 1. host: the NumPy kernel.
     """
 
     def count(signature: Signature) -> list[Launch]:
@@ -130,9 +137,9 @@ def _known_size(signature: Signature) -> list[int]:
 
 
 def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launch]:
-    """Return launches for rows at indices with a given number of segments.
+    """Return the launches for the rows of input 0 at the indices of input 1, with ids in input 2.
 
-    The data or the ids may be empty.
+    The number of segments is that of the rows of the output. There may be no rows and no ids.
     """
     shape, count = signature.output_shapes[0], signature.input_shapes[2][0]
     if signature.input_shapes[1] != signature.input_shapes[2]:
@@ -143,10 +150,11 @@ def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launc
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
-    """Return launches that add rows of input 0 to rows of the output.
+    """Return the launches for the gradient of such a reduction with respect to the data.
 
-    The rows are those at the ids of input 2, each divided as by `SegmentReduction.divided`. The
-    output's rows are those at the indices of input 1."""
+    Row j of the gradients, input 0, is that of segment j. For each position k, the row of the
+    segment in input 2 at k, divided as in `SegmentReduction.divided`, is added to the row of the
+    output whose index is in input 1 at k."""
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)

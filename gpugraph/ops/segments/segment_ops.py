@@ -1,8 +1,8 @@
 """Sums, products and extremes of the parts of a tensor that share a segment id.
 
-`Segment...` takes a vector of ascending ids, of which the last is the last segment;
-`UnsortedSegment...` takes ids in any order and the number of segments, and drops parts with a
-negative id. Parts are combined in order.
+A part is a slice along the leading axes, those of the ids. `Segment...` takes a vector of ascending
+ids, where the last id is that of the last segment; `UnsortedSegment...` takes ids in any order and
+the number of segments, and skips parts with a negative id. Parts are combined in their order.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _launch_unsorted(
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
-    """Return the kernel that applies `combine` by segment, starting from `start(dtype)`."""
+    """Return the kernel that combines the parts of each segment, starting from `start(dtype)`.
+
+    combine: the ufunc of the NumPy kernel; rule: the same for a GPU.
+    """
     is_extreme = combine in (np.maximum, np.minimum)
 
     def make(_: KernelContext, data: Any, segment_ids: Any, out: Any) -> Callable[[], Any]:
@@ -127,7 +130,11 @@ def segment_op(
     host: Sequence[int] = (),
     native: RowSource | None = None,
 ) -> OpFunction:
-    """Declare an op on segments. types: of T; index_types: the other type attrs."""
+    """Declare an op on segments.
+
+    types: the dtypes of T; index_types: the other type attrs. gpu: its GPU kernel, with the NumPy
+    kernel in it; native: its native code.
+    """
     return op(
         op_type,
         inputs=inputs,
@@ -164,9 +171,8 @@ def _unsorted_op(
 
 
 def vector_size(shape: TensorShape, name: str) -> int | None:
-    """Return the size of a vector.
-
-    Raises ValueError, in a run InvalidArgumentError, for another rank.
+    """Return the static size of a vector; ValueError, in a run InvalidArgumentError, for another
+    rank.
     """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
@@ -174,7 +180,7 @@ def vector_size(shape: TensorShape, name: str) -> int | None:
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
     ids = vector_size(context.shapes[1], "segment_ids")
-    value = None if context.is_building else context.value(1)  # TensorFlow's graph has no size
+    value = None if context.is_building else context.value(1)  # unknown in graphs, as in TensorFlow
     count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]
@@ -190,10 +196,10 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def run_starts(ids: Any, count: int | None = None) -> Any:
-    """Return the start of each run of equal segment ids, of which there must be at least one.
+    """Return the position where each run of equal segment ids starts; `ids` must not be empty.
 
-    count: the number of segments, by default one more than the last id. Raises InvalidArgumentError
-    for the first run of ids that descends or is outside [0, count).
+    count: the number of segments, by default one more than the last id. InvalidArgumentError if ids
+    descend or are outside [0, count), for the first such position.
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
@@ -215,7 +221,10 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
-    """Return the kernel of `ufunc` over each run; `empty` fills the segments without rows."""
+    """Return the NumPy kernel that reduces each run of rows with one id by `ufunc`.
+
+    empty: the value of segments without rows. mean: whether to divide by the number of rows.
+    """
 
     def run(data: Any, ids: Any) -> list[Any]:
         if not ids.size:
@@ -259,7 +268,7 @@ def _sorted_op(
 
 _SUMS = ("Sum", "Mean")
 _RULES = {"Sum": "ADD", "Mean": "ADD", "Prod": "MUL", "Max": "MAX", "Min": "MIN"}
-"""The rules of native code, by kind."""
+"""The name of the native code's rule, by kind of reduction."""
 
 
 _UNSORTED_SUM = """Return the sum of the parts of `data` for each of `num_segments` segment ids.
@@ -296,7 +305,7 @@ UNSORTED: dict[str, OpFunction] = {
         scattered_by_segment(row_sources.MUL, lambda _: 1),
     ),
 }
-"""For ids in any order, by kind."""
+"""The ops for ids in any order, by kind of reduction."""
 
 SORTED: dict[str, OpFunction] = {
     kind: _sorted_op(kind, NUMERIC, _sorted_kernel(*kernel), rule, grad, doc)
@@ -318,7 +327,7 @@ SORTED: dict[str, OpFunction] = {
         ),
     )
 }
-"""For ascending ids, by kind; segments without rows are 0 (products: 1)."""
+"""The ops for ascending ids, by kind of reduction; a segment without rows is 0 (product: 1)."""
 
 for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _start = partial(_limit, lowest=_kind == "Max")

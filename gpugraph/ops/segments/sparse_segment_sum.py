@@ -1,8 +1,8 @@
-"""Sums of selected rows by segment: `SparseSegmentSum`, Mean and SqrtN.
+"""Sums of selected rows by segment: `SparseSegmentSum`, Mean and SqrtN, and their gradients.
 
     output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
 
-The ids are ascending. Additions to one row happen in order.
+The ids are ascending. The rows of a segment are added in the order of j.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    ids = None if context.is_building else context.value(2)  # TensorFlow's graph has no size
+    ids = None if context.is_building else context.value(2)  # unknown in graphs, as in TensorFlow
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
@@ -75,7 +75,9 @@ def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_ids(ids: Any, count: int | None) -> None:
-    """Raise InvalidArgumentError for ids that are negative, descending, or too large."""
+    """Raise InvalidArgumentError for segment ids that are negative, descending, or not below
+    `count`.
+    """
     if not ids.size:
         return
     if count is not None and ids[-1] >= count:
@@ -97,7 +99,10 @@ def _check_indices(indices: Any, size: int) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """Return the factor of each row: 1 / count of its segment, or 1 / the root of the count."""
+    """Return the factor of each row, as a column: 1 / n ("Mean") or 1 / the root of n.
+
+    n is the number of rows with the same segment id.
+    """
     sizes = np.bincount(ids)[ids] if ids.size else np.zeros(0)
     return (1 / (sizes if kind == "Mean" else np.sqrt(sizes))).astype(dtype)[:, None]
 
@@ -193,7 +198,9 @@ def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
 
 
 def _check_gradient(indices: Any, ids: Any, rows: int, segments: int) -> None:
-    """Raise InvalidArgumentError for segment ids or indices out of range."""
+    """Raise InvalidArgumentError for segment ids outside [0, segments) or indices outside [0,
+    rows).
+    """
     if ids.size and ids[-1] >= segments:
         raise invalid_argument(
             f"Invalid number of segments: the last segment id is {ids[-1]}, not in [0, {segments})"
@@ -241,9 +248,10 @@ def sparse_segment_sum(
 ) -> Tensor:
     """Return the sums of the rows of `data` at `indices` that share a segment id.
 
-    segment_ids: int32, as many as indices, ascending. Shape: (last id + 1,) + data.shape[1:], or
-    `num_segments` rows. Segments without rows are 0. A run raises InvalidArgumentError for indices
-    out of range and for ids that descend.
+    segment_ids: an int32 vector with an id for each index, ascending. num_segments: the number of
+    rows of the result, by default the last id + 1. Shape: (that number,) + data.shape[1:]. Segments
+    without rows are 0. A run raises InvalidArgumentError for indices out of range and for ids that
+    descend.
     """
     return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 
@@ -251,14 +259,17 @@ def sparse_segment_sum(
 def sparse_segment_mean(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the means of the rows of `data` at `indices` by segment; see `sparse_segment_sum`."""
+    """Return the means of the rows of `data` at `indices` that share a segment id.
+
+    Arguments and errors as of `sparse_segment_sum`.
+    """
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
 
 def sparse_segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the sum of `data`'s rows at `indices` by segment, divided by the root of the count.
+    """Return the sums of rows that share a segment id, divided by the root of their number.
 
-    See `sparse_segment_sum`."""
+    Arguments and errors as of `sparse_segment_sum`."""
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

@@ -1,7 +1,8 @@
-"""Discrete cosine transforms, by Fourier transforms of twice the length; mel spectra; shifts.
+"""Discrete cosine transforms, mel spectra, and shifts of spectra.
 
-N. Ahmed, T. Natarajan, K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine
-transform in one and two dimensions", 1980.
+Cosine transforms are computed by Fourier transforms of twice the length: N. Ahmed, T. Natarajan,
+K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine transform in one and two
+dimensions", 1980.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return the source with its last axis cut or zero-padded to `n`, and the size of that axis."""
+    """Return (source, size): the last axis cut or zero-padded to `n` elements, and its size."""
     size = size_at(source, -1)
     if n is None:
         return source, size
@@ -61,13 +62,16 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
 
 
 def _rotations(size: Any, element: Any, sign: float) -> Any:
-    """Return 2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1."""
+    """Return the vector 2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1, for n = `size`.
+
+    element: the dtype of its real and imaginary parts.
+    """
     angles = sign * cast(count_up(size), element) * math.pi * 0.5 / cast(size, element)
     return 2.0 * exp(complex_of(raw_ops.ZerosLike(angles), angles))
 
 
 def _weights(size: Any, element: Any, first: float, others: float) -> Any:
-    """Return a vector with `first` at position 0 and `others` elsewhere."""
+    """Return a vector of `size` elements: `first` at position 0 and `others` elsewhere."""
     is_first = raw_ops.Equal(count_up(size), np.array(0, np.int32))
     number = element.as_numpy_dtype
     return raw_ops.SelectV2(is_first, number(first), number(others))
@@ -81,11 +85,11 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as in SciPy.
+    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy does.
 
-    Type 2: 2 sum x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or padded
-    with zeros. norm "ortho": scaled so that type 3 inverts type 2. Raises ValueError for other
-    arguments, and NotImplementedError for another axis than the last.
+    Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
+    zero-padded, by default its size. norm: None, or "ortho", which scales the result so that type 3
+    inverts type 2. ValueError for other values, and NotImplementedError for an axis other than -1.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):
@@ -135,9 +139,9 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `dct` of this type.
+    """Return the inverse of `dct` of this type; arguments as there.
 
-    Without norm, the result is scaled by a factor: 2 n, or 2 (n - 1) for type 1.
+    Without norm, the result is the inverse times 2 n (type 1: times 2 (n - 1)).
     """
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
@@ -160,12 +164,14 @@ def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Ten
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Move frequency 0 to the middle of `axes`, by default of all axes."""
+    """Roll `x` along `axes`, by default all, so that the element for frequency 0 is in the
+    middle.
+    """
     return _shift(x, axes, name, "fftshift", False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Invert `fftshift`."""
+    """Invert `fftshift`: move the middle of `axes`, by default of all axes, to index 0."""
     return _shift(x, axes, name, "ifftshift", True)
 
 
@@ -206,9 +212,10 @@ def linear_to_mel_weight_matrix(
 ) -> Tensor:
     """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps spectra to mel spectra.
 
-    Columns are triangles whose corners are equally spaced in mels, from `lower_edge_hertz` to
-    `upper_edge_hertz`. Raises ValueError for edges out of order or beyond half the `sample_rate`,
-    and for a rate whose value is known only in a run.
+    Multiply spectra [..., num_spectrogram_bins] by it. Each column is a triangle over frequencies;
+    the corners are equally spaced in mels, from `lower_edge_hertz` to `upper_edge_hertz`.
+    ValueError for edges out of order or beyond half the `sample_rate`, and for a rate known only in
+    a run.
     """
     element = as_dtype(dtype)
     with op_scope(name, "linear_to_mel_weight_matrix"):
@@ -230,8 +237,8 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
     """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
-    This is the orthogonal cosine transform, except for the factor of its first coefficient, as in
-    HTK. Raises ValueError if there are no bins.
+    They are the orthonormal cosine transform of type 2, except for a factor of the first
+    coefficient, as in the toolkit HTK. ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

@@ -1,8 +1,9 @@
 """Discrete Fourier transforms along the last one, two or three axes, by NumPy.
 
-Complex transforms are computed in double precision and rounded. The gradient of a linear function
-is its adjoint: for a transform, the inverse one, times or divided by the number of elements. The
-gradients of real transforms omit the half of the spectrum that follows from the other.
+Complex transforms are computed in double precision and rounded. A transform is linear, so its
+gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
+transform, the transform divided by it. Real transforms return half of the spectrum, which
+determines the other half; their gradients take this into account.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
-    """Return the sizes of the last axes: an array if they are known, else a tensor."""
+    """Return the sizes of the last `axes` axes: an array if they are known, else a tensor."""
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) < axes:
         raise ValueError(f"The input must be of rank {axes} at least, but it is {tensor.shape}")
@@ -164,7 +165,7 @@ def _infer_real(kind: str, axes: int) -> Any:
 
 
 def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
-    """Pad the tensor with zeros at the end of the last axes, or cut it, to the shape of `like`."""
+    """Cut `tensor` along its last axes, or pad it with zeros at the end, to the shape of `like`."""
     wanted = shape_of(like)
     if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
         return tensor
@@ -175,7 +176,11 @@ def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
 
 
 def _rfft_gradient(axes: int) -> Any:
-    """Return the gradient: the real part of the unscaled inverse of zero-padded dy."""
+    """Return the gradient function of RFFT.
+
+    It pads dy with zeros to the whole spectrum, and takes the real part of the inverse transform
+    times the number of elements.
+    """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -194,10 +199,11 @@ def _rfft_gradient(axes: int) -> Any:
 
 
 def _irfft_gradient(axes: int) -> Any:
-    """Return the gradient: the transform of dy, weighted, over the number of elements.
+    """Return the gradient function of IRFFT: the transform of dy over the number of elements.
 
-    Numbers that the op reads also for their mirror image are doubled: all except the first column
-    and, for an even length, the last."""
+    IRFFT uses most elements of its input twice, also for the other half of the spectrum. Their
+    gradients are therefore doubled: all except the first along the last axis and, for an even
+    length, the last."""
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -249,7 +255,10 @@ _REAL_BACK = [_declare_real("IRFFT", axes) for axes in _AXES]
 
 
 def _lengths(tensor: Tensor, axes: int, back: bool) -> Any:
-    """Return the lengths of a transform over all elements of the last axes."""
+    """Return the default `fft_length` for the last `axes` axes of `tensor`.
+
+    back: whether it is for an inverse transform, whose input is half of a spectrum.
+    """
     sizes = _last_sizes(tensor, axes)
     if not back:
         return sizes
@@ -282,34 +291,49 @@ def _other(types: Any, dtype: Any) -> Any:
 
 
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the first half, fft_length // 2 + 1 numbers, of the transform of real numbers.
+    """Return the first fft_length // 2 + 1 elements of the Fourier transform of real numbers.
 
-    The transform is along the last axis, cut or zero-padded to `fft_length` elements (a vector of
-    one number; by default the axis' size).
+    The transform is along the last axis, cut or zero-padded to `fft_length` elements (an int vector
+    of one element; by default the size of the axis).
     """
     return _real(1, False, input_tensor, fft_length, name)
 
 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Apply `rfft` along the last axis and `fft` along the one before it."""
+    """Return the Fourier transform of real numbers along the last two axes; half of the last axis.
+
+    fft_length: two ints, else as of `rfft`.
+    """
     return _real(2, False, input_tensor, fft_length, name)
 
 
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Apply `rfft` along the last axis and `fft2d` along the two before it."""
+    """Return the Fourier transform of real numbers along the last three axes; half of the last
+    axis.
+
+    fft_length: three ints, else as of `rfft`.
+    """
     return _real(3, False, input_tensor, fft_length, name)
 
 
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the `fft_length` real numbers (by default 2 (n - 1)) whose `rfft` is the input."""
+    """Return the real numbers whose `rfft` is the input: invert `rfft`.
+
+    fft_length: an int vector of one element, the number of real numbers along the last axis; by
+    default 2 (n - 1) for n elements of the input.
+    """
     return _real(1, True, input_tensor, fft_length, name)
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft2d` is the input."""
+    """Return the real numbers whose `rfft2d` is the input; fft_length: two ints, else as of
+    `irfft`.
+    """
     return _real(2, True, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft3d` is the input."""
+    """Return the real numbers whose `rfft3d` is the input; fft_length: three ints, else as of
+    `irfft`.
+    """
     return _real(3, True, input_tensor, fft_length, name)

@@ -2,7 +2,7 @@
 
 J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier
 transform", 1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier
-transform", 1984. Lengths are numbers, or scalar tensors whose values are known only in a run.
+transform", 1984. Lengths are ints, or scalar tensors whose values are known only in a run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 
 
 def _length(value: Any, name: str) -> Any:
-    """Return an int, or a scalar tensor if the value is known only in a run.
+    """Return an int, or a scalar int32 tensor if the value is known only in a run.
 
-    Raises ValueError for another rank.
+    ValueError if it is not a scalar.
     """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
@@ -49,7 +49,7 @@ def _size(tensor: Tensor, axis: int) -> Any:
 
 
 def _vector(*sizes: Any) -> Any:
-    """Return sizes as an argument of an op."""
+    """Return a vector of sizes, ints or scalar tensors: an array if all are ints, else a tensor."""
     if any(isinstance(size, Tensor) for size in sizes):
         return raw_ops.Pack([convert_to_tensor(size, dtypes.int32) for size in sizes])
     return constant_array(list(sizes), dtypes.int32)
@@ -62,7 +62,7 @@ def _larger(one: Any, other: Any) -> Any:
 
 
 def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
-    """Append `value` along the last axes, `after` times for each."""
+    """Append `after[i]` copies of `value` along each of the last len(after) axes."""
     rank = tensor.shape.rank or 0
     rows = [_vector(0, 0)] * (rank - len(after)) + [_vector(0, count) for count in after]
     filler = tensor.dtype.as_numpy_dtype(value)
@@ -70,7 +70,7 @@ def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
 
 
 def _with_rank(tensor: Tensor, min_rank: int) -> int:
-    """Return the rank; raise ValueError if it is not known or too small."""
+    """Return the rank of a tensor; ValueError if it is not known or below `min_rank`."""
     if tensor.shape.rank is None:
         raise ValueError("The rank of a signal must be known")
     return tensor.shape.with_rank_at_least(min_rank).rank or 0
@@ -88,12 +88,12 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """Cut `signal` along `axis` into frames that start `frame_step` after each other.
+    """Cut `signal` along `axis` into frames, each `frame_step` elements after the one before.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is dropped, or with `pad_end` padded with `pad_value`. Raises ValueError
-    for a signal of unknown rank, and if lengths are not scalars; a run raises InvalidArgumentError
-    for a `frame_step` of 0.
+    last frame is dropped, or with `pad_end` padded with `pad_value`. ValueError for a signal of
+    unknown rank, and if a length is not a scalar; a run raises InvalidArgumentError for a
+    `frame_step` of 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
         source = convert_to_tensor(signal, name="signal")
@@ -109,7 +109,8 @@ def frame(
             source = _pad_axis(source, missing, pad_value, place)
         else:
             count = _larger(0, 1 + (size - length) // step)
-        # the gradient of gather's input is IndexedSlices, but that of a signal should be a tensor
+        # # the gradient of gather's input is IndexedSlices, but that of a signal should be a dense
+        # tensor
         source = raw_ops.Reshape(source, shape_of(source))
         starts = raw_ops.ExpandDims(count_up(count) * step, np.array(1, np.int32))
         return gather(source, starts + count_up(length), axis=place)
@@ -121,7 +122,7 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """Return a scalar as a number; raise ValueError for a tensor whose value is not known."""
+    """Return the number in a scalar; ValueError for a tensor whose value is known only in a run."""
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
         raise ValueError("The number must be known before a run")
@@ -129,11 +130,11 @@ def constant_number(value: Any) -> Any:
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """Return the sum of overlapping frames, [..., frames, frame_length], `frame_step` apart.
+    """Add up overlapping frames, [..., frames, frame_length], each `frame_step` after the one
+    before.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
-    below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
-    1.
+    Shape: [..., (frames - 1) * frame_step + frame_length]. ValueError for a rank that is below 2 or
+    unknown, and for a `frame_step` that is not an integer scalar or is known to be below 1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -173,7 +174,10 @@ def _checked_step(frame_step: Any) -> None:
 def _raised_cosine(
     name: str | None, default: str, length: Any, periodic: Any, dtype: Any, a: float, b: float
 ) -> Tensor:
-    """Return a - b cos(2 pi i / n); n is the length, or 1 less if odd or not periodic."""
+    """Return the vector a - b cos(2 pi i / n) of `length` elements.
+
+    n is the length, or one less if the length is odd or `periodic` is False.
+    """
     element = as_dtype(dtype)
     if not element.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {element}")
@@ -192,10 +196,10 @@ def _raised_cosine(
 def hann_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Return 0.5 - 0.5 cos(2 pi i / n), a vector of `window_length`.
+    """Return 0.5 - 0.5 cos(2 pi i / n), i = 0, 1, ..., a vector of `window_length` elements.
 
-    Raises ValueError for a dtype that is not floating.
-    n is the length, or one less if it is odd or `periodic` is False, as in TensorFlow.
+    n is the length, or one less if the length is odd or `periodic` is False, as in TensorFlow.
+    ValueError for a dtype that is not floating point.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -203,19 +207,21 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Return 0.54 - 0.46 cos(2 pi i / n), a vector of `window_length`; see `hann_window`."""
+    """Return 0.54 - 0.46 cos(2 pi i / n); i, n and the arguments are as in `hann_window`."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
 WindowFunction = Callable[..., Any]
-"""window_fn(length, dtype=...): the weights of a frame."""
+"""window_fn(length, dtype=...) returns a vector: the factor of each element of a frame."""
 
 
 # -- spectra
 
 
 def _whole_power(length: Any) -> Any:
-    """Return the smallest power of 2 that is not below the length."""
+    """Return the smallest power of 2 that is not below `length`: an int, or a tensor for a
+    tensor.
+    """
     if not isinstance(length, Tensor):
         return int(2 ** math.ceil(math.log2(length)))
     power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))
@@ -231,10 +237,11 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the complex spectra of frames of `signals` [..., samples].
+    """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1]. fft_length: by default the smallest power of 2 not
-    below `frame_length`. window_fn(frame_length, dtype=...): the weights of frames (see `frame`).
+    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: as of `frame`.
+    fft_length: by default the smallest power of 2 not below `frame_length`. window_fn(frame_length,
+    dtype=...): a vector with the factor of each element of a frame; None for no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")
@@ -281,7 +288,10 @@ def inverse_stft(
 def inverse_stft_window_fn(
     frame_step: Any, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> Callable[..., Tensor]:
-    """Return the window_fn with which `inverse_stft` inverts `stft` with this step and window."""
+    """Return the window_fn with which `inverse_stft` inverts `stft`.
+
+    frame_step, forward_window_fn: the arguments of that `stft`.
+    """
 
     def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:
         with op_scope(name, "inverse_stft_window_fn", frame_length):

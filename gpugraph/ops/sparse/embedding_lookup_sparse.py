@@ -1,4 +1,4 @@
-"""Embedding lookup by sparse ids: the rows found for one row of ids are combined into one."""
+"""Embedding lookup by sparse ids: the embeddings for each row of ids are combined into one row."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def embedding_lookup_sparse(
     combiner: str | None = None,
     max_norm: Any = None,
 ) -> Tensor:
-    """Look up the rows of `params` at the ids of each row of `sp_ids`, and combine them into one.
+    """Look up the rows of `params` at the ids in each row of `sp_ids`, and combine them into one
+    row.
 
     sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
     sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
@@ -45,8 +46,8 @@ def embedding_lookup_sparse(
     `embedding_lookup`.
 
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
-    the result is float32. Raises ValueError for another combiner and for weights that don't fit the
-    ids; TypeError if ids or weights are not sparse.
+    the result is float32. ValueError for another combiner and for weights that don't fit the ids;
+    TypeError if ids or weights are not sparse.
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -74,7 +75,10 @@ def embedding_lookup_sparse(
 def _weighted_sums(
     rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str
 ) -> Tensor:
-    """Sum rows times weights by segment, and divide the sums as `combiner` requires."""
+    """Sum rows times weights by segment, and divide each sum as `combiner` requires.
+
+    segments: the segment id of each row, ascending.
+    """
     if weights.dtype.base_dtype is not rows.dtype.base_dtype:
         weights = cast(weights, rows.dtype.base_dtype)
     ones = raw_ops.Fill(raw_ops.Sub(raw_ops.Rank(rows), np.array([1], np.int32)), _ONE)
@@ -100,7 +104,7 @@ _ONE = np.array(1, np.int32)
 
 
 def _segment_count(segments: Tensor) -> Any:
-    """Return the largest segment id plus one, or 0 if there are no segments."""
+    """Return the largest segment id plus one, or 0 if there are no ids."""
     with_none = raw_ops.ConcatV2([np.array([-1], np.int32), segments], _FIRST)
     return raw_ops.Add(raw_ops.Max(with_none, np.array([0], np.int32)), _ONE)
 
@@ -115,12 +119,12 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: Any = None,
 ) -> Tensor:
-    """Like `embedding_lookup_sparse`, but skip negative ids and weights that are not positive.
+    """Combine embeddings as `embedding_lookup_sparse`, but skip negative ids and weights <= 0.
 
-    Rows without ids yield the row at `default_id`, or zeros if it is None. sparse_ids: of rank 2
-    or more; the last dimension is combined. Shape of the result: sparse_ids.shape[:-1] +
-    (columns,). Raises ValueError without a table, and for a table whose dtype is not that of the
-    weights.
+    Weights are checked only for combiners other than "sum". A row without remaining ids gives the
+    embedding of `default_id`, or zeros if that is None. sparse_ids: of rank 2 or more; the
+    embeddings along the last dimension are combined. Shape of the result: sparse_ids.shape[:-1] +
+    (columns,). ValueError without a table, and for a table whose dtype is not that of the weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -162,14 +166,14 @@ def safe_embedding_lookup_sparse(
 
 
 def _table(table: Any, dtype: DType | None) -> Any:
-    """Return a table as a variable or tensor; raise ValueError if its dtype is not `dtype`."""
+    """Return a table as a variable or tensor; ValueError if its dtype is not `dtype`."""
     if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
         return table  # lookups then need not read the whole variable
     return convert_to_tensor(table, dtype)
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:
-    """Collapse all dimensions except the last into one."""
+    """Reshape to a matrix: all dimensions except the last become one."""
     last = sparse.dense_shape[-1]
     rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
     indices, shape = raw_ops.SparseReshape(
@@ -193,7 +197,7 @@ def _without_invalid(
 
 
 def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
-    """Return `rows` with zeros in the rows that had no ids."""
+    """Return `rows` with zeros in the rows whose entry in `empty` is true."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))

@@ -1,7 +1,7 @@
-"""Sets along the last axis, sparse or dense: sizes, intersections, differences, unions.
+"""Sets along the last axis of tensors: sizes, intersections, differences, unions.
 
-The elements along the last axis form a set. Results are sparse tensors with the elements of each
-set in ascending order.
+The elements along the last axis of a dense or sparse tensor form a set. Results are sparse tensors
+with the elements of each set in ascending order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TYPES = (
 )  # fmt: skip
 
 Sets = dict[tuple[int, ...], set[Any]]
-"""Sets keyed by their indices along all axes except the last."""
+"""Sets by their indices along all axes except the last."""
 
 _OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
     "a-b": lambda a, b: a - b,
@@ -60,10 +60,10 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
-    """Check the indices without regard to their order.
+    """Check that indices are in range, but not their order.
 
-    Raises InternalError for sets or elements past the end of an axis, InvalidArgumentError for sets
-    at negative indices.
+    sizes: the dense shape. InternalError for an index past the end of an axis, InvalidArgumentError
+    for a negative index along any axis except the last.
     """
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
         words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
@@ -77,7 +77,10 @@ def _check_sets(indices: Any, sizes: Any) -> None:
 
 
 def _check_order(rows: Sequence[tuple[int, ...]], sizes: tuple[int, ...]) -> None:
-    """Raise InvalidArgumentError if an index is out of bounds, repeated or out of order."""
+    """Raise InvalidArgumentError if an index is out of bounds, repeated or out of order.
+
+    rows: the rows of indices; sizes: the dense shape.
+    """
     before: tuple[int, ...] | None = None
     for number, row in enumerate(rows):
         if any(not 0 <= position < size for position, size in zip(row, sizes, strict=True)):
@@ -149,7 +152,11 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """Apply `operation` to each pair of sets; return the result as indices, values and shape."""
+    """Apply `operation` to the sets at each position; return the indices, values and shape of
+    results.
+
+    sizes: those of all axes except the last.
+    """
     combine = _OPERATIONS[operation]
     rows: list[tuple[int, ...]] = []
     values: list[Any] = []
@@ -166,7 +173,9 @@ def _combine_sets(
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of all axes except the last, which both shapes must share."""
+    """Return the sizes of all axes except the last; InvalidArgumentError if the two shapes'
+    differ.
+    """
     for sizes in (one, other):
         if len(sizes) < 2:
             raise invalid_argument(f"Shape {shape_text(sizes)} has rank {len(sizes)} < 2")
@@ -178,7 +187,9 @@ def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
 
 
 def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
-    """Return the kernel for operands of which the first `dense` are dense tensors."""
+    """Return the function that binds a set operation; the first `dense` of its two operands are
+    dense.
+    """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         operation, validate = context.attrs["set_operation"], context.attrs["validate_indices"]
@@ -228,7 +239,7 @@ _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.for
 
 
 def _convert_set(value: Any, name: str) -> Any:
-    """Convert to a tensor or SparseTensor; raise TypeError for a dtype that sets cannot have."""
+    """Convert to a tensor or SparseTensor; TypeError for a dtype other than ints and strings."""
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
         kinds = [dtype.name for dtype in _TYPES]
@@ -253,11 +264,12 @@ def _operate(a: Any, b: Any, operation: str, validate: bool) -> SparseTensor:
 
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
-    """Count the distinct elements of each set along the last axis of `a`, as int32.
+    """Count the distinct elements of each set along the last axis of the SparseTensor `a`, as
+    int32.
 
-    Shape: that of `a` without the last axis. Raises TypeError if `a` is no SparseTensor or holds
-    floats. A run raises InvalidArgumentError for indices out of bounds and, with
-    `validate_indices`, for indices out of order.
+    Shape: that of `a` without the last axis. TypeError if `a` is no SparseTensor or holds floats. A
+    run raises InvalidArgumentError for indices out of bounds and, with `validate_indices`, for
+    indices out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):
@@ -268,10 +280,11 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
 
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the intersections of the sets along the last axes of `a` and `b`.
+    """Return the intersections of the sets along the last axes of `a` and `b`, as a SparseTensor.
 
-    a, b: tensors or SparseTensors of integers or strings, equal in all axes except the last
-    (otherwise InvalidArgumentError in a run). The elements of each set of the result are in order.
+    a, b: tensors or SparseTensors of ints or strings, equal in all axes except the last (otherwise
+    InvalidArgumentError in a run). validate_indices: whether a run checks the order of sparse
+    indices. The elements of each set of the result are in ascending order.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
@@ -279,9 +292,9 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return the elements of `a` that `b` lacks; without `aminusb`, those of `b` that `a` lacks.
+    """Return the sets of elements of `a` that are not in `b`; without `aminusb`, the reverse.
 
-    See `set_intersection` for the arguments.
+    Other arguments as of `set_intersection`.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -289,5 +302,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the unions of the sets of `a` and `b`. See `set_intersection` for the arguments."""
+    """Return the unions of the sets of `a` and `b`; arguments as of `set_intersection`."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

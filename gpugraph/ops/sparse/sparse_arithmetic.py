@@ -1,4 +1,4 @@
-"""Sums, extremes, reductions and the softmax of sparse tensors."""
+"""Sums, maxima, minima, reductions and the softmax of sparse tensors."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Combine two sparse tensors of one shape.
+    """Combine two sparse tensors (indices, values, shape) of one shape elementwise.
 
-    Returns (rows of indices that either has, in order; combined elements, with 0 for missing ones;
-    mask of the rows that both have).
+    Returns the indices of elements that either tensor has, in row-major order; the combined
+    elements, where a missing one counts as 0; and a mask of the elements that both have.
     """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
@@ -145,7 +145,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
-    """Return the dimensions that are kept; raise InvalidArgumentError for axes out of range."""
+    """Return the dimensions that are not reduced; InvalidArgumentError for axes out of range."""
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:
@@ -157,7 +157,9 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return each element's position in the result, and the result's sizes."""
+    """Return, for each element, its row-major position in the result; and the sizes of the
+    result.
+    """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]
@@ -165,7 +167,10 @@ def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """Return the groups that have elements, in order, and the combined value of each."""
+    """Return the distinct numbers in `groups`, in order, and the combined `values` of each.
+
+    groups: for each value, the number of the group to which it belongs.
+    """
     distinct, back = np.unique(groups, return_inverse=True)
     order = np.argsort(back, kind="stable")
     starts = np.searchsorted(back[order], np.arange(distinct.size))
@@ -189,7 +194,7 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Read each element's gradient from `dy` with the reduced dimensions kept at size 1."""
+    """Return the gradient of SparseReduceSum: for each element, that of the sum it was added to."""
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
     chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)

@@ -1,6 +1,6 @@
 """The public functions on sparse tensors, such as `sparse_reorder`.
 
-Wherever a SparseTensor is expected, a SparseTensorValue is accepted too; anything else raises
+Arguments that are SparseTensors may be SparseTensorValues (of arrays), too; anything else raises
 TypeError.
 """
 
@@ -33,11 +33,12 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor of `output_shape` with the values at the indices, else `default_value`.
+    """Return a tensor of `output_shape` with the given values at the indices, else `default_value`.
 
-    sparse_indices: shape (n, rank); for a vector also (n,) or a scalar. sparse_values: shape (n,),
-    or one value for all. A run raises InvalidArgumentError for indices out of bounds, and with
-    `validate_indices` for indices that are out of order or repeated.
+    sparse_indices: shape (n, rank); for a vector as the result, also (n,) or a scalar.
+    sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
+    indices out of bounds, and with `validate_indices` for indices that are out of order or
+    repeated.
     """
     return raw_ops.SparseToDense(
         sparse_indices,
@@ -52,10 +53,11 @@ def sparse_to_dense(
 def sparse_tensor_to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
-    """Convert a SparseTensor to a tensor, filled with `default_value` (0, or "" for strings).
+    """Convert a SparseTensor to a dense tensor, with `default_value` where it has no element.
 
-    A run raises InvalidArgumentError for indices out of bounds, and with `validate_indices` for
-    indices that are out of order or repeated.
+    default_value: a scalar, by default 0, or "" for strings. A run raises InvalidArgumentError for
+    indices out of bounds, and with `validate_indices` for indices that are out of order or
+    repeated.
     """
     source = expect_sparse(sp_input)
     if default_value is None:
@@ -69,7 +71,7 @@ def sparse_tensor_to_dense(
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """Return the nonzero elements of a tensor as a SparseTensor."""
+    """Return the nonzero elements of a dense tensor as a SparseTensor."""
     with op_scope(name, "dense_to_sparse", tensor):
         source = convert_to_tensor(tensor)
         indices = raw_ops.Where(raw_ops.NotEqual(source, raw_ops.ZerosLike(source)))
@@ -79,10 +81,10 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """Convert ids (int32 or int64) of shape [..., n] to bools of shape [..., vocab_size].
+    """Convert a SparseTensor of ids, dense shape [..., n], to bools of shape [..., vocab_size].
 
-    Each bool is true if its id is present. A run raises InvalidArgumentError for ids outside
-    [0, vocab_size)."""
+    Bool i of a row is true if id i is in the row; the ids are int32 or int64. A run raises
+    InvalidArgumentError for ids outside [0, vocab_size)."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseToIndicator", source) as scope:
         ids = raw_ops.ExpandDims(cast(source.values, dtypes.int64), np.array(1, np.int32))
@@ -104,10 +106,10 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply a sparse matrix by a dense one, or their adjoints.
+    """Multiply a sparse matrix by a dense one; adjoint_a, adjoint_b: use the adjoint of the matrix.
 
-    sp_a: shape (m, n) (with `adjoint_a` (n, m)), in any order; repeated elements add up. b: shape
-    (n, k) (with `adjoint_b` (k, n)). Raises ValueError if the inner sizes differ; a run raises
+    sp_a: shape (m, n) (with `adjoint_a` (n, m)), its elements in any order; repeated ones add up.
+    b: shape (n, k) (with `adjoint_b` (k, n)). ValueError if the inner sizes differ; a run raises
     InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
@@ -122,11 +124,12 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """Add two tensors of one shape, at least one sparse; two sparse ones give a SparseTensor.
+    """Add two tensors of one shape, at least one of them sparse.
 
-    threshold (older name: thresh): a sparse sum omits sums of two elements whose magnitude is
-    smaller; elements that only one operand has always stay.
-    Raises TypeError if neither is sparse; a run raises InvalidArgumentError for different shapes.
+    The sum of two SparseTensors is a SparseTensor, any other a tensor. threshold (older name:
+    thresh): the sum of two SparseTensors omits a sum of two elements if its magnitude is smaller;
+    elements that only one operand has are always kept. TypeError if neither operand is sparse; a
+    run raises InvalidArgumentError for different shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -159,12 +162,15 @@ def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """Return the elementwise maximum of two sparse tensors; a missing element counts as 0.
 
-    A run raises InvalidArgumentError for different shapes."""
+    The result has an element where either tensor has one. A run raises InvalidArgumentError for
+    different shapes."""
     return _extreme(raw_ops.SparseSparseMaximum, sp_a, sp_b, name)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise minimum of two sparse tensors; see `sparse_maximum`."""
+    """Return the elementwise minimum of two sparse tensors; missing elements as in
+    `sparse_maximum`.
+    """
     return _extreme(raw_ops.SparseSparseMinimum, sp_a, sp_b, name)
 
 
@@ -176,11 +182,11 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Concatenate SparseTensors along an axis (older name: `concat_dim`), in row-major order.
+    """Concatenate a list of SparseTensors along `axis`; the elements are in row-major order.
 
-    With `expand_nonconcat_dims` (older: `expand_nonconcat_dim`) tensors that are smaller in another
-    dimension are widened to the largest size; otherwise a run raises InvalidArgumentError. Raises
-    TypeError if the inputs are no list.
+    concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older:
+    `expand_nonconcat_dim`) the other dimensions take the largest size; otherwise they must be
+    equal, or a run raises InvalidArgumentError. TypeError if `sp_inputs` is no list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -202,7 +208,7 @@ def sparse_concat(
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
-    """Return the result's shape, a constant if all shapes are known and of one rank."""
+    """Return the shape of the concatenation: a constant if all shapes are known, else `shape`."""
     known = [tensor.shape for tensor in inputs]
     rank = known[0].rank
     if rank is None or not all(shape.is_fully_defined() and shape.rank == rank for shape in known):
@@ -216,7 +222,7 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
 
 
 def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
-    """Return each shape with all sizes raised to the largest ones, except along the axis."""
+    """Return the shapes with each size raised to the largest in all shapes, except along `axis`."""
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
     if rank is None:
@@ -229,7 +235,7 @@ def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
 
 
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Sort the elements into row-major order.
+    """Sort the elements into row-major order, which most ops on SparseTensors require.
 
     A run raises InvalidArgumentError for indices out of bounds.
     """
@@ -239,10 +245,10 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
-    """Reshape a sparse tensor; one size of the new shape may be -1.
+    """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    Raises ValueError, or in a run InvalidArgumentError, for a shape with another number of
-    elements.
+    One size may be -1: it is inferred. A shape with another number of elements raises ValueError if
+    that is known, else InvalidArgumentError in a run.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -257,7 +263,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """Return the sizes with -1 replaced by the remaining count; raise ValueError on a misfit."""
+    """Return `sizes` with -1 replaced by the size that gives `count` elements; else ValueError."""
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
     open_sizes = int((completed < 0).sum())
@@ -272,7 +278,7 @@ def _complete_sizes(count: int, sizes: Any) -> Any:
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """Keep the elements for which the bool vector `to_retain`, one bool for each, is true."""
+    """Keep the elements for which the bool vector `to_retain`, one bool per element, is true."""
     source = expect_sparse(sp_input)
     is_retained = convert_to_tensor(to_retain)
     source.values.shape[:1].merge_with(is_retained.shape.with_rank(1)[:1])
@@ -282,9 +288,10 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """Permute the dimensions by `perm`, a constant; by default their order is reversed.
+    """Permute the dimensions by `perm`, by default reversed.
 
-    Raises TypeError for a `perm` that is unknown when the graph is built.
+    TypeError for a `perm` whose value is not known when the op is added, and for an unknown rank
+    without one.
     """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseTranspose", source):
@@ -302,7 +309,9 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """Return the elements in the box of `size` that begins at `start`, clipped to the tensor."""
+    """Return the box of shape `size` at index `start` as a SparseTensor, clipped to the tensor's
+    end.
+    """
     source = expect_sparse(sp_input)
     begin = convert_to_tensor(start, dtypes.int64)
     count = convert_to_tensor(size, dtypes.int64)
@@ -320,8 +329,8 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
 
-    If the size is not divisible, the first parts are larger by one. Raises ValueError if an
-    argument is missing."""
+    If the size s is not divisible, the first s % num_split parts are larger by one. ValueError if
+    an argument is missing. All arguments must be passed by keyword."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
     dimension = split_dim if axis is None else axis
@@ -343,9 +352,9 @@ def sparse_split(
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """Put `default_value` at the start of each empty row.
+    """Add an element `default_value` in column 0 of each row that has no elements.
 
-    Returns the new SparseTensor, and for each row a bool that is true if the row was empty."""
+    Returns the new SparseTensor, and a bool vector that is true for the rows that were empty."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseFillEmptyRows", source):
         default = convert_to_tensor(default_value, source.dtype.base_dtype)
@@ -354,7 +363,9 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Compute the softmax along the last dimension over the elements present; shape [..., m, n]."""
+    """Return the softmax along the last dimension, over the elements present; missing ones are
+    ignored.
+    """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):
         return source._with(raw_ops.SparseSoftmax(*source._parts()))

@@ -1,6 +1,6 @@
 """Sparse tensors with another dimension or shape, or merged from ids and values.
 
-Also IndexedSlices without some rows (`sparse_mask`), and sparse identity matrices.
+Also here: IndexedSlices without some rows (`sparse_mask`), and sparse identity matrices.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 def sparse_expand_dims(
     sp_input: Any, axis: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Insert a dimension of size 1 before `axis`.
+    """Insert a dimension of size 1 before dimension `axis` in [-rank - 1, rank].
 
-    A negative axis counts from the end; the default appends the dimension. Raises ValueError for an
-    axis outside [-rank - 1, rank] or an unknown rank."""
+    A negative axis counts from the end; the default, -1, appends the dimension. ValueError for an
+    axis out of range or an unknown rank."""
     source = expect_sparse(sp_input)
     rank = source.shape.rank
     if rank is None:
@@ -68,7 +68,7 @@ def sparse_expand_dims(
 def sparse_eye(
     num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
 ) -> SparseTensor:
-    """Return the sparse identity matrix, num_rows by num_columns (by default square)."""
+    """Return the identity matrix, num_rows by num_columns (default: square), as a SparseTensor."""
     with op_scope(name, "eye", num_rows, num_columns):
         rows = _size(num_rows, "num_rows")
         columns = rows if num_columns is None else _size(num_columns, "num_columns")
@@ -89,10 +89,11 @@ def _size(value: Any, name: str) -> Tensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """Return the same elements with the shape `new_shape`, or by default the smallest that fits.
+    """Return the same elements with the dense shape `new_shape`.
 
-    new_shape: int64, of the same rank, and at zero as large in each dimension. Otherwise raises
-    ValueError, or in a run InvalidArgumentError.
+    new_shape: int64, with the same number of dimensions, none smaller than before; otherwise
+    ValueError, or InvalidArgumentError in a run. By default, the smallest shape that contains all
+    elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
@@ -122,7 +123,9 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 
 
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
-    """Return `wanted` after a check that it has the rank of `sizes` and no smaller size."""
+    """Return `wanted` after an Assert in each run that it has the rank of `sizes` and no smaller
+    size.
+    """
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
     what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
@@ -143,12 +146,12 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Place values by ids: the ids of one or more tensors replace the values' last dimension.
+    """Return the values at positions given by ids: ids become the index along the last dimension.
 
-    sp_ids: a SparseTensor of int32 or int64, or a list of them with the indices of the values;
-    vocab_size: the number of ids, for a list one number per tensor. already_sorted: the result
-    already is in row-major order. Raises TypeError for other dtypes and arguments that are not
-    sparse, ValueError for lists of different lengths.
+    sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values; or a list of
+    them, each of which gives one dimension. vocab_size: the size of that dimension, or a list.
+    already_sorted: whether the result is in row-major order without sorting. TypeError for other
+    dtypes and arguments that are not sparse, ValueError for lists of different lengths.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]

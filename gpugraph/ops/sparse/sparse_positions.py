@@ -1,4 +1,4 @@
-"""Positions of sparse tensors' elements: rows of indices as row-major numbers."""
+"""Rows of a sparse tensor's indices as row-major numbers, and helpers of the sparse ops."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ _BY_VALUE = HostOnly("the sizes of its outputs depend on indices, which the host
 _COMPUTED = HostOnly("positions are checked, and elements of one position combined, on the host")
 
 PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int64"
-"""The inputs that stand for a SparseTensor in an op's declaration; `{0}` is its name."""
+"""The three inputs of a SparseTensor in an op's declaration; `{0}` is the tensor's name."""
 
 
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op as `op` does; its NumPy kernel, on the host, also serves GPUs."""
+    """Declare an op as `op` does, whose NumPy kernel `cpu` also serves nodes on a GPU, on the
+    host.
+    """
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -36,9 +38,9 @@ def _first(rows: Any) -> int:
 
 
 def positions(indices: Any, shape: Sequence[int]) -> Any:
-    """Return the row-major number of each row of `indices`.
+    """Return the row-major number of each row of `indices` in a tensor of `shape`.
 
-    Raises InvalidArgumentError for a row that is out of bounds.
+    InvalidArgumentError for a row that is out of bounds.
     """
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
@@ -57,7 +59,9 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
-    """Return the rows of indices for these row-major numbers."""
+    """Return the rows of indices for row-major `numbers` in a tensor of `shape`: int64 [n,
+    rank].
+    """
     sizes = [int(size) for size in shape]
     if not numbers.size:
         return np.zeros((0, len(sizes)), np.int64)
@@ -67,7 +71,10 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
 
 
 def check_increasing(indices: Any, numbers: Any) -> None:
-    """Raise InvalidArgumentError if rows of indices are repeated or out of order."""
+    """Raise InvalidArgumentError if rows of indices are repeated or out of order.
+
+    numbers: their row-major numbers.
+    """
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
         return
@@ -82,10 +89,11 @@ def check_increasing(indices: Any, numbers: Any) -> None:
 def check_parts(
     context: InferContext, first: int = 0, step: int = 1
 ) -> tuple[int | None, int | None]:
-    """Return (elements, dimensions) of the SparseTensor whose first part is input `first`.
+    """Return the static (number of elements, rank) of a SparseTensor among the inputs, None if
+    unknown.
 
-    step: the distance between its parts among the inputs. Raises ValueError for parts that
-    contradict each other.
+    Its indices are input `first`, its values input `first + step`, its shape `first + 2 * step`.
+    ValueError if their static shapes contradict each other.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
@@ -94,14 +102,19 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """Return the common size of two parts of a SparseTensor; raise ValueError if they differ."""
+    """Return the size in which two parts of a SparseTensor must agree; ValueError if they
+    differ.
+    """
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
     return other if one is None else one
 
 
 def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
-    """Set out[i] to the element of `source` at the indices `rows[i]`, or to 0 without one."""
+    """Set out[i] to the element of `source` with the indices `rows[i]`, or to 0 if there is none.
+
+    source_rows: the indices of the elements of `source`.
+    """
     number_by_row = {tuple(row): number for number, row in enumerate(source_rows.tolist())}
     numbers = np.array([number_by_row.get(tuple(row), -1) for row in rows.tolist()], np.int64)
     is_there = numbers >= 0
@@ -110,14 +123,18 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
 
 
 def ranks_of(values: Any) -> Any:
-    """Return 1, 2, 3 ... for `values`.
+    """Return the numbers 1, 2, 3, ..., n for n `values`.
 
-    A gradient op applied to these ranks shows where it puts each value.
+    A gradient op applied to them shows to which value each of its outputs belongs.
     """
     return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
 
 
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
-    """Return the gradient of `values`, whose ranks (see `ranks_of`; 0 for none) are `ranks`."""
+    """Return the gradient of `values` from that of a gradient op's output.
+
+    ranks: for each element of that output, the number (from 1) of its value, 0 for none: the op
+    applied to `ranks_of(values)`.
+    """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

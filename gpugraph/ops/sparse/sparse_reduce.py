@@ -1,4 +1,4 @@
-"""Sums and maxima of sparse tensors, as dense tensors and as sparse ones."""
+"""Sums and maxima of sparse tensors along axes, as dense tensors or SparseTensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
 
 def _reduction(name: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """Make the public function `name`, which reduces by the op `op_type`."""
+    """Return the public function `name` that reduces a SparseTensor by the op `op_type`."""
 
     def reduce(
         sp_input: Any,

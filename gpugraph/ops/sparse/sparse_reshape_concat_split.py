@@ -76,7 +76,10 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """Return the new sizes, with -1 replaced by the remaining size."""
+    """Return the sizes `wanted` with -1 replaced by the size that keeps the number of elements.
+
+    InvalidArgumentError if there is none.
+    """
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
         raise invalid_argument(f"Only one output dimension may be -1, but they are {list(wanted)}")
@@ -176,7 +179,7 @@ sparse_op(
 
 
 def _axis_of(function: str, axis: int, rank: int) -> int:
-    """Return the axis, counted from the front; raise InvalidArgumentError if it is out of range."""
+    """Return the axis as a non-negative number; InvalidArgumentError if it is out of range."""
     if not -rank <= axis < rank:
         raise invalid_argument(
             f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"

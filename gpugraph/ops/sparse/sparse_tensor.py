@@ -1,4 +1,4 @@
-"""SparseTensor: the nonzero elements of a tensor and their indices.
+"""SparseTensor: some elements of a tensor with their indices; all others are 0.
 
 It consists of three tensors: indices, int64 of shape (n, rank), a row for each element present;
 values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in row-major
@@ -32,10 +32,10 @@ class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each may be a tensor or a value that converts to one. Raises ValueError for other
-    ranks, and if the three contradict each other.
+    (rank,). Each may be a tensor or a value that converts to one. ValueError for other ranks, and
+    if their static shapes contradict each other.
 
-    `sparse * dense`, `sparse / dense` and `sparse + sparse` work on the elements present.
+    `sparse * dense` and `sparse / dense` compute only the elements present.
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
@@ -49,7 +49,9 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """Make a SparseTensor from another or a SparseTensorValue; else raise TypeError."""
+        """Return a SparseTensor of the parts of a SparseTensorValue or SparseTensor; else
+        TypeError.
+        """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         value = sparse_tensor_value
@@ -57,22 +59,22 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Tensor:
-        """The rows of indices, int64 [n, rank]."""
+        """The indices of the elements present, int64 [n, rank]."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
-        """The elements, [n]."""
+        """The elements present, [n]."""
         return self._values
 
     @property
     def dense_shape(self) -> Tensor:
-        """The dense tensor's sizes, int64 [rank]."""
+        """The sizes of the dense tensor, int64 [rank]."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """The dense tensor's shape, as far as known."""
+        """The static shape of the dense tensor."""
         sizes = self._dense_shape
         if sizes.op.type == "PlaceholderWithDefault":  # a fed shape must agree with the default
             sizes = sizes.op.inputs[0]
@@ -102,7 +104,7 @@ class SparseTensor(Composite):
 
     @property
     def graph(self) -> Graph:
-        """The graph that contains its parts."""
+        """The graph that contains the three tensors."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
@@ -110,7 +112,9 @@ class SparseTensor(Composite):
         return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """Evaluate it in `session` or the default session; raise ValueError if there is neither."""
+        """Run the three tensors in `session`, by default the default session; ValueError without
+        one.
+        """
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
             raise ValueError(
@@ -128,7 +132,7 @@ class SparseTensor(Composite):
         return SparseTensor(self._indices, values, self._dense_shape)
 
     def _of(self, parts: list[Tensor]) -> SparseTensor:
-        """Make a SparseTensor of the given parts."""
+        """Return a SparseTensor of [indices, values, dense_shape]."""
         return SparseTensor(*parts)
 
     def _by_element(self, make: Callable[..., Any], dense: Any, name: str) -> SparseTensor:
@@ -152,7 +156,7 @@ class SparseTensor(Composite):
 
 
 def expect_sparse(value: Any) -> SparseTensor:
-    """Return a SparseTensor as it is, or convert a SparseTensorValue; else raise TypeError."""
+    """Return a SparseTensor unchanged; convert a SparseTensorValue to one; else TypeError."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
@@ -163,9 +167,11 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Convert a SparseTensorValue to a SparseTensor and anything but a SparseTensor to a tensor.
+    """Return a SparseTensor unchanged, convert a SparseTensorValue to one, and all else to a
+    tensor.
 
-    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`; see also `convert_to_tensor`.
+    RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors as of
+    `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):
         value = SparseTensor(*value)
@@ -179,10 +185,10 @@ def convert_to_tensor_or_sparse_tensor(
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """Make a SparseTensor to which each run feeds a SparseTensorValue or three arrays.
+    """Return a SparseTensor of placeholders; a run feeds it a SparseTensorValue or three arrays.
 
-    shape: the dense shape, as far as known (None for unknown sizes); a feed must include the shape
-    nevertheless. Shape (n, rank) for n elements. A run without a feed raises InvalidArgumentError.
+    shape: the dense shape, as far as known (None for unknown sizes); a feed contains the shape in
+    any case. A run that needs it without a feed raises InvalidArgumentError.
     """
     label = {part: f"{name}/{part}" if name else None for part in ("shape", "values", "indices")}
     rank = None

@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 class SparseTensorSpec(ShapedTypeSpec):
-    """The dense shape, None if it is unknown, and the dtype of the values."""
+    """The type of a SparseTensor: its dense shape, as far as known, and the dtype of its values."""
 
     __slots__ = ("_dtype", "_shape")
 
@@ -25,7 +25,7 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensorSpec:
-        """Return the spec of a SparseTensor or SparseTensorValue; else raise TypeError."""
+        """Return the spec of a SparseTensor or SparseTensorValue; TypeError for other values."""
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):
@@ -34,7 +34,7 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @property
     def value_type(self) -> type[SparseTensor]:
-        """`tf.SparseTensor`."""
+        """`tf.SparseTensor`, the class that the spec describes."""
         return SparseTensor
 
     @property
@@ -64,14 +64,16 @@ class SparseTensorSpec(ShapedTypeSpec):
         return [sparse.indices, sparse.values, sparse.dense_shape]
 
     def _from_components(self, components: Any) -> Any:
-        """Make a SparseTensor, or a SparseTensorValue if the components are arrays."""
+        """Return a SparseTensor of three tensors, or a SparseTensorValue of three arrays."""
         if all(isinstance(part, Tensor) for part in components):
             return SparseTensor(*components)
         return SparseTensorValue(*components)
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """One variant that holds the three serialized parts and can be batched and unbatched."""
+        """The spec of one variant tensor that holds the serialized parts, as tf.data batches
+        them.
+        """
         return [TensorSpec(None, variant)]
 
     def _to_tensor_list(self, value: Any) -> list[Any]:

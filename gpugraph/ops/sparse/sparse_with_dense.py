@@ -248,7 +248,10 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
-    """Return the elements at `indices` of a dense tensor broadcast to `shape`."""
+    """Return the elements at `indices` of a dense array broadcast to `shape`.
+
+    InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
+    """
     positions(indices, shape)
     try:
         whole = np.broadcast_to(dense, shape)
@@ -272,7 +275,9 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Divide as C does; integer quotients are truncated."""
+    """Return x / y; quotients of integers are truncated. InvalidArgumentError for an integer
+    by 0.
+    """
     if x.dtype.kind not in "iu":
         return x / y
     if (y == 0).any():
@@ -282,7 +287,10 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def _places(indices: Any, dense: Any) -> Any:
-    """Return the indices of the dense tensor's elements that combine with the sparse elements."""
+    """Return, for each sparse element, the indices of the dense element that it was combined with.
+
+    The dense tensor has the trailing dimensions of the sparse one, or sizes of 1.
+    """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)
     begin = raw_ops.Pack([np.array(0, np.int32), skipped])

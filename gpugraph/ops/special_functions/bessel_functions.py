@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
 
-Up to 20 they are computed by their power series, whose terms are all positive, beyond 20 by the
-series for large x: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and 9.7.1.
-All computations are in double precision.
+For |x| up to 20 they are computed by their power series, whose terms are all positive, beyond by
+the asymptotic series: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and
+9.7.1. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FAR = 20.0
 
 
 def _near(order: int, x: Array) -> Array:
-    """Sum (x / 2)^(2k + order) / (k! (k + order)!) over k."""
+    """Return the power series: the sum of (x / 2)^(2k + order) / (k! (k + order)!) over k."""
     square = x * x / 4
     term = np.ones_like(x) if order == 0 else x / 2
     total = term.copy()
@@ -37,7 +37,7 @@ def _near(order: int, x: Array) -> Array:
 
 
 def _far(order: int, x: Array) -> Array:
-    """Compute the function times exp(-x)."""
+    """Return the asymptotic series: the function times exp(-x), for large x."""
     term = np.ones_like(x)
     total = term.copy()
     for k in range(1, 36):
@@ -63,13 +63,13 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
 
 
 def _except_at_zero(x: Any, other: Any, number: float) -> Any:
-    """Return `other`, with `number` where x is 0."""
+    """Return the tensor `other`, with `number` where x is 0."""
     zero = raw_ops.Equal(x, raw_ops.ZerosLike(x))
     return raw_ops.SelectV2(zero, raw_ops.Mul(raw_ops.OnesLike(x), number), other)
 
 
 def _nonzero(x: Any) -> Any:
-    """Return x with 1 in place of 0, so that a division by it has gradients."""
+    """Return x with 1 in place of 0, so that gradients of a division by it are finite."""
     return _except_at_zero(x, x, 1.0)
 
 
@@ -84,14 +84,14 @@ def _i0e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _i1_gradient(op: Any, dy: Any) -> Any:
-    """Multiply dy by I0(x) - y / x."""
+    """Return the gradient dy (I0(x) - y / x), with dy / 2 at x = 0."""
     x, y = op.inputs[0], op.outputs[0]
     slope = raw_ops.Sub(raw_ops.BesselI0(x), raw_ops.RealDiv(y, _nonzero(x)))
     return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _i1e_gradient(op: Any, dy: Any) -> Any:
-    """Multiply dy by I0e(x) - y (sign(x) + 1 / x)."""
+    """Return the gradient dy (I0e(x) - y (sign(x) + 1 / x)), with dy / 2 at x = 0."""
     x, y = op.inputs[0], op.outputs[0]
     lost = raw_ops.AddV2(raw_ops.Sign(x), raw_ops.Reciprocal(_nonzero(x)))
     slope = raw_ops.Sub(raw_ops.BesselI0e(x), raw_ops.Mul(y, lost))
@@ -99,7 +99,10 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
-    """Declare the op, and return its public function with the docstring `doc`."""
+    """Declare the op; return its public function, whose docstring is `doc`.
+
+    scaled: whether the function is multiplied by exp(-|x|).
+    """
     times = " times exp(-|x|)" if scaled else ""
     op_doc = f"The modified Bessel function of order {order}{times}, elementwise."
     op_function = unary_in_double(op_type, _function(order, scaled), grad, op_doc)

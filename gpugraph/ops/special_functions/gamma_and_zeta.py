@@ -1,9 +1,9 @@
 """Special functions: erfc, the logarithm of gamma and its derivatives, Hurwitz's zeta.
 
 erfc: W. J. Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
-recurrences up to the range where their asymptotic series (Bernoulli numbers) are exact to double
-precision; M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and 23.2.9. All
-computations are in double precision.
+a recurrence moves the argument into the range where the asymptotic series (Bernoulli numbers) is
+exact to double precision; M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and
+23.2.9. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DOUBLE = (dtypes.float32, dtypes.float64)
 
 
 def in_double(function: Callable[..., Array]) -> Call:
-    """Return a kernel that computes in double precision and rounds the result."""
+    """Return a NumPy kernel that computes `function` in double precision and rounds its result."""
 
     def run(*arrays: Any) -> None:
         *inputs, out = arrays
@@ -51,10 +51,10 @@ def in_double(function: Callable[..., Array]) -> Call:
 def unary_in_double(
     name: str, function: Callable[[Array], Array], grad: Any, doc: str, source: str = ""
 ) -> Any:
-    """Declare an elementwise op.
+    """Declare an elementwise op that is computed in double precision.
 
-    It has no expression, because C's functions differ by more than rounding. source: the name of
-    its CUDA function, if there is one."""
+    It has no C expression, because C's functions differ from these by more than rounding. function:
+    on float64 arrays. source: the name of the CUDA function, if there is one."""
     call = in_double(function)
     return op(
         name,
@@ -101,14 +101,14 @@ _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
     -174611 / 330, 854513 / 138,
 )  # fmt: skip
-"""B2, B4, ..."""
+"""The Bernoulli numbers B2, B4, ..., B22."""
 _FAR = 10
 
 
 def _positive_digamma(x: Array) -> Array:
-    """Compute digamma for x > 0.
+    """Return digamma(x) for x > 0.
 
-    Uses the recurrence psi(x) = psi(x + 1) - 1 / x, then the series for large x.
+    The recurrence psi(x) = psi(x + 1) - 1 / x is applied up to x >= 10, then the asymptotic series.
     """
     total = np.zeros_like(x)
     for _ in range(_FAR):
@@ -124,7 +124,7 @@ def _positive_digamma(x: Array) -> Array:
 
 
 def digamma_of(x: Array) -> Array:
-    """Compute digamma, by reflection for x <= 0; NaN at its poles 0, -1, -2, ..."""
+    """Return digamma(x), by the reflection formula for x <= 0; NaN at its poles 0, -1, -2, ..."""
     below = x <= 0
     value = _positive_digamma(np.where(below, 1 - x, x))
     whole = np.rint(x)
@@ -136,10 +136,11 @@ def digamma_of(x: Array) -> Array:
 
 
 def _zeta(x: Array, q: Array) -> Array:
-    """Sum 1 / (q + k) ** x over k = 0, 1, ...: some terms directly, the rest by Euler-Maclaurin.
+    """Return the sum of 1 / (q + k) ** x over k = 0, 1, ...
 
-    As in TensorFlow: NaN for x < 1 and infinite for x = 1. For x > 1 it is infinite at a whole
-    q <= 0, and NaN at another q <= 0 unless x is whole.
+    The first terms are added, the remainder is from the Euler-Maclaurin formula. As in TensorFlow:
+    NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and NaN at any
+    other q <= 0 unless x is an integer.
     """
     x, q = np.broadcast_arrays(x, q)
     total, base = np.zeros(x.shape), q
@@ -164,7 +165,9 @@ def _zeta(x: Array, q: Array) -> Array:
 
 
 def _polygamma(a: Array, x: Array) -> Array:
-    """Return (-1) ** (a + 1) a! zeta(a + 1, x), digamma(x) for a = 0, and NaN for a not whole."""
+    """Return (-1) ** (a + 1) a! zeta(a + 1, x); digamma(x) for a = 0; NaN for a that is not an
+    integer.
+    """
     a, x = np.broadcast_arrays(a, x)
     size = np.exp(log_gamma_of(a + 1)) * _zeta(a + 1, x)
     signed = np.where(np.fmod(a, 2) == 0, -size, size)
@@ -200,14 +203,16 @@ digamma: UnaryFunction = public_function(
 
 
 def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Differentiate by q only, as TensorFlow does: -x zeta(x + 1, q)."""
+    """Return the gradient for q, -dz x zeta(x + 1, q), and None for x, as TensorFlow does."""
     x, q = op.inputs
     slope = raw_ops.Neg(raw_ops.Mul(x, raw_ops.Zeta(raw_ops.AddV2(x, 1), q)))
     return [None, unbroadcast(raw_ops.Mul(dz, slope), q, x)]
 
 
 def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
-    """Multiply dz by polygamma(a + 1, x); `a` is whole and has no gradient."""
+    """Return the gradient for x, dz polygamma(a + 1, x), and None for `a`, which must be an
+    integer.
+    """
     a, x = op.inputs
     slope = raw_ops.Polygamma(raw_ops.AddV2(a, 1), x)
     return [None, unbroadcast(raw_ops.Mul(dz, slope), x, a)]

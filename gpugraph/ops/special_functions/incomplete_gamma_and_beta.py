@@ -1,10 +1,10 @@
-"""The incomplete gamma and beta functions, and their derivatives by their parameters.
+"""The incomplete gamma and beta functions, and derivatives with respect to their parameters.
 
-Series where they converge quickly, continued fractions elsewhere: M. Abramowitz, I. Stegun,
-Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. The fractions are evaluated backwards
-from a term that is negligible, so that their derivatives follow by the usual rules. Large
-parameters use separate expansions (`uniform_expansions`) where both converge slowly. All
-computations are in double precision.
+Series are used where they converge quickly, continued fractions elsewhere: M. Abramowitz, I.
+Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
+backwards from a term that is negligible; derivatives are computed along by the quotient rule. For a
+large parameter of gamma, where both converge slowly, there are separate expansions
+(`uniform_expansions`). All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ _MAX_TERMS = 20000
 
 
 def _terms(*parameters: Array) -> int:
-    """Return the number of terms of a fraction that matter for parameters of this size."""
+    """Return the number of terms of a continued fraction that affect the result.
+
+    parameters: arrays of a (and b); the largest element determines the number.
+    """
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
 
@@ -51,7 +54,10 @@ def _terms(*parameters: Array) -> int:
 
 
 def _series(a: Array, x: Array) -> tuple[Array, Array]:
-    """Sum x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a; for x < a + 1."""
+    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a; for x < a
+    +
+    1.
+    """
     term, slope = np.ones_like(a), np.zeros_like(a)
     total, change = term.copy(), slope.copy()
     for n in range(1, _MAX_TERMS):
@@ -67,7 +73,7 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
-    """Evaluate a continued fraction h and its derivative by a; for x > a.
+    """Return the continued fraction h and its derivative by a; for x > a.
 
     h = 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...))
     """
@@ -81,10 +87,11 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
-    """Apply the method that suits each pair of a and x.
+    """Apply to each pair of a and x the function that suits it.
 
-    `near` applies where the series is better, `far` where the fraction is, and `at_bend` between
-    them for large a; elsewhere the result is NaN."""
+    `near` is for pairs where the series converges quickly, `far` where the fraction does, and
+    `at_bend` for large a and x close to a. For a or x not above 0, or infinite, the result is NaN.
+    """
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -110,10 +117,10 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """Fill in the known values at x = 0, at x = inf and at a = inf.
+    """Return `inner` with the known values at x = 0, at x = inf and at a = inf filled in.
 
-    As in TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a
-    and x are infinite.
+    at_zero: the value at x = 0: 0 for the lower function, 1 for the upper one. As in TensorFlow,
+    the lower function is 0 at x = 0 for all a, and both functions are 0 where a and x are infinite.
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
@@ -132,13 +139,17 @@ def _upper(a: Array, x: Array) -> Array:
 
 
 def _slope_near(a: Array, x: Array) -> Array:
-    """Return the derivative of the lower function by a, over x^a exp(-x) / gamma(a + 1)."""
+    """Return dP / da, divided by x^a exp(-x) / gamma(a + 1), from the series; P is the lower
+    function.
+    """
     total, change = _series(a, x)
     return total * (np.log(x) - digamma_of(a + 1)) + change
 
 
 def _slope_far(a: Array, x: Array) -> Array:
-    """Return the derivative of the lower function by a, over x^a exp(-x) / gamma(a)."""
+    """Return dP / da, divided by x^a exp(-x) / gamma(a), from the fraction; P is the lower
+    function.
+    """
     value, change = _fraction(a, x)
     return -(value * (np.log(x) - digamma_of(a)) + change)
 
@@ -156,7 +167,7 @@ def _lower_slope(a: Array, x: Array) -> Array:
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
-    """Return dx / da at constant probability, for gamma samples x: - dP / da over dP / dx."""
+    """Return dx / da of a gamma sample x at constant probability P: -(dP / da) / (dP / dx)."""
     return _by_half(
         alpha,
         sample,
@@ -167,7 +178,9 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """Build x^(a - 1) exp(-x) / gamma(a) from ops."""
+    """Return ops that compute the density of the gamma distribution: x^(a - 1) exp(-x) /
+    gamma(a).
+    """
     power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
     return raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(raw_ops.Neg(x), power), raw_ops.Lgamma(a)))
 
@@ -188,7 +201,7 @@ def _refuse(op: Any, dz: Any) -> Any:
 
 
 def _declare(name: str, function: Any, grad: Any, doc: str, **declaration: Any) -> OpFunction:
-    """Declare an op that broadcasts; it has no expression, because C lacks such functions."""
+    """Declare a broadcasting op, without a C expression, because C lacks these functions."""
     kernels = numpy_kernels(in_double(function))
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)
@@ -226,7 +239,9 @@ _declare(
 
 
 def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """Evaluate 1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b + 2)."""
+    """Return the continued fraction 1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b +
+    2).
+    """
     value = np.ones_like(x)
     for k in range(2 * (_terms(a, b) // 2), 0, -1):
         m = k // 2
@@ -239,7 +254,7 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta(a: Array, b: Array, x: Array) -> Array:
-    """Compute betainc; NaN where a or b is not above 0, and where x is outside [0, 1]."""
+    """Return betainc; NaN where a or b is not above 0, and where x is outside [0, 1]."""
     a, b, x = np.broadcast_arrays(a, b, x)
     result = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
@@ -255,13 +270,18 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Require one shape for all inputs that are not scalars."""
+    """Return the merge of the shapes of all inputs that are not scalars; ValueError if they
+    differ.
+    """
     shapes = [shape for shape in context.shapes if shape.rank != 0]
     return [reduce(TensorShape.merge_with, shapes) if shapes else TensorShape.of(())]
 
 
 def _beta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Differentiate by x alone, as TensorFlow does: x^(a - 1) (1 - x)^(b - 1) / beta(a, b)."""
+    """Return the gradient for x, dz x^(a - 1) (1 - x)^(b - 1) / beta(a, b), and None for a and b.
+
+    TensorFlow has no gradients for a and b either.
+    """
     a, b, x = op.inputs
     log_beta = raw_ops.Sub(
         raw_ops.AddV2(raw_ops.Lgamma(a), raw_ops.Lgamma(b)), raw_ops.Lgamma(raw_ops.AddV2(a, b))

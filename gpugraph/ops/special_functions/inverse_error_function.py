@@ -1,9 +1,9 @@
-"""The inverses of the error function and of the normal distribution.
+"""The inverses of the error function and of the normal distribution's cumulative function.
 
-A first guess (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined by
-Halley's steps, which triple its digits. They compare with the error function itself: with erf
-near 0, with erfc in the tails, so that small results and small probabilities keep their relative
-precision. All computations are in double precision.
+An approximation (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
+by steps of Halley's method, each of which triples its correct digits. The steps evaluate erf where
+the result is near 0, and erfc in the tails, so that small results and small probabilities keep
+their relative precision. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SMALLEST = 5e-324
 
 
 def _guess(p: Array) -> Array:
-    """Return x where the normal distribution has P(x) = p, within 5e-4, for p up to 1 / 2."""
+    """Return x where the normal distribution has P(X <= x) = p, within 5e-4, for 0 < p <= 1 / 2."""
     t = np.sqrt(-2 * np.log(p))
     above = 2.515517 + t * (0.802853 + t * 0.010328)
     return above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
 
 
 def _tail(p: Array) -> Array:
-    """Return x with erfc(x) = 2 p, for p above 0 and up to 1 / 2."""
+    """Return x with erfc(x) = 2 p, for 0 < p <= 1 / 2."""
     x = -_guess(p) / math.sqrt(2)
     value = np.empty_like(x)
     for _ in range(3):
@@ -61,7 +61,7 @@ def _middle(y: Array) -> Array:
 
 
 def _erfinv(y: Array) -> Array:
-    """Compute erfinv: infinite at -1 and 1, NaN beyond."""
+    """Return x with erf(x) = y: infinite for y = -1 and 1, NaN beyond."""
     size = np.abs(y)
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
@@ -71,7 +71,9 @@ def _erfinv(y: Array) -> Array:
 
 
 def _ndtri(p: Array) -> Array:
-    """Compute ndtri: infinite at 0 and 1, NaN beyond."""
+    """Return x where the normal distribution has P(X <= x) = p: infinite for p = 0 and 1, NaN
+    beyond.
+    """
     small = np.minimum(p, 1 - p)
     near = small > 0.25
     middle = _middle(np.where(near, 2 * p - 1, 0.0))
@@ -82,7 +84,7 @@ def _ndtri(p: Array) -> Array:
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:
-    """Declare an inverse function whose gradient is slope exp(power y^2)."""
+    """Declare an inverse function y whose gradient is dy slope exp(power y^2)."""
 
     def back(op: Any, dy: Any) -> Any:
         square = raw_ops.Square(op.outputs[0])
@@ -107,7 +109,7 @@ ndtri = scoped_function(
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
-    """Compute the inverse of erfc, elementwise: infinite at 0 and 2, NaN beyond."""
+    """Return the inverse of erfc, elementwise: infinite at 0 and 2, NaN beyond."""
     with op_scope(name, "erfcinv", x):
         source = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * source) * math.sqrt(0.5)

@@ -1,7 +1,8 @@
-"""The incomplete gamma function for large parameters near its bend, where x is about a.
+"""The incomplete gamma function for large parameters a and x near a.
 
 N. Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; NIST Digital Library
-of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), e of m's sign:
+of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e has the
+sign of m:
 
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 
 _LARGE = 1e4
 _POWERS = 40
-"""The number of powers of e, which is at most 0.8 here; the series converge for e below 3.5."""
+"""The number of powers of e in a series; |e| is at most 0.8 here, the radius of convergence 3.5."""
 _STIRLING = (1.0, 1 / 12, 1 / 288, -139 / 51840)
-"""gamma(a) = sqrt(2 pi / a) (a / exp(1))^a (1 + 1 / (12 a) + ...)"""
+"""Stirling's series: gamma(a) = sqrt(2 pi / a) (a / exp(1))^a (1 + 1 / (12 a) + ...)."""
 
 
 def _inverse_powers(count: int) -> Array:
-    """Return the coefficients of m in powers of e; the coefficient of e^0 is 0."""
+    """Return the first `count` coefficients of m as a power series in e; that of e^0 is 0."""
     powers = np.zeros(count)
     powers[1] = 1.0
     for n in range(2, count):
@@ -42,7 +43,10 @@ def _inverse_powers(count: int) -> Array:
 
 
 def _corrections(ratio: Array) -> list[Array]:
-    """Return the coefficients of c0, c1, ... in powers of e."""
+    """Return the coefficients of the power series c0, c1, ... in e.
+
+    ratio: the coefficients of m.
+    """
     orders = np.arange(len(ratio) - 2)
     first = (orders + 2) * ratio[2:]
     first[0] -= 1
@@ -67,7 +71,7 @@ def _series(coefficients: Array, e: Array) -> Array:
 
 
 def _over(a: Array, terms: Any) -> Array:
-    """Sum terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
+    """Return terms[0] + terms[1] / a + terms[2] / a^2 + ..."""
     total = np.zeros_like(a)
     for term in list(terms)[::-1]:
         total = total / a + term
@@ -75,7 +79,11 @@ def _over(a: Array, terms: Any) -> Array:
 
 
 class _Near(NamedTuple):
-    """The terms that all functions share; `bell` is exp(-a e^2 / 2) / sqrt(2 pi a)."""
+    """The terms that all functions here share, for the pairs of a and x.
+
+    e: as in the module docstring; root: e sqrt(a / 2); bell: exp(-a e^2 / 2) / sqrt(2 pi a); sum:
+    S(a, e).
+    """
 
     e: Array
     root: Array
@@ -95,7 +103,7 @@ def _near(a: Array, x: Array) -> _Near:
 
 
 def is_near(a: Array, x: Array) -> Array:
-    """Return where these functions are valid, for a and x above 0."""
+    """Return a mask of the pairs for which the functions here are valid; a and x are above 0."""
     return (a > _LARGE) & (x > a / 2) & (x < 2 * a)
 
 
@@ -106,13 +114,13 @@ def _erfc(x: Array) -> Array:
 
 
 def upper(a: Array, x: Array) -> Array:
-    """Compute Q(a, x)."""
+    """Return Q(a, x), the upper regularized incomplete gamma function."""
     near = _near(a, x)
     return _erfc(near.root) / 2 + near.bell * near.sum
 
 
 def lower(a: Array, x: Array) -> Array:
-    """Compute P(a, x) = 1 - Q(a, x)."""
+    """Return P(a, x) = 1 - Q(a, x), the lower regularized incomplete gamma function."""
     near = _near(a, x)
     return _erfc(-near.root) / 2 - near.bell * near.sum
 

@@ -1,4 +1,4 @@
-"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, under tags."""
+"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, one tag for each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _PCM, _BITS = 1, 16
 def encoded_wav(samples: Any, rate: int) -> bytes:
     """Encode float samples [frames, channels] in [-1, 1) as a WAV file of 16 bits per sample.
 
-    Samples outside that range are clipped; halves are rounded away from zero.
+    rate: frames per second. Samples outside that range are clipped; halves are rounded away from
+    zero.
     """
     scaled = samples.astype(np.float32) * np.float32(1 << 15)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))

@@ -1,4 +1,7 @@
-"""TensorFlow's histograms: buckets that grow by a tenth, from 1e-12 to 1e20, of both signs."""
+"""TensorFlow's histograms: the limits of buckets grow by a factor of 1.1 from 1e-12 to 1e20.
+
+Negative values have the same limits with the other sign.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _CHUNK = 1 << 20
 
 @functools.cache
 def bucket_limits() -> Any:
-    """Return the buckets' upper limits, ascending; a value equal to one is in the next bucket."""
+    """Return the upper limits of the buckets, ascending; a value equal to a limit is in the next
+    bucket.
+    """
     ends = []
     end = _SMALLEST
     while end < _LARGEST:
@@ -29,7 +34,9 @@ def bucket_limits() -> Any:
 
 
 class Histogram(NamedTuple):
-    """Statistics (minimum, maximum, count, sum, sum of squares), and buckets: limits and counts."""
+    """Statistics (minimum, maximum, count, sum, sum of squares), and the limit and count of each
+    bucket.
+    """
 
     statistics: tuple[float, float, float, float, float]
     limits: list[float]
@@ -39,7 +46,8 @@ class Histogram(NamedTuple):
 def histogram_of(values: Any) -> Histogram:
     """Return the histogram of a vector of finite float64 values.
 
-    Sums are formed one value after another. Of consecutive empty buckets only the last is kept.
+    Sums are formed one value after another, as TensorFlow does. Of consecutive empty buckets only
+    the last is kept.
     """
     limits = bucket_limits()
     if not values.size:
@@ -64,7 +72,9 @@ def _sum_in_order(values: Any) -> float:
 
 
 def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
-    """Return the buckets except for empty ones that precede an empty one."""
+    """Return the limits and counts of buckets without each empty bucket that precedes an empty
+    one.
+    """
     kept_limits, kept_counts = [], []
     pairs = zip(limits.tolist(), counts.tolist(), strict=True)
     for is_full, group in itertools.groupby(pairs, key=lambda pair: pair[1] > 0):

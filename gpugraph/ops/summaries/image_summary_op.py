@@ -1,4 +1,4 @@
-"""ImageSummary: the images of a batch as PNG files, under tags."""
+"""ImageSummary: the images of a batch as PNG files, one tag for each."""
 
 from __future__ import annotations
 
@@ -18,26 +18,30 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
-"""Images of a smaller maximum magnitude are black (or grey, if they have negative values)."""
+"""An image whose maximum magnitude is smaller is black (grey, if it has negative values)."""
 
 
 def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[bytes]:
-    """Return the tags of `count` parts of a batch, without numbers if the maximum is one part."""
+    """Return the tags of `count` parts of a batch: `tag/image/0`, ... for kind "image".
+
+    They have no numbers if `max_count`, the maximum number of parts, is 1.
+    """
     if max_count == 1:
         return [tag + b"/" + kind] * count
     return [b"%s/%s/%d" % (tag, kind, index) for index in range(count)]
 
 
 def _pixels(image: Any, bad_color: Any) -> Any:
-    """Convert a float image to bytes: 0 is black, or 128 stands for 0 if there are negatives.
+    """Convert a float image to bytes: its range is scaled to [0, 255], with 0 as black.
 
-    A pixel that isn't finite gets the colour `bad_color`.
+    If there are negative values, 0 becomes 128. A pixel that isn't finite gets the colour
+    `bad_color`.
     """
     kind = image.dtype.type
     finite = np.isfinite(image).all(axis=2)
     known = image[finite]
     ends = (known.min(), known.max()) if known.size else (0, 0)
-    # float32 for any dtype; the product below has the dtype of the images
+    # float32 for images of any dtype; the product below has the dtype of the image
     lowest, highest = map(np.float32, ends)
     if lowest < 0:
         size, offset, span = max(abs(lowest), abs(highest)), kind(128), np.float32(127)

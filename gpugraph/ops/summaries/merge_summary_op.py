@@ -1,4 +1,4 @@
-"""MergeSummary: the values of several summaries in one."""
+"""MergeSummary: one Summary message with the values of several."""
 
 from __future__ import annotations
 

@@ -19,18 +19,21 @@ from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a string scalar, which any summary is."""
+    """Return the shape of a scalar: a summary is one string, the bytes of a Summary message."""
     del context
     return [TensorShape.of(())]
 
 
 def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) -> OpFunction:
-    """Declare an op whose output is a summary."""
+    """Declare an op whose output is a summary, the bytes of a Summary message."""
     return host_op(op_type, kernel, doc, inputs, "summary: string", _infer, **attrs)
 
 
 def tag_of(tag: Any, what: str = "tag") -> bytes:
-    """Return the single tag of a summary; raise InvalidArgumentError if there are several."""
+    """Return the tag in a scalar; InvalidArgumentError for another shape.
+
+    what: the input's name for the message.
+    """
     if tag.ndim or not tag.size:
         raise refusal(f"{what} must be scalar, but has shape {shape_text(tag.shape)}")
     return bytes(tag[()])

@@ -1,7 +1,7 @@
 """Tables of values by keys: filled once (`StaticTable`) or changed by runs (`MutableTable`).
 
-Keys and values are passed as arrays. A key is a scalar or, in a `DenseTable`, a row of
-`key_shape`; the values of all keys have one shape. Tables are thread-safe.
+Keys and values are passed as arrays. A key is a scalar or, in a `DenseTable`, an array of shape
+`key_shape`; all values have the shape `value_shape`. Tables are thread-safe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GOLDEN = 0x9E3779B97F4A7800
 
 
 class TableTypes(NamedTuple):
-    """The dtypes of a table's keys and values, and the shape of a key's value."""
+    """The dtypes of a table's keys and values, and the shape of one value."""
 
     key_dtype: DType
     value_dtype: DType
@@ -41,7 +41,7 @@ def _shown(value: Any) -> str:
 
 
 class MutableTable:
-    """Values by keys, which runs insert and remove.
+    """A table into which runs insert, and from which they remove.
 
     `_places` maps each key to the row of `_values` that holds its value.
     """
@@ -61,17 +61,19 @@ class MutableTable:
         self._unused: list[int] = []
 
     def _keys_of(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Return the keys of an array as a list, and the shape in which they are arranged."""
+        """Return the keys in an array as a list, and the shape of the array without `key_shape`."""
         return keys.reshape(-1).tolist(), keys.shape
 
     def size(self) -> int:
-        """Return the number of keys."""
+        """Return the number of keys in the table."""
         return len(self._places)
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return the values of keys, [*shape of the keys, *value_shape], or defaults.
+        """Return the values of keys, [*shape of the keys, *value_shape], with `default` for missing
+        keys.
 
-        default: the values of unknown keys, of the shape of one value or of the whole result.
+        default: an array of the shape of one value or of the whole result. InvalidArgumentError for
+        another shape.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -92,7 +94,9 @@ class MutableTable:
         return values.reshape(result_shape)
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Set the values [*shape of the keys, *value_shape] of keys; the last one of a key wins."""
+        """Set the values, [*shape of the keys, *value_shape], of keys; of a repeated key the last
+        counts.
+        """
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -121,7 +125,7 @@ class MutableTable:
         self._values[places] = values
 
     def remove(self, keys: Any) -> None:
-        """Remove keys; missing ones are ignored."""
+        """Remove keys from the table; keys that it does not have are ignored."""
         listed, _ = self._keys_of(keys)
         with self._lock:
             for key in listed:
@@ -130,7 +134,7 @@ class MutableTable:
                     self._unused.append(place)
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys and insert others, as LookupTableImport does."""
+        """Remove all keys and insert the given ones, as LookupTableImport does."""
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -142,7 +146,7 @@ class MutableTable:
         raise invalid_argument(f"Table localhost {self.name} is not initializable")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values."""
+        """Return an array of all keys and one of their values, in the same order."""
         with self._lock:
             return [self._key_array(list(self._places)), self._values[list(self._places.values())]]
 
@@ -153,13 +157,15 @@ class MutableTable:
 
 
 class StaticTable(MutableTable):
-    """Values by keys, which are set once; lookups before that raise FailedPreconditionError."""
+    """A table whose keys are set once; lookups before that raise FailedPreconditionError."""
 
     op_type = "HashTable"
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Look up as in any table; raise FailedPreconditionError before the initialization."""
+        """Return values as `MutableTable.find`; FailedPreconditionError before the
+        initialization.
+        """
         if not self._is_initialized:
             raise FailedPreconditionError(
                 None, None, "Table not initialized. Run tf.tables_initializer() first."
@@ -167,10 +173,10 @@ class StaticTable(MutableTable):
         return super().find(keys, default)
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """Set all keys; a second call changes nothing.
+        """Set all keys; a second call with as many keys changes nothing.
 
-        Raises FailedPreconditionError for a key with two values, and if the number of keys is not
-        that of the table (which is all that TensorFlow compares).
+        FailedPreconditionError for a key with two values, and in a second call for another number
+        of keys, which is all that TensorFlow compares.
         """
         if values.shape != keys.shape:
             raise invalid_argument(
@@ -197,15 +203,15 @@ class StaticTable(MutableTable):
     replace = initialize
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Raise UnimplementedError: the table does not change."""
+        """Raise UnimplementedError: a table that is filled once does not change."""
         raise _fixed("Insert")
 
     def remove(self, keys: Any) -> None:
-        """Raise UnimplementedError: the table does not change."""
+        """Raise UnimplementedError: a table that is filled once does not change."""
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values; raise AbortedError before the table is initialized."""
+        """Return all keys and their values; AbortedError before the table is initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()
@@ -217,11 +223,11 @@ def _fixed(what: str) -> UnimplementedError:
 
 
 class DenseTable(MutableTable):
-    """A table whose exported keys and values are the buckets of TensorFlow's open addressing.
+    """A mutable table that exports its contents as the buckets of TensorFlow's open addressing.
 
-    empty_key, deleted_key: arrays; reserved keys that mark buckets, and that runs must not use.
-    num_buckets: a power of 2; it doubles before increment than `max_load_factor` of the buckets are
-    used.
+    empty_key, deleted_key: reserved keys that mark unused buckets; runs must not use them as keys.
+    num_buckets: a power of 2; it doubles when keys occupy more than the fraction `max_load_factor`
+    of the buckets.
     """
 
     op_type = "MutableDenseHashTable"
@@ -252,7 +258,7 @@ class DenseTable(MutableTable):
         super().__init__(name, types)
 
     def _rows(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Return keys as a list, without a check."""
+        """Return keys as `_keys_of` does, without a check for reserved keys."""
         if not self.key_shape:
             return super()._keys_of(keys)
         outer = keys.shape[: keys.ndim - len(self.key_shape)]
@@ -271,7 +277,7 @@ class DenseTable(MutableTable):
         return listed, shape
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys, and insert those of the buckets in use."""
+        """Remove all keys, and insert those of exported buckets, except for reserved keys."""
         listed, _ = self._rows(keys.reshape(-1, *self.key_shape))
         rows = values.reshape(-1, *self.types.value_shape)
         if len(listed) != len(rows):
@@ -282,7 +288,10 @@ class DenseTable(MutableTable):
             self._put([listed[n] for n in used], rows[used])
 
     def export(self) -> list[Any]:
-        """Return the keys [buckets, elements of a key] and values of all buckets, used or not."""
+        """Return keys [number of buckets, *key_shape] and values of all buckets.
+
+        An unused bucket has the empty key and a value of zeros.
+        """
         with self._lock:
             while len(self._places) > self._num_buckets * self._max_load_factor:
                 self._num_buckets *= 2
@@ -305,7 +314,9 @@ class DenseTable(MutableTable):
         ]
 
     def _hash(self, key: Any) -> int:
-        """Hash a key as TensorFlow's lookup_table_op.cc does."""
+        """Return the hash of a key, a 64-bit number, as TensorFlow's lookup_table_op.cc computes
+        it.
+        """
         parts = key if isinstance(key, tuple) else (key,)
         hashes = [murmur(p) if isinstance(p, bytes) else int(p) & _64_BITS for p in parts]
         if len(hashes) == 1:
@@ -318,7 +329,9 @@ class DenseTable(MutableTable):
 
 
 def check_types(table: MutableTable, types: TableTypes, name: str) -> None:
-    """Raise InvalidArgumentError if a shared table's dtypes differ from those of a node."""
+    """Raise InvalidArgumentError if a shared table has other dtypes than a node that refers to
+    it.
+    """
     if table.types[:2] != types[:2]:
         raise invalid_argument(
             f"Conflicting key/value dtypes {str(types).replace('-', '->')} with {table.types} for "

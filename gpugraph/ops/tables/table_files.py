@@ -1,7 +1,7 @@
 """Text files from which tables are filled: a key and a value from each line.
 
-A file is read once, line by line. Its contents are not trusted: a line with too few columns, or
-with a malformed number, is an error that names the line.
+A file is read once, line by line. A line with too few columns, or with a malformed number, raises
+an error with the number of the line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.base.lfs_pointers import BEGINNING, pointer_text_of_file
 from gpugraph.base.whole_files import open_to_read, system_errors
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
-"""Special column numbers: the whole line, and its line number, from 0."""
+"""Special column numbers: the whole line, and its line number (int64), counted from 0."""
 
 _BITS = {dtypes.int32: 31, dtypes.int64: 63}
 
@@ -26,12 +26,13 @@ _BITS = {dtypes.int32: 31, dtypes.int64: 63}
 def read_columns(
     path: str, delimiter: bytes, vocab_size: int, columns: list[tuple[int, DType]]
 ) -> list[Any]:
-    """Read some columns of a file as arrays of the given dtypes.
+    """Read columns of a text file, and return an array for each.
 
     delimiter: the character between columns. vocab_size: the number of lines to read, -1 for all.
+    columns: number, from 0 or special, and dtype of each column.
 
-    Raises InvalidArgumentError for another delimiter, for lines that lack a column or hold a
-    malformed number, for empty lines, and for fewer lines than `vocab_size`.
+    InvalidArgumentError for another delimiter, for lines that lack a column or hold a malformed
+    number, for empty lines, and for fewer lines than `vocab_size`.
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")
@@ -60,7 +61,7 @@ def read_columns(
 
 
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the first `vocab_size` lines (-1: all) without line breaks, and their numbers."""
+    """Yield the first `vocab_size` lines (-1: all) without line ends, with their numbers."""
     count = offset = 0
     with system_errors(path), open_to_read(path) as file:
         for line in file:
@@ -89,7 +90,7 @@ _NAMES = {
 
 
 def _number(text: bytes, dtype: DType) -> Any:
-    """Parse a text as a number; return None if it is not one of the dtype."""
+    """Return the number in a text, or None if it is malformed or out of the dtype's range."""
     parse: Callable[[bytes], Any] = int if dtype in _BITS else float
     try:
         value = parse(text)
@@ -113,9 +114,10 @@ def _shown(text: bytes) -> str:
 def columns_of(
     key_index: int, value_index: int, key_dtype: DType, value_dtype: DType
 ) -> list[tuple[int, DType]]:
-    """Return the columns of keys and values with their dtypes.
+    """Return the column numbers and dtypes of keys and values, for `read_columns`.
 
-    Raises InvalidArgumentError for a combination that is not possible.
+    InvalidArgumentError for a combination that TensorFlow rejects, such as a line number of dtype
+    string.
     """
     columns = [("Key", "key", key_index, key_dtype), ("Value", "value", value_index, value_dtype)]
     for name, kind, index, dtype in columns:

@@ -1,6 +1,6 @@
-"""Tables as ops. A handle, in host memory, refers to the table, which the session keeps.
+"""Ops on tables. A handle, in host memory, refers to a table, which the session keeps.
 
-Nodes that name the same `shared_name` in the same container share a table.
+Nodes with the same attrs `shared_name` and `container` share a table.
 """
 
 from __future__ import annotations
@@ -122,10 +122,11 @@ _declare_table(
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """Return the table behind a handle; raise InvalidArgumentError if the op's dtypes differ.
+    """Return the table behind a handle; InvalidArgumentError if the node's dtypes are not the
+    table's.
 
-    keys: the number of inputs after the handle that have the dtypes of keys and values, in order.
-    outputs: whether the outputs have these dtypes too.
+    keys: the number of inputs after the handle that must have the dtypes of keys and values, in
+    this order. outputs: whether the last output must have the dtype of values.
     """
     table = held_object(handle, MutableTable, "table")
     types = table.types[:2]
@@ -151,7 +152,10 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
 
 
 def _bind_method(method: str, count: int) -> Callable[..., Run]:
-    """Return the binding of an op that passes its inputs to a method of the table."""
+    """Return the function that binds an op which calls `method` of the table with its inputs.
+
+    count: the number of inputs after the handle.
+    """
 
     def bind(context: KernelContext, handle: Any, *arrays: Any) -> Run:
         return lambda: getattr(_table_of(context, handle, count, False), method)(*arrays)
@@ -176,7 +180,9 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, or None if it is unknown."""
+    """Return the shape of a value, from the node that creates the table; None if that is
+    unknown.
+    """
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
 
@@ -184,7 +190,7 @@ def _value_shape(context: InferContext) -> TensorShape | None:
 def _infer_find(context: InferContext) -> Sequence[TensorShape]:
     op_type, _ = context.maker(0) or ("", {})
     shape = _value_shape(context)
-    if shape is None or "Dense" in op_type:  # keys may be rows
+    if shape is None or "Dense" in op_type:  # keys may be vectors
         return [UNKNOWN]
     return [context.shapes[1].concatenate(shape)]
 
@@ -199,7 +205,7 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Check that keys are a vector, except in a dense table, and that there are as many values."""
+    """Check that keys are a vector, except for dense tables, and that there are as many values."""
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:
         (keys,) = of_rank(context.shapes[1], 1, "keys")

@@ -1,10 +1,10 @@
-"""The optimizers' updates of variables: one op each, in place.
+"""The optimizers' updates of variables, one op type for each optimizer, computed in place.
 
-Inputs named by reference are the variable and its slots; the output is the variable. Shapes and
-hyperparameters are checked, and temporaries allocated, before a step begins, so a variable is
-never left half-written. All arithmetic is in the variable's own dtype, in TensorFlow's order of
-operations. On the CPU large variables are updated piece by piece, so that the temporaries stay in
-the cache.
+Inputs with a reference dtype are the variable and its slots; the output is the variable. Shapes and
+hyperparameters are checked, and temporaries allocated, before the update begins, so that an error
+never leaves a variable half-written. All arithmetic is in the variable's dtype, in TensorFlow's
+order of operations. On the CPU large variables are updated piece by piece, so that the temporaries
+stay in the cache.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _PIECE = 1 << 15
 
 
 def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return inference for inputs `arrays` of one shape, the output's, and scalars otherwise."""
+    """Return the shape inference of an update, whose output has the shape of the inputs `arrays`.
+
+    All other inputs must be scalars.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         whole = context.shapes[0]
@@ -51,7 +54,11 @@ def _bind(
     context: KernelContext,
     *values: Any,
 ) -> Callable[[], Any]:
-    """Return the update of the whole variable: all pieces, with scalars computed once."""
+    """Bind the update of the whole variable, in pieces of `piece` elements (None: all at once).
+
+    arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
+    once.
+    """
     *inputs, _ = values  # the output is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
     flat = [inputs[index].reshape(-1) for index in arrays]
@@ -75,7 +82,9 @@ def _run(update: NumpyUpdate, scalars: Sequence[Any], pieces: Sequence[list[Any]
 _GRADIENTS = ("grad: T", "delta: T")
 
 UPDATES: dict[str, UpdateFormula] = {}
-"""The formulas by which the optimizers change variable and slots."""
+"""The formulas by which the optimizers change variable and slots, by name of the op without
+"Apply".
+"""
 
 
 def declare_update(
@@ -83,9 +92,10 @@ def declare_update(
 ) -> OpFunction:
     """Declare the op type `Apply<name>`.
 
-    inputs: references, `grad` and `delta` are arrays of one shape, all others scalars.
-    formula: the new variable and slots as a function of all inputs. gpu_expression: if the formula
-      is one expression, this expression of its arrays and scalars.
+    inputs: those with a reference dtype, `grad` and `delta` are arrays of one shape, all others
+      scalars.
+    formula: returns the new variable and slots, given the signature and all inputs. gpu_expression:
+      C for one element of the new variable, where the formula is a single expression.
     """
     is_array = ["Ref(" in part or part.strip() in _GRADIENTS for part in inputs.split(",")]
     arrays = [index for index, array in enumerate(is_array) if array]

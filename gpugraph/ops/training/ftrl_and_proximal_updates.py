@@ -1,4 +1,6 @@
-"""Optimizers' updates of variables by running means, and with l1 and l2 regularization."""
+"""Optimizers' updates with running means (Adadelta, CenteredRMSProp) or l1 and l2
+regularization.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ apply_centered_rms_prop = declare_update(
 
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
-    """Shrink `values` towards 0 by `distance`, if `if_positive` is above 0."""
+    """Return `values` moved towards 0 by `distance`, at most to 0; unchanged if `if_positive` is <=
+    0.
+    """
     magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
     return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)
 

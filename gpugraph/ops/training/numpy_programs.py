@@ -1,9 +1,9 @@
-"""Formulas as NumPy calls: the form of an optimizer's update without a compiler.
+"""Formulas of optimizers as Python functions of NumPy calls, for updates without a compiler.
 
-A formula becomes a Python function, once for each dtype and set of attrs. Operations on scalars
-run once per run, operations on arrays once for each piece of the variable. A result is written to
-a temporary or to an operand that is no longer needed. If it is the new value of the variable or a
-slot, it is written there directly once the old value has been read for the last time.
+A formula is traced into a Python function, once for each dtype and set of attrs. The function
+computes operations on scalars once, and operations on arrays once for each piece of the variable. A
+result is written to a temporary or over an operand that is no longer needed; the new value of the
+variable or a slot is written directly to it where its old value is not read afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Builder, Elementwise, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Formula, Term
 
-IF_POSITIVE = "z > (T)0 ? x : y"  # z is a scalar input: only one of the others is computed
+IF_POSITIVE = "z > (T)0 ? x : y"  # z is a scalar input: either x or y is computed
 IF_GREATER = "y > z ? x : (T)0"
 NOT_NEGATIVE = "x < (T)0 ? (T)0 : x"
 RAISED = "y == (T)0.5 ? sqrt(x) : pow(x, y)"
@@ -65,10 +65,11 @@ class _Operation(NamedTuple):
 
 
 class _Trace(Builder):
-    """The operations of a formula on numbered values of one dtype; equal ones are merged.
+    """A builder that records the operations of a formula on numbered values; equal ones are merged.
 
-    is_array: for each input; the others are scalars. is_positive: the case of IF_POSITIVE that is
-      traced; `condition` becomes the number of the value that it depends on.
+    is_array: by number of the input, whether it is an array; the others are scalars. is_positive:
+      whether to record x or y of IF_POSITIVE. `condition` becomes the number of its z, which a run
+      tests.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -83,7 +84,7 @@ class _Trace(Builder):
         return len(self.is_array) - 1
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Return the number of a constant."""
+        """Return the number of the value that is the constant `value`."""
         if value not in self.constants:
             name = f"{'c' if self.is_positive else 'd'}{len(self.constants)}"
             self.constants[value] = name, self._number(False)
@@ -97,7 +98,7 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Return the number of an expression's value."""
+        """Record an expression, unless an equal one is recorded; return the number of its value."""
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
             return inputs[0] if self.is_positive else inputs[1]
@@ -108,15 +109,15 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError: a piece has no position."""
+        """Raise NotImplementedError: an element of a piece has no known position."""
         raise NotImplementedError("pieces of a variable have no coordinates")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Raise NotImplementedError."""
+        """Raise NotImplementedError: an update has no reductions."""
         raise NotImplementedError("pieces of a variable are not reduced")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Return the same value: shapes are not traced."""
+        """Return `value`, because shapes are not traced."""
         return value
 
     def shape(self, value: int) -> tuple[int, ...]:
@@ -129,10 +130,10 @@ class _Trace(Builder):
 
 
 class _Program:
-    """A trace as Python statements, for all pieces of arrays.
+    """The recorded operations as Python statements, for all pieces of the arrays.
 
-    Values are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`, ... (arrays) and `t0`, ...
-    (temporaries). The first arrays are the variable and its slots, which are written.
+    The variables in them are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`, ... (arrays)
+    and `t0`, ... (temporaries). The first arrays are the variable and its slots, which are written.
     """
 
     def __init__(self, trace: _Trace, outputs: Sequence[int]) -> None:
@@ -148,7 +149,7 @@ class _Program:
         self.calls = self._calls([op for op in operations if trace.is_array[op.output]], outputs)
 
     def lines(self, num_temporaries: int) -> list[str]:
-        """Return the statements, for pieces with `num_temporaries` temporaries."""
+        """Return the statements: those on scalars, then a loop over the pieces."""
         arrays = [f"a{index}" for index in range(len(self.arrays))]
         temporaries = [f"t{index}" for index in range(num_temporaries)]
         loop = f"for [{', '.join(arrays + temporaries)}] in pieces:"
@@ -161,7 +162,7 @@ class _Program:
         return f"{name} = " + re.sub(r"\b[xy]\b", lambda match: operands[match[0]], expression)
 
     def _calls(self, operations: Sequence[_Operation], outputs: Sequence[int]) -> list[str]:
-        """Return the NumPy calls, each with the array for its result."""
+        """Return the NumPy calls in order, with an array chosen for each result."""
         written = self.arrays[: len(outputs)]
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}
@@ -202,10 +203,10 @@ def _needed(operations: Sequence[_Operation], outputs: Sequence[int]) -> list[_O
 
 
 class NumpyUpdate:
-    """A formula as a Python function, whose source text is `source`.
+    """A formula as a Python function, whose text is `source`.
 
-    Called with the scalars, and for each piece its arrays: those of variable, slots and gradient,
-    then `num_temporaries` temporaries.
+    It is called with the scalars and, for each piece, a list of arrays: variable, slots and
+    gradient, then `num_temporaries` temporaries.
     """
 
     def __init__(
@@ -239,9 +240,10 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 class UpdateFormula:
-    """An optimizer's formula; a NumPy function is compiled on first use of a dtype and attrs.
+    """An optimizer's formula, with a Python function for each dtype and attrs, created at first
+    use.
 
-    is_array: for each input of the dense op whether it is the variable, a slot or the gradient;
+    is_array: for each input of the dense op, whether it is the variable, a slot or the gradient;
       the others are scalars. attrs: the names of the attrs that the formula reads.
     """
 

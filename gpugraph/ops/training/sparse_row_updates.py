@@ -1,8 +1,9 @@
-"""The optimizers' updates of some rows of a variable and its slots; other rows are left alone.
+"""The optimizers' updates of some rows of a variable and its slots; all other rows keep their
+values.
 
-The rows are copied out, updated as whole variables are (`dense_updates`), and copied back. An
-index out of range raises InvalidArgumentError before anything is written. Repeated rows are
-updated repeatedly, in order.
+The rows are copied to temporaries, updated as whole variables are (`dense_updates`), and copied
+back. An index out of range raises InvalidArgumentError before anything is written. A row whose
+index is repeated is updated once for each occurrence, in order.
 """
 
 from __future__ import annotations
@@ -41,13 +42,17 @@ from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 from gpugraph.ops.training.numpy_programs import NumpyUpdate
 
 _MAX_VARIABLES = 4
-"""The limit of host_row_updates.h."""
+"""The maximum number of variable and slots in the native code, host_row_updates.h."""
 
 assert apply_ftrl  # its module fills UPDATES
 
 
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return inference for `refs` inputs of one shape and a gradient row for each index."""
+    """Return the shape inference of an update of rows.
+
+    refs: the number of variable and slots, the first inputs, which have one shape. grad, indices:
+    the numbers of the inputs with the gradient's rows and their indices.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         whole = context.shapes[0]
@@ -78,7 +83,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
 
 class _Rows:
-    """One update, bound to its arrays."""
+    """The kernel of one update of rows, bound to its arrays."""
 
     def __init__(
         self,
@@ -130,7 +135,9 @@ def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
 
 
 def _unique_groups(indices: Any) -> Iterator[Any]:
-    """Yield the positions at which each row occurs for the first time, the second, and so on."""
+    """Yield arrays of positions in `indices`: of the first occurrence of each index, the second,
+    ...
+    """
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
     is_first = np.r_[True, np.diff(indices[order]) != 0]
@@ -141,7 +148,10 @@ def _unique_groups(indices: Any) -> Iterator[Any]:
 
 
 def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
-    """Return the launches that apply the update of `Apply<name>`, as C statements, to each row."""
+    """Return the launches that apply the update of `Apply<name>`, as C statements, to each row.
+
+    slots: as the arguments of `_infer`.
+    """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
     count, shape = signature.input_shapes[indices][0], signature.input_shapes[0]
@@ -168,7 +178,7 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 
 
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
-    """Return the same update in C for the CPU."""
+    """Return the update of rows in C for the CPU; slots: as the arguments of `_infer`."""
     refs, grad, indices = slots
 
     def parameters(signature: Signature) -> list[int]:
@@ -195,7 +205,9 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
 
 
 def _update_statements(name: str, signature: Signature, names: Mapping[int, str], refs: int) -> str:
-    """Return statements that update one element; `names` has an expression per input."""
+    """Return C statements that update one element; names: a C expression for each input by
+    number.
+    """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
     inputs = [(names[index], signature.input_types[index].base_dtype) for index in sorted(names)]
@@ -203,7 +215,9 @@ def _update_statements(name: str, signature: Signature, names: Mapping[int, str]
 
 
 def sparse_update(name: str, inputs: str) -> OpFunction:
-    """Declare the op type `SparseApply<name>`, with the attrs of `Apply<name>`."""
+    """Declare the op type `SparseApply<name>`, with the formula and the bool attrs of
+    `Apply<name>`.
+    """
     dense = DECLARATIONS[f"Apply{name}"].op_def
     names = [part.partition(":")[0].strip() for part in inputs.split(",")]
     slots = inputs.count("Ref("), names.index("grad"), names.index("indices")

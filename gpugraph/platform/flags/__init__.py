@@ -4,9 +4,9 @@
     FLAGS = tf.flags.FLAGS
     ... FLAGS.steps
 
-The command line is parsed on the first access of a flag, or by `tf.app.run`. Valid forms are
+The command line is parsed by `tf.app.run`, or when a flag is first read. Valid forms are
 `--steps=5`, `--steps 5` and `-steps 5`, and for a boolean flag `--verbose`, `--noverbose` and
-`--verbose=false`. Arguments after `--`, and those that are not flags, are left to the program.
+`--verbose=false`. The program receives the arguments after `--`, and those that are not flags.
 """
 
 from gpugraph.platform.flags.flag_definitions import (

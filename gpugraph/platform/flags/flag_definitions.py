@@ -83,7 +83,7 @@ _OLDER = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 def _with_older_names(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function also accept the parameter names of TensorFlow's first releases."""
+    """Make a function also accept the parameter names of TensorFlow's first releases (`_OLDER`)."""
 
     @functools.wraps(function)
     def define(*args: Any, **kwargs: Any) -> None:
@@ -111,7 +111,12 @@ def _define(
 def _definition(
     type_name: str, parse: Parser, doc: str, boolean: bool = False, multiple: bool = False
 ) -> Callable[..., None]:
-    """Build the function `DEFINE_...` for flags whose values `parse` reads."""
+    """Return a function `DEFINE_...` for a kind of flag.
+
+    type_name, doc: the name and docstring of the function. parse: converts the flag's text to its
+    value.
+    multiple: whether the flag may be repeated.
+    """
 
     @_with_older_names
     @named(type_name, doc)
@@ -127,7 +132,11 @@ def _definition(
 def _number_definition(
     type_name: str, convert: Parser, what: str, doc: str, multiple: bool = False
 ) -> Callable[..., None]:
-    """Build the function `DEFINE_...` for flags whose values `convert` reads, within bounds."""
+    """Return a function `DEFINE_...` for a kind of flag whose value may be bounded.
+
+    convert: converts the flag's text to a number. what: the kind of number, for errors. Others as
+    in `_definition`.
+    """
 
     @_with_older_names
     @named(type_name, doc)
@@ -208,12 +217,15 @@ def DEFINE_enum(
     flag_values: FlagValues = FLAGS,
     **args: Any,
 ) -> None:
-    """Define a flag that is one of the strings `enum_values`; `case_sensitive` may be False."""
+    """Define a flag whose value is one of the strings `enum_values`.
+
+    case_sensitive: whether the command line must match their case; True by default.
+    """
     parse = _one_of(enum_values, args.pop("case_sensitive", True))
     _define(name, default, help, flag_values, parse, **args)
 
 
-# -- rules
+# -- validators
 
 
 def register_validator(
@@ -224,8 +236,8 @@ def register_validator(
 ) -> None:
     """Require that `checker(value)` is true whenever the flag's value is parsed or set.
 
-    Otherwise IllegalFlagValueError is raised with `message`; `checker` may raise ValidationError.
-    AttributeError if there is no such flag.
+    If it is not, IllegalFlagValueError is raised with `message`; `checker` may also raise
+    ValidationError. AttributeError if there is no such flag.
     """
     flag_values.add_check(flag_name, checker, message)
 
@@ -233,7 +245,7 @@ def register_validator(
 def validator(
     flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Return a decorator that makes a function the validator of a flag."""
+    """Return a decorator that registers a function as the `checker` of `register_validator`."""
 
     def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         register_validator(flag_name, function, message, flag_values)
@@ -243,7 +255,7 @@ def validator(
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """Raise IllegalFlagValueError if the flag has no value once the command line is parsed."""
+    """Make parsing of the command line raise IllegalFlagValueError if the flag's value is None."""
     register_validator(
         flag_name,
         lambda value: value is not None,

@@ -39,8 +39,8 @@ class ValidationError(Error):
 class Flag:
     """One flag.
 
-    Attributes: `name`, `default`, `help`, `value`; `present`: its number of occurrences in the
-    command line; `boolean`; `multiple`: whether each further occurrence adds a value to a list.
+    Attributes: `name`, `default`, `help`, `value`; `present`: the number of its occurrences in the
+    command line; `boolean`; `multiple`: whether the flag may be repeated, and its value is a list.
     """
 
     def __init__(
@@ -69,14 +69,20 @@ class Flag:
         return self._read(default)
 
     def _read(self, value: Any) -> Any:
-        """Convert a value from the program or the command line."""
+        """Convert a value from the program or the command line.
+
+        IllegalFlagValueError on failure.
+        """
         try:
             return self._parse(value)
         except (TypeError, ValueError) as error:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from error
 
     def parse(self, text: str) -> None:
-        """Set the value from the command line."""
+        """Set the value to a text of the command line.
+
+        Append it to the value if the flag is repeated.
+        """
         value = self._read(text)
         if self.multiple:
             value = [*self.value, value] if self.present else [value]
@@ -89,7 +95,7 @@ class Flag:
 
 
 class FlagValues:
-    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` the Flag; `FLAGS(argv)` parses flags."""
+    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` a `Flag`; `FLAGS(argv)` parses `argv`."""
 
     def __init__(self) -> None:
         self.__dict__.update(_flags={}, _parsed=False, _checks=[])
@@ -97,10 +103,11 @@ class FlagValues:
     # -- parsing
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Parse the flags of a command line and return the other arguments, argv[0] first.
+        """Parse the flags of a command line; return the other arguments, with argv[0] first.
 
-        Undefined flags raise UnrecognizedFlagError, or are returned too with `known_only`.
-        IllegalFlagValueError for values that a flag does not allow or a validator refuses.
+        Undefined flags raise UnrecognizedFlagError, or with `known_only` are returned with the
+        arguments. IllegalFlagValueError for values that a flag does not allow or a validator
+        rejects.
         """
         if not argv:
             raise ValueError("argv cannot be an empty list: its first element names the program")
@@ -123,8 +130,9 @@ class FlagValues:
         return rest
 
     def _take(self, argument: str, rest: Iterator[str]) -> bool:
-        """Parse a defined flag, whose value may be the next argument; return False for another
-        argument.
+        """Parse an argument that is a defined flag; return False if it is not.
+
+        rest: the following arguments; the first is consumed if it is the flag's value.
         """
         name, has_value, value = argument.lstrip("-").partition("=")
         flag = self._flags.get(name)
@@ -147,13 +155,14 @@ class FlagValues:
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """Make flags readable without a command line: they have their defaults, or the values set
-        so far.
+        """Make flags readable without a parsed command line.
+
+        They have their defaults, or the values that the program has set.
         """
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self) -> None:
-        """Discard the values from the command line."""
+        """Reset all flags to their defaults, as before the command line was parsed."""
         for flag in self._flags.values():
             flag.unparse()
         self.__dict__["_parsed"] = False
@@ -162,7 +171,7 @@ class FlagValues:
 
     def __getattr__(self, name: str) -> Any:
         flags = self.__dict__["_flags"]
-        if name == "__flags":  # older programs get all flags by this name
+        if name == "__flags":  # older programs get the dict of all flags by this name
             return flags
         if name not in flags:
             raise AttributeError(f"no flag is named {name!r}; there are {sorted(flags)}")
@@ -213,13 +222,13 @@ class FlagValues:
         return {name: flag.value for name, flag in self._flags.items()}
 
     def set_default(self, name: str, value: Any) -> None:
-        """Set another default, and also the value unless it comes from the command line."""
+        """Change the default of a flag; its value too, unless that comes from the command line."""
         flag = self[name]
         flag.default = flag._read_default(value)
         if not flag.present:
             flag.value = flag.default
 
-    # -- rules
+    # -- validators
 
     def add_check(self, name: str, check: Check, message: str) -> None:
         """Require that `check(value)` is true whenever the flag's value is parsed or set."""
@@ -228,7 +237,7 @@ class FlagValues:
         self._checks.append((name, check, message))
 
     def validate_all_flags(self) -> None:
-        """Raise IllegalFlagValueError if a validator refuses a value."""
+        """Raise IllegalFlagValueError if a validator rejects the value of a flag."""
         for name in self._flags:
             self._check(name)
 
@@ -247,7 +256,7 @@ class FlagValues:
     # -- help
 
     def get_help(self) -> str:
-        """Return a list of all flags, with their help and defaults."""
+        """Return one text that lists all flags, with their help and defaults."""
         lines = []
         for name in sorted(self._flags):
             flag = self._flags[name]
@@ -262,4 +271,4 @@ class FlagValues:
 
 
 FLAGS = FlagValues()
-"""The flags of the program."""
+"""The flags that `tf.flags.DEFINE_...` defines."""

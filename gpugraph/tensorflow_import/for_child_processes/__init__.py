@@ -1,1 +1,1 @@
-"""A folder for `PYTHONPATH`: its `sitecustomize` runs first in child processes of a program."""
+"""A folder for `PYTHONPATH`: child processes of a program run its `sitecustomize` at startup."""

@@ -1,7 +1,7 @@
 """Startup code of Python processes that a program under `gpugraph run` starts.
 
-It answers `import tensorflow`, importing gpugraph only on the first such import, and then runs the
-`sitecustomize` that the process would otherwise have run.
+It makes `import tensorflow` give gpugraph, which is imported only on the first such import. Then it
+runs the `sitecustomize` that the process would have run without this one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _FirstImport:
-    """Replaces itself with gpugraph's finder at the first import of TensorFlow."""
+    """An importer that replaces itself by gpugraph's finder at the first import of TensorFlow."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -34,7 +34,7 @@ class _FirstImport:
 
 
 def _run_the_next() -> None:
-    """Run the next `sitecustomize` on the path, in place of this one."""
+    """Run the next `sitecustomize` on `sys.path`, and remove this one's folder from the path."""
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     spec = PathFinder.find_spec("sitecustomize")
     if spec is not None and spec.loader is not None:

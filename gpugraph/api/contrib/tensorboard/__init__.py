@@ -1,3 +1,3 @@
-"""`tf.contrib.tensorboard`: its `plugins`."""
+"""`tf.contrib.tensorboard`, which contains `plugins`."""
 
 from gpugraph.api.contrib.tensorboard import plugins as plugins

@@ -1,9 +1,9 @@
-"""The parts of `tf.contrib.framework` other than `arg_scope` and the variables of models.
+"""`tf.contrib.framework`, except for `arg_scope` and the variables of models.
 
 `checkpoint_functions` reads checkpoints, `restorable_variables` selects and assigns variables,
-`device_chooser` distributes them over devices, `static_choices` has conditionals that may be
-resolved while the graph is built, `graph_names` has names and graphs, `tensor_checks` has checks of
-tensors and shapes, and `bounded_tensor_spec` has a TensorSpec with bounds.
+`device_chooser` distributes variables over devices, `static_choices` has conditionals that are
+resolved during graph construction if possible, `graph_names` finds scopes, graphs and placeholders,
+`tensor_checks` checks tensors and shapes, and `bounded_tensor_spec` has a TensorSpec with bounds.
 """
 
 from gpugraph.graph.client.scoped_names import (

@@ -10,9 +10,9 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 
 
 class BoundedTensorSpec(TensorSpec):
-    """A shape, a dtype, a name, and inclusive bounds, which broadcast against the shape.
+    """A shape, a dtype, a name, and inclusive bounds of the elements.
 
-    Raises ValueError for bounds that are None or do not broadcast.
+    The bounds broadcast against the shape; ValueError if they don't or are None.
     """
 
     __slots__ = ("_maximum", "_minimum")
@@ -26,19 +26,25 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
-        """Return a spec with the same bounds; a spec without bounds gets those of its dtype."""
+        """Return the spec of the same shape, dtype and bounds; without bounds, those of the
+        dtype.
+        """
         dtype = spec.dtype
         minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
         return cls(spec.shape, dtype, minimum, maximum, name or spec.name)
 
     @property
     def minimum(self) -> np.ndarray[Any, Any]:
-        """The minimum values, as a read-only array."""
+        """The smallest value of each element, a read-only array that broadcasts against the
+        shape.
+        """
         return self._minimum
 
     @property
     def maximum(self) -> np.ndarray[Any, Any]:
-        """The maximum values, as a read-only array."""
+        """The largest value of each element, a read-only array that broadcasts against the
+        shape.
+        """
         return self._maximum
 
     def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:

@@ -1,5 +1,5 @@
-"""Reading variables from checkpoints, and assigning and initializing them, as in
-`tf.contrib.framework`.
+"""Functions of `tf.contrib.framework` that read checkpoints into arrays, variables and
+initializers.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:
-    """Return a reader of a checkpoint, or of the latest one in a folder; see `tf.train`."""
+    """Return a reader of the checkpoint with a prefix, or of the latest checkpoint in a folder."""
     return open_checkpoint(filepattern)
 
 
 def load_variable(checkpoint_dir: Any, name: str) -> Any:
-    """Return the value of a tensor in a checkpoint, or in the latest checkpoint of a folder."""
+    """Return a tensor's value from the checkpoint with a prefix, or from the latest one in a
+    folder.
+    """
     return load_tensor(checkpoint_dir, name)
 
 
 def list_variables(checkpoint_dir: Any) -> list[tuple[str, list[int]]]:
-    """Return the names and shapes of all tensors in a checkpoint, sorted by name."""
+    """Return the (name, shape) pairs of all tensors in a checkpoint, sorted by name."""
     return list_tensors(checkpoint_dir)
 
 
@@ -51,11 +53,11 @@ def init_from_checkpoint(checkpoint_dir: Any, assignment_map: Any) -> None:
 def assign_from_checkpoint(
     model_path: Any, var_list: Any, ignore_missing_vars: bool = False
 ) -> tuple[Operation, dict[Tensor, Any]]:
-    """Return an operation that sets variables to values of a checkpoint, and its feeds.
+    """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    var_list: variables, or a dict from names in the checkpoint to variables or lists of parts.
-    ignore_missing_vars: whether variables that the checkpoint lacks are left unchanged, with a
-    warning. Raises ValueError for a variable that is missing or has another shape.
+    var_list: variables, or a dict from names in the checkpoint to variables or lists of the parts
+    of one. ignore_missing_vars: whether variables that the checkpoint lacks are left unchanged,
+    with a warning. ValueError for a variable that is missing or has another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -88,9 +90,10 @@ def assign_from_checkpoint(
 
 
 def _share(name: str, variable: Any, value: Any) -> Any:
-    """Return the slice of a value that belongs to a variable, which may be a part of a larger one.
+    """Return the slice of a checkpoint's `value` for a variable, which may be a part of a larger
+    one.
 
-    Raise ValueError if the shapes differ.
+    ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -110,10 +113,11 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None] | None:
-    """Return a function that restores variables in a session; see `assign_from_checkpoint`.
+    """Return a function that restores variables in the session that it is called with.
 
-    reshape_variables: whether values take the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
+    model_path, var_list, ignore_missing_vars: as of `assign_from_checkpoint`. reshape_variables:
+    whether values are reshaped to the shapes of the variables. The result is None if
+    `ignore_missing_vars` leaves no variables. ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -147,9 +151,10 @@ def load_linear_multiclass_bias_initializer(
     initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
-    """Return an initializer of class biases, a column with one row for each class.
+    """Return an initializer of class biases, a matrix with one column and a row for each class.
 
-    Biases of classes in the old vocabulary come from the checkpoint.
+    The bias of a class in the old vocabulary comes from the checkpoint, any other from
+    `initializer`. The arguments are those of `load_and_remap_matrix_initializer` for rows.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),
@@ -166,8 +171,8 @@ def load_variable_slot_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of a slot that is partitioned as its variable is.
 
-    `primary_partition_info` describes the variable's partition. The other arguments are those of
-    `load_and_remap_matrix_initializer`.
+    primary_partition_info: the partition_info of the variable, used in place of the slot's. The
+    other arguments are those of `load_and_remap_matrix_initializer`.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

@@ -1,4 +1,4 @@
-"""Devices of variables: a round-robin over the tasks of a job."""
+"""A device function that places variables on the tasks of a job in turn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gpugraph.graph.device_names import DeviceSpec
 
 
 class VariableDeviceChooser:
-    """A function from an operation to the next task of a job, for `tf.device`.
+    """A device function for `tf.device`: each operation gets the next task of a job, cyclically.
 
-    num_tasks: the number of tasks of the job; with 0 the device names no task.
+    num_tasks: the number of tasks of the job; with 0 the device names neither job nor task.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class VariableDeviceChooser:
         self._next_task = 0
 
     def __call__(self, op: Any) -> str:
-        """Return the device of the next operation."""
+        """Return the name of the device for `op`, which is otherwise not used."""
         del op
         job = task = None
         if self._num_tasks > 0:

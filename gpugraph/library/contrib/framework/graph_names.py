@@ -21,9 +21,10 @@ def get_name_scope() -> str:
 
 
 def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """Return the common graph of tensors, operations and variables, or else the default graph.
+    """Return the graph that contains all given tensors, operations and variables.
 
-    graph: the graph to which they must belong. Raises ValueError if they belong to several graphs.
+    Without any, it is the default graph. graph: the graph that must contain them. ValueError if
+    they are in several graphs, or not in `graph`.
     """
     values = list(op_input_list)
     if graph is None:
@@ -35,6 +36,6 @@ def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = No
 
 
 def get_placeholders(graph: Graph) -> list[Tensor]:
-    """Return the placeholders of a graph."""
+    """Return the output tensors of all Placeholder operations of a graph."""
     operations = graph_or_default(graph).get_operations()
     return [op.outputs[0] for op in operations if op.type == "Placeholder"]

@@ -1,4 +1,4 @@
-"""Untrained variables, the selection of variables to restore, and assignment by name."""
+"""Non-trainable variables, the selection of variables to restore, and assignment by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def local_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None,
     use_resource: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Create a variable that is not trained, in the collection LOCAL_VARIABLES."""
+    """Create a non-trainable variable in the collection LOCAL_VARIABLES."""
     return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.LOCAL_VARIABLES)
 
 
@@ -33,7 +33,7 @@ def global_variable(
     initial_value: Any, validate_shape: bool = True, name: str | None = None,
     use_resource: bool | None = None,
 ) -> Any:  # fmt: skip
-    """Create a variable that is not trained, in the collection GLOBAL_VARIABLES."""
+    """Create a non-trainable variable in the collection GLOBAL_VARIABLES."""
     return _variable(initial_value, validate_shape, name, use_resource, GraphKeys.GLOBAL_VARIABLES)
 
 
@@ -52,9 +52,9 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """Return the name of a variable; for a part, the name of the whole variable.
+    """Return the name of a variable; for a part of a partitioned one, the name of the whole.
 
-    Raises TypeError for a value that is neither a variable nor a tensor.
+    TypeError for a value that is neither a variable nor a tensor.
     """
     if not hasattr(var, "op"):
         raise TypeError(f"var must be a variable, but is {shown(var)}")
@@ -71,8 +71,9 @@ def filter_variables(
 ) -> list[Any]:
     """Return the variables whose names match an include pattern and no exclude pattern.
 
-    include_patterns: None for all. reg_search: whether a match may begin anywhere in the name.
-    Raises TypeError for a list with values that are neither variables nor tensors.
+    The patterns are regular expressions; include_patterns: None for all names. reg_search: whether
+    a match may begin anywhere in the name. TypeError for values that are neither variables nor
+    tensors.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -94,7 +95,8 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables under one of the scopes to include and under none to exclude.
 
-    include: None for all. Raises TypeError for values that are not lists or tuples.
+    include, exclude: lists of scope names; None for `include` stands for all. TypeError for other
+    types.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):
@@ -112,9 +114,9 @@ def get_variables_to_restore(
 def assign_from_values(
     var_names_to_values: Mapping[str, Any],
 ) -> tuple[Operation, dict[Tensor, Any]]:
-    """Return an operation that sets variables by name, and its feeds.
+    """Return an operation that sets global variables by name, and the feeds for its run.
 
-    Raises ValueError for a name that belongs to no variable or to several.
+    ValueError for a name that belongs to no variable or to several.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
@@ -142,7 +144,7 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that sets variables by name in a session; see `assign_from_values`."""
+    """Return a function that sets variables by name in the session that it is called with."""
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:
@@ -152,7 +154,7 @@ def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[A
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
-    """Return an op that sets a variable to zeros.
+    """Return an op that sets a variable to zeros, for its initialization.
 
     A run raises InvalidArgumentError if the variable is already initialized.
     """

@@ -1,4 +1,4 @@
-"""Conditionals that are resolved while the graph is built if their conditions are known then."""
+"""Conditionals that are resolved during graph construction if their conditions are known then."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Action = Callable[[], Any]
 
 
 def smart_constant_value(pred: Any) -> bool | None:
-    """Return the value of a bool, 0, 1 or constant tensor; None if it is unknown.
+    """Return the value of a bool, 0, 1 or a bool tensor; None if the tensor's value is not known.
 
-    Raises TypeError for other values.
+    TypeError for other values.
     """
     if not isinstance(pred, (Tensor, Variable)) and not _is_bool(pred):
         raise TypeError(
@@ -36,10 +36,10 @@ def smart_cond(
     pred: Any, true_fn: Action | None = None, false_fn: Action | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """Return the result of one of two functions.
+    """Return the result of `true_fn` or `false_fn`.
 
-    If the condition is known, the function is called directly; otherwise this is `tf.cond`. Raises
-    TypeError for a function that is not callable, and for a value that is not a condition.
+    If the value of `pred` is known, the function is called directly; otherwise this is `tf.cond`.
+    TypeError for a function that is not callable, and for a `pred` that is not a condition.
     """
     for kind, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -55,11 +55,11 @@ def smart_case(
     pred_fn_pairs: Any, default: Action | None = None, exclusive: bool = False,
     name: str = "smart_case",
 ) -> Any:  # fmt: skip
-    """Build `tf.case` from the pairs whose conditions are unknown.
+    """Build a `tf.case` of the pairs whose conditions are not known during graph construction.
 
-    Pairs with a false condition are dropped. The function of a true one is called directly, or
-    becomes the default after unknown conditions. Raises TypeError for values that are not pairs of
-    conditions and functions; see `tf.case`.
+    Pairs with a false condition are dropped. The function of the first true one is called directly,
+    or becomes the default if unknown conditions precede it. TypeError for values that are not pairs
+    of condition and function; other arguments as of `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

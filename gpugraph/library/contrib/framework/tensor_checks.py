@@ -1,4 +1,4 @@
-"""Checks and small functions of tensors that metrics and programs of that time share."""
+"""Checks and small functions of tensors, which metrics and older programs use."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the tensor. Raise ValueError unless it is a scalar."""
+    """Return the value as a tensor; ValueError unless its static shape can be a scalar's."""
     with name_scope(name, "assert_scalar", [tensor]):
         return check_scalar(convert_to_tensor(tensor))
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the tensor. Raise ValueError unless it is an integer scalar."""
+    """Return the value as a tensor; ValueError unless it is an integer scalar."""
     with name_scope(name, "assert_scalar_int", [tensor]):
         source = convert_to_tensor(tensor)
         if not source.dtype.base_dtype.is_integer:
@@ -37,9 +37,9 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Return the checked `global_step_tensor`, or the global step of the graph if it is None.
+    """Return `global_step_tensor` after a check, or the global step of the graph if it is None.
 
-    Raise TypeError if it is not an integer.
+    TypeError if it is not an integer.
     """
     if global_step_tensor is None:
         return get_global_step(graph)
@@ -48,7 +48,7 @@ def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: An
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the sum of all elements of all tensors. Raise ValueError without tensors."""
+    """Return the sum of all elements of all tensors, a scalar; ValueError without tensors."""
     if not tensors:
         raise ValueError("No tensors provided.")
     with name_scope(name, "reduce_sum_n", tensors) as scope:
@@ -59,7 +59,9 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
 def remove_squeezable_dimensions(
     predictions: Any, labels: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return predictions and labels without a superfluous last axis of size 1 of one of them."""
+    """Return (predictions, labels), where the one with an additional last axis of size 1 lost
+    it.
+    """
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name
     )
@@ -67,7 +69,7 @@ def remove_squeezable_dimensions(
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
-    """Return the tensor, checked to have the shape of another; see `with_shape`."""
+    """Return `tensor`, checked to have the shape of `expected_tensor` as `with_shape` does."""
     with name_scope("with_same_shape", values=[expected_tensor, tensor]):
         expected = convert_to_tensor(expected_tensor)
         static = expected.shape
@@ -75,9 +77,10 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 
 
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
-    """Return the tensor, checked to have a shape: now if both are known, else in each run.
+    """Return `tensor`, checked to have `expected_shape`.
 
-    Raise ValueError if the shapes are known to differ; a run raises InvalidArgumentError.
+    If both shapes are known statically, a difference raises ValueError; otherwise each run checks,
+    and raises InvalidArgumentError.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

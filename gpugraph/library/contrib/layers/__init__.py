@@ -1,10 +1,10 @@
 """Layers as functions: `tf.contrib.layers` and `slim`, for use with `arg_scope`.
 
 A layer opens a variable scope, gets its variables in it with `tf.get_variable`, and returns a
-tensor. `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
-`slim_dropout_and_flatten` have the layers, `regularizers` the weight penalties,
-`xavier_initializers` the initializers, `model_variables` the variables of a model and functions
-that find them, and `layer_collections` code that the layers share.
+tensor. The layers are in `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
+`slim_dropout_and_flatten`, weight penalties in `regularizers`, initializers in
+`xavier_initializers`, variables of a model and functions that find them in `model_variables`, and
+helpers of the layers in `layer_collections`.
 """
 
 from gpugraph.library.contrib.layers.embeddings import (

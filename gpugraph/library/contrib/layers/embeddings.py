@@ -34,9 +34,9 @@ def embed_sequence(
 ) -> Tensor:
     """Return the rows of a variable `embeddings` [vocab_size, embed_dim] for ids [n, steps].
 
-    unique: whether a row for several equal ids is looked up once.
+    Shape: [n, steps, embed_dim]. unique: whether equal ids share one lookup.
 
-    Raises ValueError without the sizes, unless `reuse` finds the variable.
+    ValueError without the sizes, unless `reuse` finds the variable.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
@@ -63,11 +63,10 @@ def bow_encoder(
     scope: Any = None,
     reuse: Any = None,
 ) -> Tensor:
-    """Return the mean of the `embeddings` rows of each sequence, [n, embed_dim], for ids [n,
-    steps].
+    """Return the mean of the embeddings of each sequence of ids [n, steps]: [n, embed_dim].
 
-    ids: with sparse_lookup a SparseTensor, or a tensor whose zeros are ignored. Raises TypeError
-    for a SparseTensor without sparse_lookup.
+    The embeddings are a variable `embeddings` [vocab_size, embed_dim]. ids: with sparse_lookup a
+    SparseTensor, or a tensor whose zeros are ignored; without it a tensor, else TypeError.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
         embeddings = model_variable(

@@ -24,15 +24,15 @@ from gpugraph.ops.random.variable_initializers import Constant
 
 
 class GDN(Layer):
-    """inputs / sqrt(beta + gamma * inputs ** 2), with gamma [channels, channels].
+    """The layer inputs / sqrt(beta + inputs ** 2 @ gamma), with gamma [channels, channels].
 
-    inverse: multiply instead of dividing, which approximates the inverse.
+    inverse: multiply by the root instead of dividing, which approximately inverts the layer.
     beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
     reparam_offset: keeps the variables away from 0, where their gradients vanish. beta and gamma
       are the squares of the variables minus the square of this offset.
     data_format: "channels_last" or "channels_first".
 
-    Raises ValueError for another format, for inputs without 3 to 5 axes, and for unknown channels.
+    ValueError for another format, for inputs without 3 to 5 axes, and for unknown channels.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class GDN(Layer):
         self.input_spec = InputSpec(min_ndim=3, max_ndim=5)
 
     def build(self, input_shape: Any) -> None:
-        """Add `reparam_beta` and `reparam_gamma`."""
+        """Add the variables `reparam_beta` and `reparam_gamma`."""
         shape = as_shape(input_shape)
         axis = 1 if self.data_format == "channels_first" else int(shape.rank or 0) - 1
         channels = shape[axis].value
@@ -80,14 +80,14 @@ class GDN(Layer):
 
     @property
     def beta(self) -> Tensor:
-        """The offset that is added to the sums of squares: at least `beta_min`."""
+        """The constant [channels] added to the sums of squares: at least `beta_min`."""
         bound = (self._beta_min + self._pedestal) ** 0.5
         value: Tensor = square(_bounded(self._reparam_beta, bound)) - self._pedestal
         return value
 
     @property
     def gamma(self) -> Tensor:
-        """The non-negative weights of the squares."""
+        """The non-negative weights [channels, channels] of the squares."""
         value: Tensor = square(_bounded(self._reparam_gamma, self._offset)) - self._pedestal
         return value
 
@@ -110,9 +110,9 @@ class GDN(Layer):
 
 @custom_gradient
 def _bounded(values: Tensor, bound: Any) -> Any:
-    """Return the values clipped from below at `bound`.
+    """Return the values, clipped from below at `bound`.
 
-    Below the bound, only gradients whose descent step increases the value pass.
+    For a clipped value, the gradient passes only if it is negative, so that descent increases it.
     """
 
     def back(gradient: Tensor) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Variables and collections of layers."""
+"""Adding the variables and outputs of layers to collections; pairs of sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str]:
-    """Return the collections of a layer's variable `name`: those of all, or by name in a dict."""
+    """Return the collections for a layer's variable `name`.
+
+    variables_collections: the collections for all variables, or a dict of them by name.
+    """
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
     else:
@@ -19,7 +22,7 @@ def collections_of(variables_collections: Any, name: str) -> list[str]:
 
 
 def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
-    """Add a layer's variable, or its parts, to the collections of its name. Ignore None."""
+    """Add a layer's variable, or its parts, to the collections for `name`; do nothing for None."""
     graph = get_default_graph()
     for key in collections_of(variables_collections, name):
         members = graph.get_collection_ref(key)
@@ -28,7 +31,9 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections, with its scope's name as alias, and return them."""
+    """Add a layer's outputs to collections, with `alias`, its scope's name, as alias; return
+    them.
+    """
     if outputs_collections:
         name = alias.removesuffix("/")
         vars(outputs)["aliases"] = [*getattr(outputs, "aliases", ()), name]
@@ -38,7 +43,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return height and width from one number for both or from two. Raise ValueError for others."""
+    """Return (height, width) from one number for both or from two; ValueError for others."""
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:
         raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")

@@ -1,6 +1,6 @@
-"""The arguments that layers with weights share, and their application by a `tf.layers` layer.
+"""The arguments that layers with weights share, and their application through `tf.layers`.
 
-`with_options` adds these arguments to a function. `apply_layer` runs a layer of `tf.layers` with
+`with_options` adds these arguments to a function. `apply_layer` applies a layer of `tf.layers` with
 them, and gives its variables the names that `tf.contrib.layers` uses.
 """
 
@@ -28,13 +28,13 @@ ZEROS = Zeros()
 
 
 class LayerOptions(NamedTuple):
-    """The arguments of layers with weights.
+    """The arguments that layers with weights share.
 
-    normalizer_fn: `f(outputs, **normalizer_params)`, in place of the biases.
+    normalizer_fn: `f(outputs, **normalizer_params)`, applied in place of the biases.
     biases_initializer: None for no biases.
     pointwise_initializer: only for separable convolutions; by default that of the weights.
-    variables_collections: the collections of the variables, or a dict of collections by `weights`
-      and `biases`.
+    variables_collections: the collections of the variables, or a dict from `weights` and `biases`
+      to collections.
     """
 
     activation_fn: Any = relu
@@ -57,7 +57,9 @@ class LayerOptions(NamedTuple):
         return self.normalizer_fn is None and self.biases_initializer is not None
 
     def of_weights(self, *kernels: str) -> dict[str, Any]:
-        """Return the arguments of a `tf.layers` layer that has these weights and a bias."""
+        """Return the arguments for a `tf.layers` layer with biases, if any, and the weights
+        `kernels`.
+        """
         arguments: dict[str, Any] = {
             "use_bias": self.use_bias,
             "bias_initializer": self.biases_initializer,
@@ -72,7 +74,7 @@ class LayerOptions(NamedTuple):
 def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]], Any]:
     """Return a decorator that replaces the parameter `options` with the fields of `LayerOptions`.
 
-    The decorated function takes defaults from `arg_scope`.
+    The decorated function packs them into its `options`; `arg_scope` may set their defaults.
     pointwise: whether `pointwise_initializer` is one of the fields.
     """
     names = [name for name in LayerOptions._fields if pointwise or name != "pointwise_initializer"]
@@ -100,7 +102,10 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 
 
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
-    """Return a custom getter of model variables that replaces the last part of the name."""
+    """Return a custom getter of model variables that renames them.
+
+    renames: the new last part of a variable's name by the old one.
+    """
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
         for unsupported in ("reuse", "constraint", "validate_shape"):
@@ -120,9 +125,9 @@ def apply_layer(
     renames: Mapping[str, str],
     **arguments: Any,
 ) -> Tensor:
-    """Apply a layer of `tf.layers`, then normalization and activation.
+    """Apply a layer of `tf.layers` in a new variable scope, then normalization and activation.
 
-    renames: the names of variables here, by the attributes of the layer.
+    renames: the names of variables here, by their names in the layer. arguments: of `layer_class`.
     """
     with variable_scope(
         options.scope, default_scope, [inputs], reuse=options.reuse,
@@ -140,7 +145,9 @@ def apply_layer(
 
 
 def finish(outputs: Tensor, options: LayerOptions, alias: str) -> Tensor:
-    """Apply normalization, then activation, and add the outputs to their collections."""
+    """Apply normalization, then activation; add the result to the collections of outputs; return
+    it.
+    """
     if options.normalizer_fn is not None:
         outputs = options.normalizer_fn(outputs, **(options.normalizer_params or {}))
     if options.activation_fn is not None:

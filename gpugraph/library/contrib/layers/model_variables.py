@@ -1,4 +1,6 @@
-"""Variables of a model, created with `tf.get_variable` in collections that all layers use."""
+"""Variables of a model, added to the collections that all layers use, and functions that find
+them.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,11 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Call `tf.get_variable` on `device`, which is a name or a function of an op.
+    """Create or return a variable as `tf.get_variable` does, on `device`, a name or device
+    function.
 
-    `arg_scope` may set the other arguments.
-    custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
+    `arg_scope` may set the other arguments. custom_getter: called in place of `tf.get_variable`,
+    with its arguments and `reuse`.
     """
     graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
@@ -95,8 +98,8 @@ def get_variables(
 ) -> list[Any]:
     """Return the variables of a collection, selected by name.
 
-    scope: a VariableScope or regex that the names start with.
-    suffix: the suffix of the names.
+    scope: a VariableScope, or a regular expression that matches at the start of the name. suffix:
+    the text with which the name ends.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:
@@ -128,16 +131,13 @@ def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
 
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """Return the global variables under `scope` whose names without scopes are `given_name`."""
+    """Return the global variables under `scope` whose names end with `given_name` after a "/"."""
     variables = get_variables(scope)
     return [variable for variable in variables if f"/{variable.op.name}".endswith(f"/{given_name}")]
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """Return the global variable with this full name. Raise ValueError if there is none.
-
-    If several names start with it, only a name that equals it is accepted.
-    """
+    """Return the global variable with this full name; ValueError if there is none."""
     candidates = get_variables(var_op_name)
     for variable in candidates:
         if variable.op.name == var_op_name:

@@ -1,4 +1,4 @@
-"""One function from a loss to a training op, with the usual modifications of gradients."""
+"""`optimize_loss`: a function from a loss to a training op, with the usual changes of gradients."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "RMSProp": RMSPropOptimizer,
     "SGD": GradientDescentOptimizer,
 }
-"""The optimizers by name."""
+"""Functions from a learning rate to an optimizer, by name."""
 
 OPTIMIZER_SUMMARIES = [
     "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
@@ -68,23 +68,23 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Tensor:
-    """Return the scalar loss, whose evaluation trains the variables by one step.
+    """Return an op that trains the variables by one step and outputs the scalar loss.
 
-    global_step: the variable of the step; None for that of the graph, if there is one.
+    global_step: the variable that counts steps; None for that of the graph, if there is one.
     learning_rate: a number, for which a variable `learning_rate` is created, or a scalar tensor.
-    optimizer: a name of OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
+    optimizer: a name in OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
       optimizer.
     gradient_noise_scale: the standard deviation of normal noise that is added to the gradients.
     gradient_multipliers: factors of gradients by variable or its name.
-    clip_gradients: a global norm, or a function of the pairs of gradients and variables.
-    learning_rate_decay_fn: a function of learning rate and step.
-    update_ops: ops that run first, by default the collection UPDATE_OPS.
+    clip_gradients: a global norm, or a function from (gradient, variable) pairs to such pairs.
+    learning_rate_decay_fn: a function of learning rate and step that returns the rate to use.
+    update_ops: ops that run before the loss is used, by default the collection UPDATE_OPS.
     variables: the variables to train, by default all trainable variables.
     summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
       global norm of the gradients.
 
-    Raises ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
-    function without a step.
+    ValueError for a negative rate, for an unknown optimizer or summary, and for a decay function
+    without a step.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
     for summary in wanted:
@@ -132,7 +132,7 @@ def _norm_of(pairs: GradientsAndVariables) -> Tensor:
 
 
 def _summarize_gradients(pairs: GradientsAndVariables, wanted: Sequence[str]) -> None:
-    """Add a histogram of each gradient and a summary of its norm, if they are in `wanted`."""
+    """Add a histogram of each gradient and a summary of its norm, as far as `wanted` lists them."""
     for gradient, variable in pairs:
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
         if values is None:
@@ -178,7 +178,7 @@ def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any]
 
 
 def _optimizer(optimizer: Any, rate: Any) -> Any:
-    """Return the optimizer for a name, a class, a function or an optimizer."""
+    """Return the optimizer: `optimizer` itself, or the one of that name, class or function."""
     if isinstance(optimizer, Optimizer):
         return optimizer
     is_class = isinstance(optimizer, type) and issubclass(optimizer, Optimizer)
@@ -210,7 +210,9 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """Return a gradient with normal noise of this standard deviation; None stays None."""
+    """Return a gradient with truncated normal noise of standard deviation `scale`; None for
+    None.
+    """
     if gradient is None:
         return None
     dense = convert_to_tensor(gradient)
@@ -218,7 +220,7 @@ def _noisy(gradient: Any, scale: float) -> Any:
 
 
 def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> list[Any]:
-    """Multiply gradients by the factors of their variables."""
+    """Return the pairs with gradients multiplied by factors, by variable or its name."""
     if not factors:
         raise ValueError("Gradient multipliers should not be empty: factors by variable or name")
     known = set(factors)
@@ -238,7 +240,7 @@ def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> lis
 
 
 def _clipped(pairs: GradientsAndVariables, clip: Any) -> list[Any]:
-    """Clip gradients to a global norm, or apply a function to all pairs."""
+    """Clip all gradients to the global norm `clip`, or apply `clip`, a function, to the pairs."""
     if isinstance(clip, (float, int)):
         gradients, _ = clip_by_global_norm([gradient for gradient, _ in pairs], clip)
         return list(zip(gradients, [variable for _, variable in pairs]))

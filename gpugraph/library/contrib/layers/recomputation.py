@@ -1,9 +1,9 @@
 """Layers that recompute their values for their gradients: `contrib.layers.recompute_grad`.
 
-The function is called once. Its ops and those of its gradient carry the number of the call. The
-pass `activation_recomputation` gives the gradient copies of the function's ops, which run after the
-gradients of the results. In a loop, whose gradient is another loop, the function is called again in
-that loop.
+The function is called once. Its ops and those of its gradient get an attr with the number of the
+call. The compiler pass `activation_recomputation` then gives the gradient its own copies of the
+function's ops, which run after the gradients of the function's results are known. In a while loop,
+whose gradient is another loop, the function is called again in that loop instead.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def recompute_grad(
     results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
     time, as TensorFlow always does: in the variable scope of the first call, with `reuse`, in its
     `arg_scope`, and with `is_recomputing=True` if it takes that argument. Its variables are
-    resource variables. Raises ValueError for arguments that are not tensors, and for a `fn` that
-    closes over a tensor.
+    resource variables. ValueError for arguments that are not tensors, and for a `fn` that closes
+    over a tensor.
 
     use_data_dep: how TensorFlow orders the second computation for XLA; without effect here.
-    tupleize_grads: whether no gradient is used before all of them are computed.
+    tupleize_grads: whether each returned gradient waits for the computation of all of them.
     """
     del use_data_dep
     _refuse_closure(fn)
@@ -77,7 +77,7 @@ def recompute_grad(
 
 
 def _refuse_closure(fn: Callable[..., Any]) -> None:
-    """Raise ValueError if a function closes over a tensor, which would get no gradient."""
+    """Raise ValueError if a function closes over a tensor, which would not get a gradient."""
     if not inspect.isfunction(fn):
         return
     for name, value in inspect.getclosurevars(fn).nonlocals.items():
@@ -91,9 +91,9 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 
 
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
-    """Return `f` with the number of the call on its ops and on those of its gradient.
+    """Return `f` with the attr that numbers the call on its ops and on those of its gradient.
 
-    Within another such function, the ops get the number of the outer call."""
+    Inside another recomputed function, the ops get the number of the outer call."""
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 
     @custom_gradient

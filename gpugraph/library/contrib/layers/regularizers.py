@@ -25,17 +25,17 @@ Regularizer = Callable[[Any], "Tensor | None"]
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """Return a regularizer: `scale` times the sum of the absolute values; no penalty for 0.0.
+    """Return a regularizer: `scale` times the sum of the absolute values; for 0.0 it returns None.
 
-    Raises ValueError for an integer or negative scale.
+    ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """Return a regularizer: `scale` times half the sum of the squares; no penalty for 0.0.
+    """Return a regularizer: `scale` times half the sum of the squares; for 0.0 it returns None.
 
-    Raises ValueError for an integer or negative scale.
+    ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
@@ -67,9 +67,9 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """Return the sum of an `l1_regularizer` and an `l2_regularizer`, or one if the other is 0.0.
+    """Return the sum of an `l1_regularizer` and an `l2_regularizer`; a scale of 0.0 omits that one.
 
-    Raises ValueError for integer or negative scales.
+    ValueError for integer or negative scales.
     """
     _check_no_integer("scale_l1", scale_l1)
     _check_no_integer("scale_l2", scale_l2)
@@ -108,9 +108,8 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, by default the collection WEIGHTS.
-
-    Raises ValueError without weights, and for a penalty that is not a scalar.
+    weights_list: variables or tensors, by default the collection WEIGHTS. ValueError without
+    weights, and for a penalty that is not a scalar.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

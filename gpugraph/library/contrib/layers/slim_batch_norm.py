@@ -1,4 +1,4 @@
-"""Batch normalization as a function, implemented with the layer of `tf.layers`.
+"""Batch normalization as a function, implemented by the class of `tf.layers`.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
 Internal Covariate Shift.
@@ -27,13 +27,15 @@ from gpugraph.ops.random.variable_initializers import Ones, Zeros
 _VARIABLES = {
     "beta": Zeros(), "gamma": Ones(), "moving_mean": Zeros(), "moving_variance": Ones(),
 }  # fmt: skip
-"""The layer's variables with their default initializers."""
+"""The names of the layer's variables, with their default initializers."""
 
 
 class _BatchNorm(BatchNormalization):
-    """The layer with the function's additional features: weighted examples, a debiased mean.
+    """The layer of `tf.layers` with example weights, a debiased moving mean, and uncollected
+    updates.
 
-    updates: the updates of the moving averages, which are in no collection.
+    `follow` returns the op that updates one moving average; the updates are stored in the layer,
+    and `batch_norm` adds them to collections.
     """
 
     def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:
@@ -41,7 +43,9 @@ class _BatchNorm(BatchNormalization):
         self.batch_weights, self.debiases_mean = batch_weights, zero_debias_moving_mean
 
     def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
-        """Return the mean and variance of the inputs, with weighted examples."""
+        """Return the mean and variance of the inputs, with each example weighted by
+        `batch_weights`.
+        """
         if self.batch_weights is None:
             return super().batch_moments(inputs, axes, keepdims)
         weights = convert_to_tensor(self.batch_weights)
@@ -50,21 +54,21 @@ class _BatchNorm(BatchNormalization):
         return weighted_moments(inputs, axes, spread, keepdims=keepdims)
 
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add the updates of the averages, unless `training` is known to be false.
+        """Add the updates of the moving averages, unless `training` is known to be false.
 
-        A debiased mean counts only training steps.
+        The mean is debiased by the number of updates, so it must be updated in training steps only.
         """
         if static_bool(training) is not False:
             self.update_averages(moments_of_batch, training)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
-        """Return the op that updates an average with a value."""
+        """Return the op that moves `average` towards `value`."""
         if self.debiases_mean and average is self.moving_mean:
             return assign_moving_average(average, value, self.momentum)
         return super().follow(average, value, momentum)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Store an update."""
+        """Store the op of an update in the layer, in no collection."""
         del inputs
         self._updates.append(updates)
 
@@ -95,11 +99,12 @@ def batch_norm(
     renorm_decay: float = 0.99,
     adjustment: Any = None,
 ) -> Tensor:
-    """Normalize inputs to mean 0 and deviation 1 over all axes except the channels.
+    """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
     decay: that of the moving averages of mean and variance, which are used outside of training.
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    param_initializers, param_regularizers: of `beta`, `gamma`, `moving_mean`, `moving_variance`.
+    param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
+    `moving_variance`.
     updates_collections: the collections for the updates of the averages, which must run with each
       training step; with None they run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
@@ -107,11 +112,11 @@ def batch_norm(
     fused: with False, the moving variance is the population variance of the batch. By default, and
       with True, one fused op normalizes inputs of rank 2 or 4, and it is the sample variance.
     data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
-    zero_debias_moving_mean: whether the moving mean is corrected for its start at zero.
+    zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    Raises ValueError for another data format, for inputs of unknown rank or channels, and for
-    renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
+    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
+    together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -155,9 +160,9 @@ def _images(
     source: Tensor, data_format: str, fused: bool | None, batch_weights: Any, renorm: bool,
     adjustment: Any,
 ) -> Tensor:  # fmt: skip
-    """Return vectors as images of one pixel if the fused op can normalize them, else the inputs.
+    """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Raise ValueError for inputs of unknown rank or channels.
+    Other inputs are returned unchanged. ValueError for an unknown rank or number of channels.
     """
     sizes = source.shape.sizes
     if sizes is None:
@@ -175,7 +180,7 @@ def _images(
 
 
 def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
-    """Add the updates to collections; if there are none, make them run before the outputs."""
+    """Add the updates to `collections`, or, if that is None, make them run before the outputs."""
     graph = get_default_graph()
     if collections is not None:
         for update in updates:

@@ -41,11 +41,14 @@ _DEPTHWISE = {
     "depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights",
     "bias": "biases",
 }  # fmt: skip
-"""The names of variables here, by the attributes of layers."""
+"""The names of variables here, by their names in the layers of `tf.layers`."""
 
 
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
-    """Return a data format as `tf.layers` names it. Raise ValueError if it is not in `formats`."""
+    """Return "channels_first" or "channels_last" for a format such as "NCHW".
+
+    formats: the allowed ones; ValueError for others.
+    """
     if data_format is not None and data_format not in formats:
         last, first = formats
         raise ValueError(
@@ -68,7 +71,10 @@ _CONVOLUTION = """Return activation_fn(convolution(inputs, weights) + biases), f
 
 
 def _convolution(name: str, dimensions: int | None, of: str, formats: str) -> Any:
-    """Return the function of a convolution along `dimensions` axes; None for any number of axes."""
+    """Return the function `name`: a convolution along `dimensions` axes, None for any number.
+
+    of, formats: parts of its docstring.
+    """
 
     @with_options()
     @named(name, _CONVOLUTION.format(of=of, formats=formats))
@@ -165,12 +171,12 @@ def separable_convolution2d(
     rate: Any = 1,
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """Apply a depthwise convolution, then a pointwise one; see `tf.layers`.
+    """Apply a depthwise convolution, then a pointwise one; arguments as in `tf.layers`.
 
     num_outputs: None for only the depthwise convolution.
     pointwise_initializer: that of the pointwise convolution, by default that of the depthwise one.
 
-    Raises ValueError for another data format, and TypeError for inputs that are not floating-point.
+    ValueError for another data format, and TypeError for inputs that are not floating point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:
@@ -192,7 +198,7 @@ def _depthwise(
     inputs: Any, kernel_size: Any, multiplier: int, stride: Any, padding: str, layout: str,
     rate: Any, options: LayerOptions,
 ) -> Tensor:  # fmt: skip
-    """Apply only the depthwise convolution."""
+    """Apply only the depthwise convolution, with biases and activation."""
     with variable_scope(options.scope, "SeparableConv2d", [inputs], reuse=options.reuse) as within:
         source = convert_to_tensor(inputs)
         channels = _channels(source, layout)
@@ -239,7 +245,9 @@ def convolution2d_in_plane(
 def _variable(
     name: str, shape: list[int], source: Tensor, options: LayerOptions, *, is_bias: bool
 ) -> Any:
-    """Create weights or biases according to the options."""
+    """Create the variable `name` for weights, or for biases, with the initializer of the
+    options.
+    """
     return model_variable(
         name,
         shape=shape,

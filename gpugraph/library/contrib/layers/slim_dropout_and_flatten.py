@@ -28,9 +28,10 @@ def dropout(
     scope: Any = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Keep elements with probability `keep_prob`, scaled by its inverse; see `tf.nn.dropout`.
+    """Keep each element with probability `keep_prob`, divided by it, and set the others to 0.
 
     is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
+    noise_shape, seed: as of `tf.nn.dropout`.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
         source = convert_to_tensor(inputs)
@@ -55,7 +56,9 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """Return the name of the layers of `repeat` and `stack`, that of the function."""
+    """Return the name of the function `layer`, after which `repeat` and `stack` name their
+    scopes.
+    """
     function = layer.func if isinstance(layer, partial) else layer
     return getattr(function, "__name__", default)
 
@@ -64,10 +67,10 @@ def _name_of(layer: Callable[..., Any], default: str) -> str:
 def repeat(
     inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Apply `layer(outputs, *args, **kwargs)` repeatedly, in scopes `name_1` and so on.
+    """Apply `layer(outputs, *args, **kwargs)` `repetitions` times, in scopes `name_1`, `name_2`,
+    ...
 
-    scope: the enclosing scope, "Repeat" by default. The scopes of the layers are named after it, or
-    after the function.
+    scope: the enclosing scope, "Repeat" by default. The name is `scope`, or that of the function.
     """
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat", [inputs]):
@@ -80,14 +83,12 @@ def repeat(
 
 @add_arg_scope
 def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **kwargs: Any) -> Any:
-    """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1` and so
-    on.
+    """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1`, ...
 
-    stack_args: an argument, or a list of arguments, for each layer.
-    scope: the enclosing scope, "Stack" by default. The scopes of the layers are named after it, or
-    after the function.
+    stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
+    "Stack" by default. The name is `scope`, or that of the function.
 
-    Raises ValueError if `stack_args` is not a list or tuple.
+    ValueError if `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

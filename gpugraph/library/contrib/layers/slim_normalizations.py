@@ -1,4 +1,4 @@
-"""Normalizations other than batch normalization, and separate biases."""
+"""Normalizations other than batch normalization, and a layer that adds biases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma`; None for one that is not wanted."""
+    """Create the variables `beta` and `gamma` of shape `sizes`; None for one not in `wanted`."""
     defaults = {"beta": ZEROS, "gamma": ONES}
     return {
         name: model_variable(
@@ -81,13 +81,13 @@ def layer_norm(
     begin_params_axis: int = -1,
     scope: Any = None,
 ) -> Tensor:
-    """Normalize each example to mean 0 and deviation 1. Source: arXiv:1607.06450.
+    """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: the first of the axes that are normalized together.
-    begin_params_axis: the first of the axes that `beta` and `gamma` have.
+    begin_norm_axis: it and the axes after it are normalized together.
+    begin_params_axis: `beta` and `gamma` have it and the axes after it.
 
-    Raises ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
+    ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -139,11 +139,10 @@ def instance_norm(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """Normalize each channel of each example to mean 0 and deviation 1. Source: arXiv:1607.08022.
+    """Normalize each channel of each example to mean 0 and standard deviation 1: arXiv:1607.08022.
 
-    The arguments are those of `layer_norm`; param_initializers: of `beta` and `gamma`.
-
-    Raises ValueError for another data format, and for inputs of unknown rank or channels.
+    param_initializers: a dict of initializers by `beta` and `gamma`. Other arguments as of
+    `layer_norm`. ValueError for another data format, and for inputs of unknown rank or channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
@@ -188,7 +187,7 @@ def group_norm(
     scope: Any = None,
     mean_close_to_zero: bool = False,
 ) -> Tensor:
-    """Normalize groups of channels of each example to mean 0 and deviation 1.
+    """Normalize groups of channels of each example to mean 0 and standard deviation 1.
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
@@ -197,8 +196,8 @@ def group_norm(
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 
-    Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
-    sides of the channels, and for a number of channels that is not a multiple of `groups`.
+    ValueError for inputs of unknown rank or channels, for axes outside the rank or on both sides of
+    the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -259,9 +258,9 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
-    """Divide inputs by their length along `dim`, the root of the sum of the squares and `epsilon`.
+    """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
 
-    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
+    ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

@@ -30,7 +30,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def _known_sizes(tensor: Tensor) -> list[Any]:
-    """Return the sizes, as numbers if they are known, else as scalar tensors."""
+    """Return the sizes of the axes: ints, or scalar tensors if any is unknown."""
     sizes = tensor.shape.as_list()
     if None not in sizes:
         return sizes
@@ -40,7 +40,7 @@ def _known_sizes(tensor: Tensor) -> list[Any]:
 
 @add_arg_scope
 def softmax(logits: Any, scope: str | None = None) -> Tensor:
-    """Return the softmax along the last axis of logits of any rank."""
+    """Return the softmax of `logits`, of any rank, along the last axis."""
     with name_scope(scope, "softmax", [logits]):
         return softmax_of(convert_to_tensor(logits))
 
@@ -65,10 +65,10 @@ def one_hot_encoding(
 
 @add_arg_scope
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None) -> Tensor:
-    """Return the maximum of each group of `channels / num_units` adjacent features.
+    """Return the maximum of each group of `channels / num_units` adjacent channels along `axis`.
 
-    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raises ValueError if the number of channels
-    is not a multiple of `num_units`.
+    Source: Goodfellow et al., 2013 (arXiv:1302.4389). ValueError if the number of channels is not a
+    multiple of `num_units`.
     """
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
@@ -130,13 +130,13 @@ def spatial_softmax(
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Tensor:
-    """Return the mean position of each channel of images, weighted by the softmax of its pixels.
+    """Return the expected position in each channel of images, with the softmax of pixels as
+    weights.
 
-    [n, h, w, channels] becomes [n, 2 * channels], with two numbers in [-1, 1] for each channel.
+    [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
     temperature: the divisor of the features; by default a variable with initial value 1.
-
-    Raises ValueError for another data format, and for unknown channels.
+    ValueError for another data format, and for unknown channels.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -184,7 +184,7 @@ def dense_to_sparse(
 
 
 def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
-    """Return the inputs, and multiply their gradient in the backward pass."""
+    """Return the inputs; their gradient is multiplied by `gradient_multiplier`."""
 
     @custom_gradient
     def multiply_back(values: Tensor) -> Any:
@@ -200,7 +200,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """Project `x` into the ball of radius 1 - epsilon along `axis` if it is outside.
+    """Scale `x` along `axis` to length 1 - epsilon where it is longer.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

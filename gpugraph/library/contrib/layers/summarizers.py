@@ -23,7 +23,7 @@ _WITH_ZEROS = ("Relu", "Relu6", "Softplus")
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
     """Return a scalar summary of a scalar, else a histogram; None for strings and bools.
 
-    tag: by default the tensor's name and `_summary`.
+    tag: by default the tensor's name followed by `_summary`.
     """
     if not hasattr(tensor, "op"):
         tensor = convert_to_tensor(tensor)
@@ -34,9 +34,9 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 
 def summarize_activation(op: Tensor) -> Tensor:
-    """Return a histogram of a layer's output, and add summaries of the share of clipped elements.
+    """Return a histogram of a layer's output, and add scalar summaries of its clipped elements.
 
-    These are the share of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6), as scalars.
+    They are the fraction of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6).
     """
     if not hasattr(op, "op"):
         op = convert_to_tensor(op)
@@ -49,7 +49,7 @@ def summarize_activation(op: Tensor) -> Tensor:
 
 
 def _share(compare: Callable[..., Tensor], tensor: Tensor, limit: float) -> Tensor:
-    """Return the share of a tensor's elements for which the comparison with the limit is true."""
+    """Return the fraction of a tensor's elements for which compare(element, limit) is true."""
     return reduce_mean(cast(compare(tensor, cast(limit, tensor.dtype)), dtypes.float32))
 
 

@@ -1,4 +1,4 @@
-"""An op that computes a loss and trains by it; slim and `contrib.training` share it."""
+"""A function from a loss to a training op, which slim and `contrib.training` share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, global_norm
 from gpugraph.platform import logging
 
 USE_GLOBAL_STEP: Any = 0
-"""Stands for the graph's global step, which is created if there is none."""
+"""As `global_step`: the graph's global step, which is created if there is none."""
 
 Gradients = Sequence[tuple[Any, Any]]
 
@@ -43,16 +43,15 @@ def create_train_op(
     colocate_gradients_with_ops: bool = False,
     check_numerics: bool = True,
 ) -> Tensor:
-    """Return the loss, whose evaluation runs the updates, then trains the variables by one step.
+    """Return an op that runs the updates, trains the variables by one step, and outputs the loss.
 
     It is added to the collection TRAIN_OP.
 
     Args:
       global_step: the variable that counts steps; None for no count.
-      update_ops: run before the loss is computed; None for the collection UPDATE_OPS.
-      variables_to_train: None for all trainable variables. Raises ValueError for others, or for
-        none.
-      transform_grads_fn: a function of pairs of gradients and variables.
+      update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
+      variables_to_train: None for all trainable variables. ValueError for others, or for none.
+      transform_grads_fn: a function from (gradient, variable) pairs to such pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
     if global_step is USE_GLOBAL_STEP:
@@ -84,7 +83,7 @@ def _checked(loss: Tensor) -> Tensor:
 
 
 def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
-    """Return the loss, computed after the updates."""
+    """Return the loss, computed after `update_ops`, by default the collection UPDATE_OPS."""
     known = get_default_graph().get_collection(GraphKeys.UPDATE_OPS)
     updates = list(known if update_ops is None else update_ops)
     if not set(known) <= set(updates):
@@ -124,7 +123,7 @@ def add_gradients_summaries(grads_and_vars: Gradients) -> list[Any]:
 
 
 def clip_gradient_norms(gradients_to_variables: Gradients, max_norm: Any) -> Gradients:
-    """Return the pairs with each gradient clipped to a norm."""
+    """Return the pairs with each gradient clipped to the norm `max_norm`."""
     clip = partial(clip_by_norm, clip_norm=max_norm)
     return [
         (None if grad is None else _of_values(grad, clip), variable)
@@ -133,16 +132,16 @@ def clip_gradient_norms(gradients_to_variables: Gradients, max_norm: Any) -> Gra
 
 
 def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Gradients], Gradients]:
-    """Return `clip_gradient_norms` as a `transform_grads_fn`."""
+    """Return a function that clips gradients to `max_norm`, as a `transform_grads_fn`."""
     return lambda gradients: clip_gradient_norms(gradients, max_norm)
 
 
 def multiply_gradients(
     grads_and_vars: Gradients, gradient_multipliers: Mapping[Any, Any]
 ) -> Gradients:
-    """Return the pairs with gradients multiplied by their factors, by variable or its op's name.
+    """Return the pairs with gradients multiplied by factors, given by variable or its op's name.
 
-    Raises ValueError without factors, and if a variable with a factor has no gradient.
+    ValueError without factors, and if a variable with a factor has no gradient.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")

@@ -22,10 +22,11 @@ _CUT = 1.3  # makes up for the variance lost by truncation at two standard devia
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
 ) -> Callable[..., Tensor]:
-    """Return an initializer, uniform or normal, that keeps gradients at a similar scale in all
-    layers.
+    """Return an initializer with variance 1 / n, so that all layers have gradients of similar
+    scale.
 
-    Raises TypeError for a dtype that is not floating-point.
+    n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform or
+    normal. TypeError for a dtype that is not floating point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
@@ -68,9 +69,7 @@ def variance_scaling_initializer(
 
 
 def _fans(shape: Sequence[int]) -> tuple[float, float]:
-    """Return the number of input units of each output, and the number of outputs of each input
-    unit.
-    """
+    """Return the number of inputs of each output, and the number of outputs of each input."""
     sizes = [float(size) for size in shape] or [1.0]
     window = math.prod(sizes[:-2])
     return window * sizes[-2 if len(sizes) > 1 else -1], window * sizes[-1]

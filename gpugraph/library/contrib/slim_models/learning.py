@@ -31,7 +31,7 @@ def create_train_op(
     gradient_multipliers: Mapping[Any, Any] | None = None,
     check_numerics: bool = True,
 ) -> Tensor:
-    """Return the loss, whose evaluation trains; see `tf.contrib.training.create_train_op`.
+    """Return a training op that outputs the loss; see `tf.contrib.training.create_train_op`.
 
     clip_gradient_norm: the norm to which each gradient is clipped; 0 for no clipping.
     gradient_multipliers: factors of gradients by variable or its name.

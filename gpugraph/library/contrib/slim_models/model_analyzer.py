@@ -16,9 +16,9 @@ def tensor_description(var: Any) -> str:
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
-    """Return the number of elements of these variables, and the number of their bytes.
+    """Return (number of elements, number of bytes) of all the variables together.
 
-    print_info: whether they are printed, one on each line. Raises TypeError for a value without
+    print_info: whether the variables are printed, one on each line. TypeError for a value without
     shape.
     """
     lines, total_size, total_bytes = [], 0, 0
@@ -37,9 +37,9 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
 
 
 def analyze_ops(graph: Graph, print_info: bool = False) -> int:
-    """Return the number of elements of all outputs of a graph; outputs of unknown shape count 0.
+    """Return the number of elements of all tensors in a graph; those of unknown shape count 0.
 
-    print_info: whether operations are printed, with their outputs.
+    print_info: whether the operations are printed, with their outputs.
     """
     lines, total_size = [], 0
     for operation in graph.get_operations():

@@ -1,6 +1,6 @@
 """`tf.contrib.slim.tfexample_decoder`: decodes Examples into items, with a handler for each item.
 
-An item is a tensor that a handler computes from some features: an image, boxes, numbers in a shape.
+An item is a tensor that a handler computes from features: an image, boxes, a reshaped feature.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
 
 
 class ItemHandler(abc.ABC):
-    """Computes an item from the features with some keys; a single key needs no list."""
+    """A handler computes one item from the features with the given keys (a list or a single
+    key).
+    """
 
     def __init__(self, keys: Any) -> None:
         self._keys = list(keys) if isinstance(keys, (tuple, list)) else [keys]
@@ -53,7 +55,7 @@ class ItemHandler(abc.ABC):
 
 
 class ItemHandlerCallback(ItemHandler):
-    """An item that a function computes from the tensors by key."""
+    """A handler whose item is `func(tensors by key)`."""
 
     def __init__(self, keys: Any, func: Callable[[Tensors], Any]) -> None:
         super().__init__(keys)
@@ -65,9 +67,10 @@ class ItemHandlerCallback(ItemHandler):
 
 
 class BoundingBox(ItemHandler):
-    """Boxes, float [n, 4], from four features of n numbers each; ymin, xmin, ymax, xmax by default.
+    """A handler of boxes, float [n, 4], from four features with n numbers each.
 
-    Raises ValueError for another number of keys. prefix: the prefix of all keys.
+    keys: by default ymin, xmin, ymax, xmax; ValueError for another number of keys. prefix: a prefix
+    of all keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -83,12 +86,12 @@ class BoundingBox(ItemHandler):
 
 
 class Tensor(ItemHandler):
-    """A feature as a dense tensor.
+    """A handler of one feature as a dense tensor.
 
-    shape_keys: the feature with the shape, or features with the single sizes. shape: the shape
-    itself.
-    default_value: the value of elements that a sparse feature lacks. Raises ValueError for both
-    `shape_keys` and `shape`.
+    shape_keys: the key of a feature with the shape, or a list of keys of features with one size
+    each.
+    shape: the shape itself; ValueError if both are given. default_value: the value of elements that
+    a sparse feature lacks.
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """A `Tensor` that is looked up in a table, by `table.lookup`."""
+    """A handler that looks up a feature's values in a table, by `table.lookup`."""
 
     def __init__(
         self,
@@ -129,14 +132,14 @@ class LookupTensor(Tensor):
         self._table = table
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """Return the values of the table."""
+        """Return the values that the table has for the feature's elements."""
         return self._table.lookup(super().tensors_to_item(keys_to_tensors))
 
 
 class BackupHandler(ItemHandler):
-    """The item of `handler`, or that of `backup` if the first has no elements.
+    """A handler of the item of `handler`, or that of `backup` if the first has no elements.
 
-    Raises ValueError for values that are not an ItemHandler.
+    ValueError for arguments that are not an ItemHandler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -154,11 +157,12 @@ class BackupHandler(ItemHandler):
 
 
 class SparseTensor(ItemHandler):
-    """A SparseTensor from two features: the indices along its last axis, and the values.
+    """A handler of a SparseTensor from two features: the indices along its last axis, and the
+    values.
 
     shape_key: the key of a feature with the shape; shape: the shape itself; the default is the
-    shape of the indices. densify: whether the item is a dense tensor, with `default_value` at all
-    other indices.
+    shape of the feature with the indices. densify: whether the item is a dense tensor, with
+    `default_value` at all other indices.
     """
 
     def __init__(
@@ -189,11 +193,12 @@ class SparseTensor(ItemHandler):
 
 
 class Image(ItemHandler):
-    """An image from its bytes: uint8 [height, width, channels], in the formats of `decode_image`.
+    """A handler of an image, uint8 [height, width, channels], from the bytes of its file.
 
-    For the format "raw" or "RAW", the bytes are the pixels as `dtype`. shape: that of the image;
-    without it, height and width are unknown. repeated: the feature holds several images of one
-    size, and the item is a batch. dct_method: applies to JPEG files, which are not decoded here.
+    The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
+    pixels as `dtype`. shape: that of the image; without it, height and width are unknown. repeated:
+    whether the feature holds several images of one size, which the item has as a batch. dct_method:
+    accepted for compatibility, without effect.
     """
 
     def __init__(
@@ -232,7 +237,11 @@ class Image(ItemHandler):
 
 
 class TFExampleDecoder(DataDecoder):
-    """Decodes Examples with features for `tf.parse_single_example` and a handler for each item."""
+    """A decoder of Examples.
+
+    keys_to_features: feature specifications for `tf.parse_single_example`; items_to_handlers: the
+    handler of each item.
+    """
 
     def __init__(
         self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]
@@ -245,7 +254,7 @@ class TFExampleDecoder(DataDecoder):
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
-        """Return the requested items, or all items, of one Example, which is a scalar string."""
+        """Return the items with these names, by default all, of one Example, a string scalar."""
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key in sorted(self._keys_to_features):
             feature = self._keys_to_features[key]

@@ -1,3 +1,3 @@
-"""`tf.contrib.tensorboard.plugins`: the `projector` of embeddings."""
+"""`tf.contrib.tensorboard.plugins`, which contains `projector`."""
 
 from gpugraph.api.contrib.tensorboard.plugins import projector as projector

@@ -21,7 +21,7 @@ pool5 max 3x3 /2
 
 
 def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> Scope:
-    """Return the arguments of the layers of `alexnet_v2`, for `arg_scope`."""
+    """Return the default arguments of the layers of `alexnet_v2`, for `arg_scope`."""
     return convolution_arg_scope(weight_decay, 0.1, padding="VALID")
 
 

@@ -1,7 +1,6 @@
-"""The common parts of AlexNet, OverFeat and the VGG networks: rows, then a classifier of three
-layers.
+"""The common parts of AlexNet, OverFeat and the VGG networks.
 
-The classifier consists of convolutions.
+A table of rows declares the first layers (`network_rows`); three convolutions classify.
 """
 
 from __future__ import annotations
@@ -30,7 +29,10 @@ from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal,
 
 
 def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> Scope:
-    """Return arguments for convolutions with Relu, weight decay and biases that start at `bias`."""
+    """Return default arguments for layers: Relu, weight decay and biases that start at `bias`.
+
+    of_pools: default arguments of max pooling.
+    """
     with ExitStack() as stack:
         stack.enter_context(
             arg_scope(
@@ -49,11 +51,11 @@ def classifier(
     name: str, rows: str, layers: tuple[tuple[int, int], tuple[int, int]], image_size: int,
     drawn: float | None = None,
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
-    """Return the network of the rows, followed by `fc6`, `fc7` and `fc8`.
+    """Return the function of the network: layers of the table `rows`, then `fc6`, `fc7` and `fc8`.
 
-    layers: the filters and the kernel size of `fc6` and `fc7`. drawn: the initial standard
-      deviation of the weights of these three layers; with it, biases start at 0.1, those of `fc8`
-      at 0.
+    layers: the number of filters and the kernel size of `fc6` and `fc7`. drawn: the initial
+      standard deviation of the weights of these three layers; with it, biases start at 0.1, those
+      of `fc8` at 0.
     """
 
     @named(
@@ -96,7 +98,9 @@ def classifier(
 
 
 def _initial(drawn: float | None) -> dict[str, Any]:
-    """Return the initializers of layers whose weights have this deviation; {} for None."""
+    """Return initializers for weights of standard deviation `drawn` and biases of 0.1; {} for
+    None.
+    """
     if drawn is None:
         return {}
     return {

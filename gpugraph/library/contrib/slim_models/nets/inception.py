@@ -1,4 +1,4 @@
-"""All inception networks under one name."""
+"""The functions of all inception networks in one module, as in slim."""
 
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_arg_scope as inception_arg_scope,

@@ -1,4 +1,6 @@
-"""The common parts of the inception networks: default arguments, scaled depths, classifiers."""
+"""The common parts of the inception networks: default arguments, scaled filter numbers,
+classifiers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def inception_arg_scope(
     use_batch_norm: bool = True,
     batch_norm_var_collection: str = "moving_vars",
 ) -> Scope:
-    """Return the arguments of the layers of inception networks, for `arg_scope`.
+    """Return the default arguments of the layers of inception networks, for `arg_scope`.
 
     batch_norm_var_collection: the collection for the moving averages.
     """
@@ -41,7 +43,7 @@ def normalized_arg_scope(
     epsilon: float = 0.001, updates_collections: Any = GraphKeys.UPDATE_OPS,
     fused: bool | None = None,
 ) -> Scope:  # fmt: skip
-    """Return arguments for convolutions: weight decay, Relu and optional batch normalization."""
+    """Return default arguments of layers: weight decay, Relu and optional batch normalization."""
     averages = [moving_collection]
     normalization = {
         "decay": decay, "epsilon": epsilon, "updates_collections": updates_collections,
@@ -64,7 +66,10 @@ def normalized_arg_scope(
 
 
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
-    """Return a function that scales numbers of filters. Raise ValueError for a multiplier <= 0."""
+    """Return a function that scales a number of filters; ValueError for a multiplier <= 0.
+
+    min_depth: the minimum of its results.
+    """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
     return lambda filters: max(int(filters * depth_multiplier), min_depth)
@@ -72,7 +77,7 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 
 @contextmanager
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
-    """Set stride 1 and this padding as defaults of the layers within the block."""
+    """Set stride 1 and `padding` as defaults of the layers within the block."""
     layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
     with (
         arg_scope([conv2d, fully_connected], **of_convolutions),
@@ -85,7 +90,7 @@ def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[
 def inception_scope(
     scope: Any, name: str, values: Any, is_training: Any, reuse: Any
 ) -> Iterator[Any]:
-    """Open the variable scope of a network, in which `is_training` is the default of the layers."""
+    """Open the variable scope of a network, where `is_training` is a default of the layers."""
     with (
         variable_scope(scope, name, values, reuse=reuse) as within,
         arg_scope([batch_norm, dropout], is_training=is_training),

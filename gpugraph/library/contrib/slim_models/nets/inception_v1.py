@@ -51,7 +51,9 @@ _ROWS = "\n".join(
 def inception_v1_base(
     inputs: Any, final_endpoint: str = "Mixed_5c", scope: Any = "InceptionV1"
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name."""
+    """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
+    it.
+    """
     with (
         variable_scope(scope, "InceptionV1", [inputs]),
         inception_layers(weights_initializer=TruncatedNormal(0.0, 0.01)),
@@ -69,7 +71,9 @@ def inception_v1(
     reuse: Any = None,
     scope: Any = "InceptionV1",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 224, 224, 3], and outputs of layers by name."""
+    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of
+    layers.
+    """
     with inception_scope(scope, "InceptionV1", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v1_base(inputs, scope=within)
         return predictions(

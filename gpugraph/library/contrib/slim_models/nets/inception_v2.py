@@ -24,7 +24,7 @@ from gpugraph.ops.random.variable_initializers import TruncatedNormal
 def inception_v2_arg_scope(
     weight_decay: float = 0.00004, batch_norm_var_collection: str = "moving_vars"
 ) -> Scope:
-    """Return the arguments of the layers of `inception_v2`, for `arg_scope`.
+    """Return the default arguments of the layers of `inception_v2`, for `arg_scope`.
 
     batch_norm_var_collection: the collection for the moving averages.
     """
@@ -79,9 +79,11 @@ def inception_v2_base(
     depth_multiplier: float = 1.0,
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
+    """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
+    it.
 
-    depth_multiplier: the factor of all numbers of filters. min_depth: their minimum.
+    depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
+    the product.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV2", [inputs]), inception_layers():
@@ -107,7 +109,9 @@ def inception_v2(
     reuse: Any = None,
     scope: Any = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 224, 224, 3], and outputs of layers by name."""
+    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of
+    layers.
+    """
     with inception_scope(scope, "InceptionV2", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v2_base(
             inputs, min_depth=min_depth, depth_multiplier=depth_multiplier, scope=within

@@ -33,9 +33,10 @@ def inception_v3_arg_scope(
     updates_collections: Any = GraphKeys.UPDATE_OPS,
     use_fused_batchnorm: bool = True,
 ) -> Scope:
-    """Return the arguments of the layers of `inception_v3`, for `arg_scope`; see `batch_norm`.
+    """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages.
+    batch_norm_var_collection: the collection for the moving averages. Other arguments: of
+    `batch_norm`.
     """
     return normalized_arg_scope(
         weight_decay, batch_norm_var_collection, decay=batch_norm_decay,
@@ -112,9 +113,11 @@ def inception_v3_base(
     depth_multiplier: float = 1.0,
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
+    """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
+    it.
 
-    depth_multiplier: the factor of all numbers of filters. min_depth: their minimum.
+    depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
+    the product.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV3", [inputs]):
@@ -142,9 +145,10 @@ def inception_v3(
     create_aux_logits: bool = True,
     scope: Any = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 299, 299, 3], and the outputs of layers by name.
+    """Return logits [n, num_classes] of images [n, 299, 299, 3], and a dict of outputs of layers.
 
-    Among these, "AuxLogits" are the logits of a second classifier after `Mixed_6e`.
+    In the dict, "AuxLogits" are the logits of a second classifier, which reads the output of
+    `Mixed_6e`.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with inception_scope(scope, "InceptionV3", [inputs, num_classes], is_training, reuse) as within:

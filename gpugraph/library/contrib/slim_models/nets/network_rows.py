@@ -25,7 +25,11 @@ Depth = Callable[[int], int]
 
 
 class LayerRow(NamedTuple):
-    """A layer of a row: a convolution (`kind` is its number of filters) or a pooling."""
+    """One convolution or pooling in a row.
+
+    kind: the number of filters of a convolution, or "max" or "avg" for a pooling. options: its
+    stride and padding.
+    """
 
     name: str
     kind: str
@@ -33,8 +37,9 @@ class LayerRow(NamedTuple):
     options: dict[str, Any]
 
     def run(self, inputs: Any, depth: Depth, **arguments: Any) -> Any:
-        """Return the layer's outputs; `depth` maps the number of filters in the row to the actual
-        one.
+        """Return the layer's outputs.
+
+        depth: maps the number of filters in the row to the number that is used.
         """
         arguments |= self.options
         if self.kind in _POOLS:
@@ -43,7 +48,9 @@ class LayerRow(NamedTuple):
 
 
 def read_layer(text: str) -> LayerRow:
-    """Parse a layer: name, filters (or "max" or "avg"), size, and optional stride and padding."""
+    """Parse a layer: name, number of filters (or "max", "avg"), size, and optional stride and
+    padding.
+    """
     name, kind, size, *rest = text.split()
     options: dict[str, Any] = {}
     for word in rest:
@@ -58,7 +65,10 @@ def same_depth(filters: int) -> int:
 
 
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the outputs of each row, whose inputs are the previous outputs."""
+    """Yield the name and the outputs of each row; each row reads the outputs of the one before.
+
+    net: the input of the first row; depth: as of `LayerRow.run`.
+    """
     for row in filter(None, map(str.strip, rows.splitlines())):
         name, _, branches = row.partition(":")
         if branches:
@@ -70,7 +80,7 @@ def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[s
 
 
 def _run_branches(net: Any, name: str, branches: str, depth: Depth) -> Any:
-    """Return the outputs of branches, concatenated along their channels."""
+    """Return the outputs of all branches of a row, concatenated along the channels."""
     with variable_scope(name):
         outputs = []
         for number, branch in enumerate(branches.split("|")):
@@ -89,9 +99,10 @@ def _run_branch(net: Any, branch: str, depth: Depth) -> Any:
 def run_until(
     net: Any, rows: str, final_endpoint: str, depth: Depth = same_depth
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the outputs of the row `final_endpoint`, and those of all rows up to it by name.
+    """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
+    it.
 
-    Raise ValueError if no row has that name.
+    ValueError if no row has that name.
     """
     end_points = {}
     for name, outputs in run_rows(net, rows, depth):
@@ -112,7 +123,11 @@ def end_points_of(collection: str) -> dict[str, Any]:
 def as_classifier(
     net: Any, scope: Any, squeezed: str, end_points: dict[str, Any], spatial_squeeze: bool
 ) -> Any:
-    """Squeeze logits [n, 1, 1, classes] to [n, classes], and add them to the end points."""
+    """Squeeze logits [n, 1, 1, classes] to [n, classes] if `spatial_squeeze`, and add them to a
+    dict.
+
+    end_points: the dict of outputs by name; squeezed: the name of the layer.
+    """
     if spatial_squeeze:
         net = squeeze(net, [1, 2], name=f"{squeezed}/squeezed")
         end_points[f"{scope.name}/{squeezed}"] = net
@@ -120,7 +135,7 @@ def as_classifier(
 
 
 def pooled_size(net: Any, size: list[int]) -> list[int]:
-    """Return the size of a window, reduced to the size of smaller images."""
+    """Return the size of a pooling window: `size`, or the size of `net` where that is smaller."""
     sides = net.shape.as_list()[1:3]
     return [wanted if side is None else min(side, wanted) for side, wanted in zip(sides, size)]
 
@@ -130,10 +145,11 @@ def predictions(
     size: list[int], keep_prob: float, spatial_squeeze: bool, prediction_fn: Any = softmax,
     features: str | None = None,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """Add the final layers of an inception network, and return logits and end points.
+    """Add the final layers of an inception network; return the logits and the dict of outputs.
 
-    These are a pooling, a dropout and a convolution, which have the given names.
-    features: the name of the end point for the outputs of dropout.
+    They are a pooling with windows of `size`, a dropout and a convolution, in this order of
+    `names`.
+    features: the key in `end_points` for the outputs of the dropout.
     """
     pool, drop, conv = names
     with variable_scope("Logits"):

@@ -21,7 +21,7 @@ pool5 max 2x2
 
 
 def overfeat_arg_scope(weight_decay: float = 0.0005) -> Scope:
-    """Return the arguments of the layers of `overfeat`, for `arg_scope`."""
+    """Return the default arguments of the layers of `overfeat`, for `arg_scope`."""
     return convolution_arg_scope(weight_decay, 0.0, padding="VALID")
 
 

@@ -1,4 +1,4 @@
-"""The common parts of both generations of residual networks: root, blocks, logits."""
+"""The common parts of both generations of residual networks: first layers, blocks, logits."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 Network = Callable[..., tuple[Any, dict[str, Any]]]
 
 UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
-"""The numbers of units of the four blocks, by the number of layers."""
+"""By the number of layers: the numbers of units of the four blocks."""
 
 
 def residual_block(
     unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
 ) -> Block:
-    """Return a block of units with 4 * base_depth filters, of which the last has the stride."""
+    """Return a block of `num_units` units with 4 * base_depth filters; the last one has
+    `stride`.
+    """
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)
     return Block(scope, unit, [*plain, {**sizes, "stride": stride}])
 
 
 def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> Network:
-    """Return the function from blocks to a residual network.
+    """Return a function that builds a residual network of given blocks.
 
-    normalizes_before: whether the network is of the second generation.
+    unit: the function of a unit; normalizes_before: whether the network is of the second
+    generation, where a unit normalizes its inputs.
     """
 
     @named(
@@ -104,7 +107,10 @@ def _root(net: Any, is_plain: bool) -> Any:
 
 
 def sized_network(network: Network, block: Callable[..., Block], layers: int) -> Network:
-    """Return the network with this number of layers."""
+    """Return the function of the residual network with `layers` layers.
+
+    block: builds a block of units, as `residual_block` does.
+    """
     name = f"{network.__name__}_{layers}"
     strides, depths = (2, 2, 2, 1), (64, 128, 256, 512)
 

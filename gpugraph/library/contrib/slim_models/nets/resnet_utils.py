@@ -1,4 +1,4 @@
-"""Blocks of residual networks: stacks of units, and the stride of their outputs."""
+"""Blocks of residual networks: sequences of units, and the control of their strides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 class Block(NamedTuple):
-    """Successive units under `scope`: `unit_fn(net, rate=..., **arguments)` for each of `args`."""
+    """A sequence of units in scope `scope`: `unit_fn(net, rate=..., **arguments)` for each of
+    `args`.
+    """
 
     scope: str
     unit_fn: Callable[..., Any]
@@ -31,7 +33,7 @@ class Block(NamedTuple):
 
 
 def subsample(inputs: Any, factor: int, scope: str | None = None) -> Any:
-    """Return every `factor`-th pixel along both axes."""
+    """Return every `factor`-th pixel along height and width."""
     return inputs if factor == 1 else max_pool2d(inputs, [1, 1], stride=factor, scope=scope)
 
 
@@ -39,9 +41,9 @@ def conv2d_same(
     inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1,
     scope: Any = None,
 ) -> Any:  # fmt: skip
-    """Apply a convolution with padding that does not depend on the size of the images.
+    """Apply a convolution whose padding does not depend on the size of the images.
 
-    The padding of "SAME" with strides does.
+    With padding "SAME" and a stride above 1, the padding does.
     """
     if stride == 1:
         return conv2d(
@@ -62,10 +64,10 @@ def stack_blocks_dense(
     output_stride: int | None = None,
     outputs_collections: Any = None,
 ) -> Tensor:
-    """Apply the blocks in succession.
+    """Apply the blocks one after the other.
 
     output_stride: the ratio of input size to output size; once it is reached, further strides
-    become dilation rates of the convolutions. Raises ValueError if it can't be reached.
+    become dilation rates of the convolutions. ValueError if it can't be reached.
     """
     current_stride = rate = 1
     for block in blocks:
@@ -93,7 +95,7 @@ def resnet_arg_scope(
     batch_norm_epsilon: float = 1e-5,
     batch_norm_scale: bool = True,
 ) -> Scope:
-    """Return the arguments of the layers of residual networks, for `arg_scope`."""
+    """Return the default arguments of the layers of residual networks, for `arg_scope`."""
     normalization = {
         "decay": batch_norm_decay, "epsilon": batch_norm_epsilon, "scale": batch_norm_scale,
         "updates_collections": GraphKeys.UPDATE_OPS,

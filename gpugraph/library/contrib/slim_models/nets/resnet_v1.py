@@ -32,7 +32,10 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: relu(shortcut + three convolutions, of which the middle one is narrow)."""
+    """Apply a unit: relu(shortcut + three convolutions, of which the middle one has few filters).
+
+    depth, depth_bottleneck: the numbers of filters of the last and of the first two convolutions.
+    """
     with variable_scope(scope, "bottleneck_v1", [inputs]) as within:
         if inputs.shape.as_list()[3] == depth:
             shortcut = subsample(inputs, stride, "shortcut")

@@ -32,7 +32,11 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: shortcut + three convolutions of normalized inputs, the middle one narrow."""
+    """Apply a unit: shortcut + three convolutions of normalized inputs, the middle one with few
+    filters.
+
+    depth, depth_bottleneck: the numbers of filters of the last and of the first two convolutions.
+    """
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")
         plain = {"normalizer_fn": None, "activation_fn": None}

@@ -15,12 +15,14 @@ _FILTERS = (64, 128, 256, 512, 512)
 
 
 def vgg_arg_scope(weight_decay: float = 0.0005) -> Scope:
-    """Return the arguments of the layers of VGG networks, for `arg_scope`."""
+    """Return the default arguments of the layers of VGG networks, for `arg_scope`."""
     return convolution_arg_scope(weight_decay, 0.0)
 
 
 def _vgg(name: str, repetitions: tuple[int, ...]) -> Callable[..., Any]:
-    """Return the network whose stages have these numbers of convolutions."""
+    """Return the function of a network; repetitions: the number of convolutions before each
+    pooling.
+    """
     rows = "\n".join(
         "\n".join(f"conv{stage}/conv{stage}_{n} {filters} 3x3" for n in range(1, count + 1))
         + f"\npool{stage} max 2x2"
