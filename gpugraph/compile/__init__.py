@@ -72,6 +72,7 @@ from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.stacked_values import stacks
 from gpugraph.compile.rewriting.transpose_folding import transposes
 from gpugraph.compile.steps.early_compilation import compile_early
+from gpugraph.compile.steps.open_programs import open_programs
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
@@ -139,9 +140,16 @@ class OpenUnit:
     """A run compiled with open sizes: the plans for all values that meet its conditions."""
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
-        """request: has Sizes of `trace` in the shapes of its feeds. Raises the passes' errors."""
+        """request: has Sizes of `trace` in the shapes of its feeds.
+
+        Raises the errors of passes, and the one of the first op that fails in branches or loops:
+        their texts are right only if no size is open.
+        """
         with _without_collector():
             unit = _fitted(target, request)
+            if unit.failures:
+                raise next(iter(unit.failures.values()))
+            unit.programs = open_programs(unit)
             self._relayout = Relayout(unit)
             self._parts = OpenParts(unit, trace.first_values)
         self._trace = trace

@@ -259,10 +259,7 @@ class DirectRunner(Runner):
             raise with_operation(self.session.graph, error) from error.__cause__
 
     def _compile_open(self, shapes: Sequence[OpenShape], trace: SizeTrace) -> OpenUnit:
-        try:
-            return OpenUnit(self.session.target, self._request(shapes), trace)
-        except OpError as error:
-            raise with_operation(self.session.graph, error) from error.__cause__
+        return OpenUnit(self.session.target, self._request(shapes), trace)
 
     def _part_of_memory(self, shapes: Shapes) -> float:
         return part_of_memory(self.session.target, self._request(shapes))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from gpugraph.base.errors import OpError
 from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile import OpenUnit
 from gpugraph.session.room_for_open_sizes import Shapes
@@ -75,7 +76,10 @@ class OpenShapes:
                 return UnitForShapes(candidate.unit, values)
         if len(units) >= MAX_UNITS:
             return None
-        units.insert(0, self._compile(shapes, sizes, varying))
+        try:
+            units.insert(0, self._compile(shapes, sizes, varying))
+        except OpError:
+            return None  # the compilation for exactly these shapes raises it in TensorFlow's words
         values = units[0].at(sizes)
         assert values is not None, "a unit holds for the sizes with which it was compiled"
         return UnitForShapes(units[0].unit, values)

@@ -231,10 +231,10 @@ class Size:
         return float(self.__index__())
 
     def __repr__(self) -> str:
-        return repr(self.hint)
+        return f"{self.hint}?"  # in reports; in generated code it would be a syntax error
 
     def __format__(self, spec: str) -> str:
-        return format(self.hint, spec)
+        return format(repr(self), spec)
 
     def __copy__(self) -> Size:
         return self

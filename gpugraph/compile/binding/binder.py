@@ -171,8 +171,11 @@ class Binder(StepList):
                 code = run.code if isinstance(run, DynamicStep) else _plain("launched by itself")
             else:
                 context, arrays = self._static_context(bound), self._static_arrays(bound)
-                run = bind_on_device(bound, context, arrays, self.report_lines)
                 native = self._candidate(bound, context, arrays)
+                if native is None or self.unit.programs is None:
+                    run = bind_on_device(bound, context, arrays, self.report_lines)
+                else:
+                    run = BoundLater(partial(bind_on_device, bound, context, arrays))
                 code = _plain(self._plain_reason(bound, run))
         except ResourceExhaustedError as error:
             raise refused_beside_arena(self.unit, node, self.runner(node), error) from error
@@ -295,6 +298,7 @@ class Binder(StepList):
             frozenset([index for index, kind in enumerate(kinds) if kind == "variable"]),
             tuple(sorted(DECLARATIONS[node.type].writes)),
             partial(bound.runner.bind, bound.kernel),
+            None if self.unit.programs is None else self.unit.programs.get(node.id),
         )
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
@@ -346,6 +350,25 @@ class Binder(StepList):
 
         transfer = copying(self, source, target, read, result)
         return releasing(transfer, self.dying_cells(recv, [key]))
+
+
+class BoundLater:
+    """A step by NumPy that is bound when it first runs: its native code may be there before."""
+
+    def __init__(self, bind: Callable[[], Run]) -> None:
+        self._bind = bind
+        self._run: Run | None = None
+
+    def __call__(self) -> None:
+        if self._run is None:
+            self._run = self._bind()
+        self._run()
+
+    def release(self) -> None:
+        """Free the memory that only this step uses; the next call takes it again."""
+        release = getattr(self._run, "release", None)
+        if release is not None:
+            release()
 
 
 def _plain(reason: str) -> Callable[[], StepCode]:

@@ -73,7 +73,7 @@ def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
     if node.type != "_Fused":
         return node.name, node.origin
     value = node.attrs["stores"][slot] - len(node.input_types)
-    ends = accumulate(len(member.output_types) for member in node.attrs["members"])
+    ends = accumulate(len(member.output_types) for member in node.attrs.get("members", ()))
     member = next(number for number, end in enumerate(ends) if value < end)
     name, _, origin = unit.fused[node.id][member]
     return name, origin

@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
 
     arrays: `num_inputs` inputs, of dtypes `types`, then outputs. variables: the inputs that are
     variables, which other runs may write. writes: the inputs that the op writes, instead of
-    outputs. bind: binds the plain step to arrays.
+    outputs. bind: binds the plain step to arrays. program: that of its expressions, if it is known.
     """
 
     native: Native | Expressions
@@ -71,6 +71,7 @@ class Candidate(NamedTuple):
     variables: frozenset[int]
     writes: tuple[int, ...]
     bind: Callable[[KernelBinding, Sequence[Any]], Callable[[], Any]]
+    program: Fused | None = None
 
     @property
     def inputs(self) -> Sequence[Any]:
@@ -345,8 +346,10 @@ def program_of(
 
 
 def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
-    likeness = _likeness(step)
-    if likeness is None or likeness not in known:
+    likeness = _likeness(step) if step.program is None else None
+    if step.program is not None:
+        program, sizes = step.program
+    elif likeness is None or likeness not in known:
         program, sizes = program_of(native, step.context, step.types, step.inputs, step.written)
         if likeness is not None:
             known[likeness] = program, sizes

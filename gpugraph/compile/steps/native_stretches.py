@@ -23,10 +23,15 @@ SMALL = 4096
 
 
 def with_native_stretches(
-    entries: Sequence[Entry], waits: bool, in_loop: bool = False, verifies: bool = False
+    entries: Sequence[Entry],
+    waits: bool,
+    in_loop: bool = False,
+    verifies: bool = False,
+    begins: bool = False,
 ) -> list[Entry]:
     """Return the entries, with adjacent ones that may be native as stretches; in a loop, whose
     iterations may be one call, a small single step too. waits, verifies: as of `CompiledStretch`.
+    begins: whether to compile them from the first run on.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -35,6 +40,8 @@ def with_native_stretches(
             stretches += members
             continue
         code = CompiledStretch(without_guards(members), waits, verifies)
+        if begins:
+            code.begin()
         stretches.append(stretch_of(members, code))
     return stretches
 

@@ -198,7 +198,10 @@ def _size(array: Any) -> Any:
 
 
 def _members(step: Candidate) -> Sequence[Member]:
-    return step.context.attrs.get("members", ())
+    attrs = step.context.attrs
+    if "members" not in attrs:
+        return ()
+    return attrs["members"]  # by [], which resolves open sizes
 
 
 def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:

@@ -25,12 +25,7 @@ from gpugraph.compile.steps.native_node_code import (
 from gpugraph.compile.steps.native_verification import disagreement
 from gpugraph.compile.steps.result_comparison import are_equal, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
-from gpugraph.devices.native import (
-    NotNativeError,
-    prepare_source,
-    runtime_failure,
-    runtime_reason,
-)
+from gpugraph.devices.native import NotNativeError, prepare_source, runtime_failure, runtime_reason
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode

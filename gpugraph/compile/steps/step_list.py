@@ -77,7 +77,10 @@ class StepList(Arrays):
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches
-        return with_native_stretches(stretches, self.jit.waits, in_loop, self.unit.target.verify)
+        is_open = self.unit.programs is not None  # several plans share the code
+        return with_native_stretches(
+            stretches, self.jit.waits, in_loop, self.unit.target.verify, is_open
+        )
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
         """Return a step of a node; `part` distinguishes it from others of that node."""

@@ -218,7 +218,8 @@ class Unit:
     names, types and origins of its members). partition: send_recv_pairs and transfers. flow:
     `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
-    runs_once (whether the plan is valid for a single run).
+    runs_once (whether the plan is valid for a single run). programs: None, or with open sizes the
+    generated programs of nodes, by id.
     recomputation: the degree of recomputation for gradients (`activation_recomputation.py`). swaps:
     the tensors to be swapped to the host (`swap_choice.py`); None if this is not requested. advise:
     returns changes, one per line, that make the arena of a device fit into a number of bytes."""
@@ -248,6 +249,7 @@ class Unit:
     fused: dict[int, list[tuple[str, str, Any]]] = field(default_factory=dict)
     absorbed: dict[str, Absorbed] = field(default_factory=dict)
     arena_sizes: dict[str, int] = field(default_factory=dict)
+    programs: dict[int, Any] | None = None
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
     recomputation: int = 0

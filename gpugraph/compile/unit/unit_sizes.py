@@ -10,7 +10,7 @@ order, the storages that tensors share and everything else are the same.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -25,41 +25,97 @@ from gpugraph.ops.fusion.member_memory import Layout
 
 
 class OpenParts:
-    """The parts of a unit that contain Sizes, so that the rest is shared by all sets of values."""
+    """The parts of a unit that contain Sizes, so that plans share the rest.
+
+    The sizes and offsets of buffers and the shapes of tensors are computed for each set of values;
+    attrs of nodes and inferred shapes, which binding rarely reads, when they are read.
+    """
 
     def __init__(self, unit: Unit, values: SizeValues) -> None:
         """values: any values of the unit's sizes."""
-        resolver = Resolver(values)
+        is_open = Resolver(values).is_open
         self.unit = unit
-        self.nodes = [node for node in unit.order if resolver.node(node) is not node]
-        self.shapes = [key for key, shapes in unit.shapes.items() if resolver.is_open(shapes)]
-        self.values = [key for key, value in unit.values.items() if resolver.is_open(value)]
+        self._attrs = {
+            node: {key for key, value in node.attrs.items() if is_open(value)}
+            for node in unit.order
+        }
+        self._attrs = {node: keys for node, keys in self._attrs.items() if keys}
+        self._shapes = {key for key, shapes in unit.shapes.items() if is_open(shapes)}
+        self._values = [key for key, value in unit.values.items() if is_open(value)]
+        storages = {id(home.storage): home.storage for home in unit.homes.values()}
+        self._storages = [
+            storage
+            for storage in storages.values()
+            if storage.kind == "arena" or storage.node in self._attrs or is_open(storage.size)
+        ]
+        numbers = {id(storage): number for number, storage in enumerate(self._storages)}
+        self._arena = [numbers[id(storage)] for storage in unit.storages]
+        self._homes = [
+            (key, numbers.get(id(home.storage)), is_open(home.shape))
+            for key, home in unit.homes.items()
+            if id(home.storage) in numbers or is_open(home.shape)
+        ]
 
     def at(self, values: SizeValues) -> Unit:
         """Return the unit for these values of its open sizes, without the offsets in arenas."""
         unit, resolver = self.unit, Resolver(values)
-        nodes = {node.id: resolver.node(node) for node in self.nodes}
-        feeds = [feed._replace(shape=resolver.of(feed.shape)) for feed in unit.feeds]
-        key = unit.key._replace(feeds=tuple((feed.name, feed.shape) for feed in feeds))
-        types = {node.id: node.output_types for node in unit.order}
+        nodes = {node.id: resolver.node(node, keys) for node, keys in self._attrs.items()}
         resolved = copy.copy(unit)
-        resolved.__dict__.pop("device_types", None)
-        resolved.key, resolved.feeds = key, feeds
+        resolved.feeds = [feed._replace(shape=resolver.of(feed.shape)) for feed in unit.feeds]
+        feeds = tuple([(feed.name, feed.shape) for feed in resolved.feeds])
+        resolved.key = unit.key._replace(feeds=feeds)
         resolved.order = [nodes.get(node.id, node) for node in unit.order]
         resolved.args = [nodes.get(node.id, node) for node in unit.args]
         resolved.retvals = [nodes.get(node.id, node) for node in unit.retvals]
         pairs = unit.send_recv_pairs
         resolved.send_recv_pairs = [(nodes.get(a.id, a), nodes.get(b.id, b)) for a, b in pairs]
-        resolved.shapes = unit.shapes | {id: resolver.of(unit.shapes[id]) for id in self.shapes}
+        resolved.shapes = _ResolvedLater(unit.shapes, self._shapes, resolver)
+        types = {node.id: node.output_types for node in unit.order}
         resolved.values = unit.values | {
             key: resolver.value(unit.values[key], types.get(key[0], ()), key[1])
-            for key in self.values
+            for key in self._values
         }
-        resolved.homes = {key: resolver.home(home) for key, home in unit.homes.items()}
-        resolved.storages = [resolver.storage(storage) for storage in unit.storages]
+        resolved.programs = {
+            id: program._replace(sizes=resolver.of(program.sizes))
+            for id, program in (unit.programs or {}).items()
+        }
+        self._place(resolved, values, nodes)
         resolved.transfers = resolver.of(unit.transfers)
         resolved.arena_sizes, resolved.reports = dict(unit.arena_sizes), list(unit.reports)
         return resolved
+
+    def _place(self, resolved: Unit, values: SizeValues, nodes: Mapping[int, Node]) -> None:
+        """Set the storages and homes of the unit."""
+        storages = [
+            Storage(
+                *(old.kind, old.device, values.of(old.size), old.first, old.last, old.owner, 0),
+                old.node and nodes.get(old.node.id, old.node),
+            )
+            for old in self._storages
+        ]
+        resolved.storages = [storages[number] for number in self._arena]
+        resolved.homes = homes = dict(self.unit.homes)
+        for key, number, is_open in self._homes:
+            storage, shape, dtype = homes[key]
+            if number is not None:
+                storage = storages[number]
+            homes[key] = Home(storage, values.shape(shape) if is_open and shape else shape, dtype)
+
+
+class _ResolvedLater(dict[Any, Any]):
+    """A dict whose values are resolved when they are first read by `[]`, if they contain Sizes."""
+
+    def __init__(self, values: Mapping[Any, Any], keys: Set[Any], resolver: Resolver) -> None:
+        super().__init__(values)
+        self._pending = set(keys)
+        self._resolver = resolver
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        if key in self._pending:
+            value = self[key] = self._resolver.of(value)
+            self._pending.discard(key)
+        return value
 
 
 class Resolver:
@@ -85,34 +141,15 @@ class Resolver:
             known = self._known[id(value)] = value, resolved
         return known[1]
 
-    def node(self, node: Node) -> Node:
-        """Return a node, or a copy with other attrs."""
-        attrs = self.of(node.attrs)
-        if attrs is node.attrs:
-            return node
+    def node(self, node: Node, keys: Set[str]) -> Node:
+        """Return a copy of a node with other attrs, those under `keys`."""
         resolved = copy.copy(node)
-        resolved.attrs = attrs
+        resolved.attrs = _ResolvedLater(node.attrs, keys, self)
         if node.is_constant:
-            attrs["value"] = attrs["value"].astype(node.output_types[0].as_numpy_dtype)
-            attrs["value"].setflags(write=False)
-        self._known[id(node)] = node, resolved
+            array = self.value(node.attrs["value"], node.output_types, 0)
+            array.setflags(write=False)
+            resolved.attrs = {**node.attrs, "value": array}
         return resolved
-
-    def storage(self, storage: Storage) -> Storage:
-        """Return a storage of this unit."""
-        known = self._known.get(id(storage))
-        if known is None:
-            resolved = copy.copy(storage)
-            resolved.size = self.of(storage.size)
-            if storage.node is not None:
-                resolved.node = self._known.get(id(storage.node), (None, storage.node))[1]
-            known = self._known[id(storage)] = storage, resolved
-        return known[1]
-
-    def home(self, home: Home) -> Home:
-        """Return the home of a tensor."""
-        storage, shape, dtype = home
-        return Home(self.storage(storage), self.of(shape), dtype)
 
     def value(self, value: Any, types: Sequence[DType], slot: int) -> Any:
         """Return the constant value of output `slot` of a node with these output types."""

@@ -18,6 +18,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
+from gpugraph.base.sizes import is_open
 from gpugraph.devices.codegen.c_types import literal, not_native
 from gpugraph.devices.codegen.program import (
     Apply,
@@ -197,7 +198,8 @@ class Fusion:
         """
         groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
-        narrow = sizes[-1] if len(sizes) > 1 and sizes[-1] <= NARROW else 0
+        is_known = len(sizes) > 1 and not is_open(sizes[-1:])
+        narrow = sizes[-1] if is_known and sizes[-1] <= NARROW else 0
         program = Program(len(groups), values, tuple(self._outputs), along, narrow)
         return Fused(_check_program(program), sizes)
 

@@ -14,6 +14,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.reductions.reduction_ops import reduced_axes
 
 Expressions = Elementwise | Reduction | Decomposition
+EXPRESSIONS = Elementwise, Reduction, Decomposition
 
 
 def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> Expressions | None:

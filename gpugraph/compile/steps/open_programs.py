@@ -1,0 +1,55 @@
+"""The generated programs of a unit with open sizes: once for all plans that are bound from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from gpugraph.compile.analysis.fusibility import node_signature
+from gpugraph.compile.steps.native_node_code import native_of, program_of
+from gpugraph.compile.unit.compile_unit import Unit
+from gpugraph.devices.native import Fused, NotNativeError
+from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.ops.framework.op_declaration import DECLARATIONS
+from gpugraph.ops.fusion.op_expressions import EXPRESSIONS
+
+
+class _Extent:
+    """The shape of an array that is bound later."""
+
+    def __init__(self, shape: tuple[Any, ...]) -> None:
+        self.shape = shape
+        self.size = prod(shape)
+
+
+def open_programs(unit: Unit) -> dict[int, Fused]:
+    """Return, by id, the programs of the nodes on CPUs that have expressions.
+
+    What they depend on besides the sizes of their axes becomes a condition of the unit's trace.
+    """
+    programs = {}
+    for node in unit.order:
+        if unit.device_types.get(node.assigned_device) == "CPU" and node.type in DECLARATIONS:
+            program = _program(unit, node)
+            if program is not None:
+                programs[node.id] = program
+    return programs
+
+
+def _program(unit: Unit, node: Node) -> Fused | None:
+    native = native_of(node) if node.node_class is NodeClass.OTHER else None
+    signature = node_signature(unit, node) if isinstance(native, EXPRESSIONS) else None
+    if signature is None or not isinstance(native, EXPRESSIONS):
+        return None
+    slots = signature.device_inputs()
+    types = [node.input_types[slot].base_dtype for slot in slots]
+    inputs = [_Extent(signature.input_shapes[slot]) for slot in slots]
+    writes = sorted(DECLARATIONS[node.type].writes)
+    written: Sequence[_Extent] = (
+        [inputs[slot] for slot in writes] if writes else list(map(_Extent, signature.output_shapes))
+    )
+    try:
+        return program_of(native, signature, types, inputs, written)  # type: ignore[arg-type]
+    except (NotNativeError, NotImplementedError):
+        return None
