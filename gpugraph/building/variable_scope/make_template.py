@@ -232,7 +232,7 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates called in the first call, then the other variables, by names in the scope."""
+        """The templates called in the first call, then other variables, by name in the scope."""
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}
         shared = variable_store().variables

@@ -1,6 +1,6 @@
 """Slots: variables beside a variable, under its name and of its shape, as optimizers keep them.
 
-`tensorflow.python.training.slot_creator`.
+Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
 
 from __future__ import annotations
