@@ -171,7 +171,7 @@ class LoopGradient:
     # -- forward values in the backward loop
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return, for the backward loop, the value of `tensor` in the matching iteration."""
+        """Return the value of the forward `tensor` in the iteration being reversed."""
         history = self._history.get(tensor)
         if history is None:
             with within(self.graph, self.grad_context):
@@ -192,7 +192,7 @@ class LoopGradient:
         return value if state is self else self.grad_context.capture(value)
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return, for the backward loop, a branch's `pred` in the matching iteration."""
+        """Return the value of a forward branch's `pred` in the iteration being reversed."""
         value = self._history.get(pred)
         if value is None:
             value = self._history[pred] = self.pop(self.push(pred), pred)
@@ -239,7 +239,7 @@ class LoopGradient:
         return None
 
     def pop(self, stack: Tensor, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Return `value` of the matching iteration, popped from the `stack` of `push`."""
+        """Pop the forward `value` of the iteration being reversed from `stack`; return it."""
         branch = self._branch_between(value.op._control_flow_context, stack)
         with self.graph.control_dependencies(None), within(self.graph, self.grad_context):
             source = stack
@@ -256,7 +256,7 @@ class LoopGradient:
     def _branch_between(
         self, context: ControlFlowContext | None, stack: Tensor
     ) -> CondContext | None:
-        """Return the first branch from `context` outwards to the stack's context, or None."""
+        """Return the innermost branch between `context` and the stack's context, or None."""
         home = stack.op._control_flow_context
         while context is not None and context is not home:
             if isinstance(context, CondContext):
@@ -302,7 +302,7 @@ class LoopGradient:
         return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at an Enter's input: the last value, or a sum for an invariant."""
+        """Return an Enter's gradient: of the last iteration; for an invariant, summed over all."""
         loop = self.grad_context
         if op.attrs["is_constant"]:
             source = op._inputs[0]
@@ -333,7 +333,7 @@ class LoopGradient:
         return total
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return zeros like the input of `op`: the sum before the first iteration."""
+        """Return zeros like the input of `op`: the sum of gradients before the first iteration."""
         within_around = within(self.graph, self._around())
         value = op._inputs[0]
         if is_list(grad):

@@ -178,10 +178,10 @@ class LoopRecord(Protocol):
         """The loop that computes the gradient."""
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return the value of a forward tensor in the iteration that the backward loop repeats."""
+        """Return the value of a forward tensor in the iteration being reversed."""
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return the value of a forward branch's predicate in the iteration that is repeated."""
+        """Return the value of a forward branch's predicate in the iteration being reversed."""
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
         """Return `grad`, at an Exit of the forward loop, as an Enter into the backward loop."""
@@ -217,7 +217,7 @@ def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
     """Return whether gradients let ops of `loop` use tensors of `source`.
 
     So it is if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
-    it, or if `source` is the backward loop of `loop`, also in several steps.
+    it; or if `source` is the backward loop of `loop`, or the backward loop of that, and so on.
     """
     record = loop.own_grad_state
     if record is not None:

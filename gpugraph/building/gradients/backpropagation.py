@@ -94,7 +94,7 @@ def gradients(
     gate_gradients: whether gradients at an op's inputs become available only once all of that op's
     are. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op that is not declared; ValueError for `grad_ys` of another length,
+    Raises LookupError for an op of an undeclared type; ValueError for `grad_ys` of another length,
     or of a shape that the backward pass rejects, and for tensors of several graphs; TypeError for
     `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
     """

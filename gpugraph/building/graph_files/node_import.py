@@ -211,7 +211,7 @@ class NodeImport:
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
-        """Return colocation groups with the names in the graph of the operations that they name."""
+        """Return colocation groups, with nodes' names replaced by those in the graph."""
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
                 f"Node '{name}': attr '_class' is not a list of names, but {groups!r:.100}"

@@ -68,7 +68,7 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope with the settings of `name_or_scope`, or for a name of `current`."""
+    """Return a new scope; settings come from `name_or_scope`, or from `current` for a string."""
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
     else:

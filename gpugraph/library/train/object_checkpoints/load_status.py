@@ -66,7 +66,7 @@ class LoadStatus:
 
 
 class CheckpointLoadStatus(LoadStatus):
-    """The status of a checkpoint of objects.
+    """The result of `restore` for a checkpoint of objects.
 
     restores: all restores of the same root; of these, the latest one matches new objects first.
     """
@@ -156,7 +156,7 @@ class CheckpointLoadStatus(LoadStatus):
 
 
 class InitializationOnlyStatus(LoadStatus):
-    """The status of `restore(None)`: objects can only be initialized, and all checks fail."""
+    """The result of `restore(None)`: objects can only be initialized, and all checks fail."""
 
     def __init__(self, root: Any) -> None:
         self._root, self._number = root, next_restore()
@@ -181,7 +181,7 @@ class InitializationOnlyStatus(LoadStatus):
 
 
 class NameBasedSaverStatus(LoadStatus):
-    """The status of a checkpoint of a `tf.train.Saver`: variables are found by their names.
+    """The result of `restore` for a `tf.train.Saver`'s checkpoint: variables match by name.
 
     Variables passed to `add_to_optionally_restored` need not be in the checkpoint.
     """

@@ -32,7 +32,7 @@ class ObjectNode:
     slots: list[tuple[int, str, int]] = field(default_factory=list)
 
     def attributes(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield (name, key, value): each value is a variable or a function that makes a saveable."""
+        """Yield (name, key, value): a value is a variable or a function that makes a saveable."""
         for name, value in self.item._gather_saveables_for_checkpoint().items():
             yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
 
@@ -160,7 +160,10 @@ def full_name(item: Any) -> str:
 
 
 def saveables_named(value: Any, key: str) -> list[SaveableObject]:
-    """Return the saveables of a variable, or of a function of a name, under a key."""
+    """Return the saveables of `value`, with `key` as their name in the checkpoint.
+
+    value: a variable, a SaveableObject, or a function that returns one of these for `name=key`.
+    """
     if callable(value) and not isinstance(value, Variable):
         value = value(name=key)
     if isinstance(value, SaveableObject):

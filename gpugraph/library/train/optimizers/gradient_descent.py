@@ -24,7 +24,7 @@ class GradientDescentOptimizer(OneOpOptimizer):
         super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Subtract the gradient of each row times the rate; if a row occurs twice, twice."""
+        """Subtract grad's rows times the rate; repeated rows are subtracted repeatedly."""
         rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         step = raw_ops.Mul(grad.values, rate, name="mul")
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)

@@ -187,7 +187,7 @@ class Saver:
         if not self._checkpoints_to_be_deleted:
             return
         path, written = self._checkpoints_to_be_deleted.pop(0)
-        if written > self._next_checkpoint_time:  # also for an unknown time
+        if written > self._next_checkpoint_time:  # an unknown time is infinity
             self._next_checkpoint_time += self.saver_def.keep_checkpoint_every_n_hours * 3600
             return
         try:
