@@ -57,7 +57,7 @@ class ControlFlowContext(ABC):
     @property
     @abstractmethod
     def control_pivot(self) -> Operation | None:
-        """The op, in this context, that ops without inputs there get as a control input."""
+        """The control input of ops that have no other input from this context."""
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
@@ -192,7 +192,7 @@ class LoopRecord(Protocol):
         """Return the gradient at a loop variable's Switch; None on the second of two visits."""
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at the input of an Enter, from the end of the backward loop."""
+        """Return the gradient at an Enter's input: the result of the backward loop."""
 
 
 def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:

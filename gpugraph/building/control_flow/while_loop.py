@@ -191,7 +191,10 @@ class _Loop:
         return entered
 
     def _guard(self, entered: Sequence[Tensor]) -> None:
-        """Let constant Enters of an outer loop enter only after that loop's condition holds."""
+        """Make Enters of an outer loop's invariants wait for the outer context's pivot.
+
+        Otherwise they would run once more after the outer loop's last iteration.
+        """
         context = self.context.outer
         while context is not None and context.control_pivot is None:
             context = context.outer

@@ -183,7 +183,7 @@ def _check_kind(y: Tensor, grad_dtype: DType) -> None:
 
 
 def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
-    """Return IndexedSlices whose components are Identities of those of `grad`, with names."""
+    """Return `grad` with an Identity, named after `index`, of each component."""
     named_parts = (("values", grad.values), ("indices", grad.indices), ("shape", grad.dense_shape))
     parts = [
         None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
@@ -251,7 +251,7 @@ class _Sweep:
             with self.graph.colocate_with(holder, ignore_existing=True):
                 total: Tensor = raw_ops.AddN(arrived)
             return total
-        with self.graph.name_scope("AddN") as scope:  # rows are summed where there is a kernel
+        with self.graph.name_scope("AddN") as scope:  # conversions to dense are not colocated
             whole = [
                 convert_to_tensor(grad, name=f"inputs_{index}")
                 for index, grad in enumerate(arrived)
@@ -358,7 +358,7 @@ class _Sweep:
         return grads
 
     def _check_no_initial_value(self, op: Operation) -> None:
-        """Raise ValueError at a loop variable's Switch if gradients are built in its body."""
+        """Raise ValueError if gradients, built in a loop's body, reach the loop's own Switch."""
         context = op._control_flow_context
         in_loop = isinstance(context, LoopContext) and context is current(self.graph)
         if not in_loop or op.type not in ("Switch", "RefSwitch") or not context.owns(op):

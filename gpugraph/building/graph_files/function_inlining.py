@@ -66,10 +66,7 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
         op._refusal = _refusal(op, error)
         return
     finally:
-        for (
-            key,
-            items,
-        ) in contexts.items():  # collections come from the file, which lists them itself
+        for key, items in contexts.items():  # contexts in the body join no collection
             graph.get_collection_ref(key)[:] = items
     call = InlinedCall(op._op_def, op._attrs, op._inputs, op._control_inputs, body)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]

@@ -31,7 +31,7 @@ from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 
 _MAX_OUTPUTS = 1 << 16
-"""A limit per node: a file of few bytes could request any number."""
+"""The maximum number of outputs of a node: a small file could request any number."""
 
 _UNKNOWN = TensorShape.of(None)
 _COLOCATION = b"loc:@"

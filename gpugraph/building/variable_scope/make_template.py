@@ -214,7 +214,7 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables; None before the first call, unless it was opened at once."""
+        """The scope of its variables; None before the first call without `create_scope_now_`."""
         return self._scope
 
     @property

@@ -167,7 +167,7 @@ class variable_scope:
                     f"'{self._default_name}' is made unique, so that nothing is there to reuse"
                 )
             within = entered.enter_context(self._name_scope(str(self._default_name)))
-            if self._unique_name is None:  # it keeps the name when it is entered again
+            if self._unique_name is None:  # a second entry keeps the name
                 stack = scope_stack()
                 self._unique_name = stack.unique(str(self._default_name))
                 full_name = stack.current._prefix() + self._unique_name

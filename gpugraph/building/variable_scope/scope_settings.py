@@ -32,7 +32,7 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-_KEY = ("__varscope",)  # TensorFlow's name of the collection that holds it
+_KEY = ("__varscope",)  # the collection that holds the stack, as in TensorFlow
 _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",

@@ -30,7 +30,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 
-_KEY = ("__variable_store",)  # TensorFlow's name of the collection that holds it
+_KEY = ("__variable_store",)  # the collection that holds the store, as in TensorFlow
 _LOCK = new_lock()
 
 

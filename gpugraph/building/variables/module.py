@@ -57,7 +57,7 @@ class Module(AutoTrackable):
 
     @property
     def trainable_variables(self) -> Any:
-        """The trainable ones of `variables`."""
+        """Those of `variables` that are trainable."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property

@@ -110,7 +110,7 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the dimension that is cut."""
+        """Return the axis along which the variable is cut; 0 if it has one part."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:

@@ -100,7 +100,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape, use_resource  # the class has been chosen by now
+        del expected_shape, use_resource  # use_resource has chosen the class already
         self._synchronization, self._aggregation = modes.checked_modes(
             synchronization, aggregation, name
         )
@@ -209,7 +209,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable
 
     def value(self) -> Tensor:
-        """Return the value that the shared read op reads in a run."""
+        """Return the output of the read op that all users share."""
         return self._snapshot
 
     def read_value(self) -> Tensor:

@@ -36,7 +36,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
         return {VARIABLE_VALUE: self}
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
-        """Record the part of the variable that this is, for savers."""
+        """Record which part of a partitioned variable this one is, for savers."""
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:

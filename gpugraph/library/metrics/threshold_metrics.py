@@ -103,7 +103,7 @@ def _metric(
     summary: str,
     measure: Callable[[Counts, str], Any],
 ) -> Callable[..., Pair]:
-    """Return the metric `measure(counts, name)` of the counts of these kinds."""
+    """Return the metric that computes `measure(counts, name)` from the counts of `kinds`."""
 
     @metric
     @named(type_name, f"Return ({summary}, update), weighted.")

@@ -55,7 +55,7 @@ class ObjectRestore:
         self._prefix, self._cache = prefix, cache
         self.expects_partial = False
         self._matched: list[tuple[str, Any, Any]] = []
-        self._operations: list[list[Any]] = []  # one list for each match, in order
+        self._operations: list[list[Any]] = []  # the restore operations of each match
         self._restored = 0
 
     # -- matching

@@ -58,7 +58,7 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Add the operation that saves these objects; return a tensor of the path that runs it."""
+        """Add the operation that saves these objects; return the path tensor, whose run saves."""
         with device("/cpu:0"):
             if self._path is None:
                 self._graph_text, self._path = constant(""), constant("")
