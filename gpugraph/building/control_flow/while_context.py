@@ -128,7 +128,7 @@ class WhileContext(LoopContext):
     def adopt_enter(self, entered: Tensor) -> None:
         """Add an Enter that was made outside of all contexts to this loop.
 
-        It gets those of the current control dependencies for which it may wait.
+        The current control dependencies for which it may wait become its control inputs.
         """
         state = self.graph._scope
         op = entered.op

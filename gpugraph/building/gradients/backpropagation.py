@@ -232,7 +232,7 @@ class _Sweep:
             self.grads.setdefault(tensor, []).append(grad)
 
     def gradient_at(self, tensor: Tensor) -> Gradient | None:
-        """Return the sum of the gradients that arrived at a tensor, or None."""
+        """Return the sum of the gradients that have arrived at a tensor, or None without any."""
         arrived = self.grads.get(tensor)
         if not arrived:
             return None

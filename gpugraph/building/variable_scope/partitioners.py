@@ -57,7 +57,7 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Partitioner:
-    """Return a partitioner into bytes / `min_slice_size` parts, rounded up.
+    """Return a partitioner into size in bytes / `min_slice_size` parts, rounded up.
 
     There are at most `max_partitions` parts, at most one per row, and at least one.
     """

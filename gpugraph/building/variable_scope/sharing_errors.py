@@ -32,7 +32,7 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return a hint if the variable is under a default name inside another scope, else "".
+    """Return a hint if `name` is in a scope with a default name inside another, else "".
 
     Such default names repeat when the outer scope is entered again.
     """

@@ -174,7 +174,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 op._attrs = {**op._attrs, "_class": groups}
 
     def _safe_initial_value(self) -> Tensor:
-        """Return the initial value, in which uninitialized variables have theirs.
+        """Return the initial value, with uninitialized variables replaced by their initial values.
 
         So one run may initialize all variables, in any order.
         """

@@ -87,7 +87,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs `final_ops`, any fetches, at the end, for `final_ops_values`."""
+    """Runs `final_ops`, any fetches, at the end; `final_ops_values` has the results."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops, self._feeds = final_ops, final_ops_feed_dict

@@ -278,7 +278,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stop and join the threads; raise the exception of one of them.
+        """Stop and join the threads; raise an exception that one of them raised.
 
         Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
         """

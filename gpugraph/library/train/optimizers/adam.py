@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, 2015), in the form at the end of its section 2: the rate is corrected."""
+"""Adam (Kingma and Ba, 2015), with the learning rate corrected for bias, as in its section 2."""
 
 from __future__ import annotations
 

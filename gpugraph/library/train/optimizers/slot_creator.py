@@ -59,7 +59,7 @@ def create_slot_with_initializer(
 ) -> Variable:
     """Call `create_slot` with `initializer(shape, dtype=dtype)`.
 
-    An unknown shape is that of `primary` in the run.
+    If `shape` is not fully defined, it is that of `primary` in the run.
     """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)

@@ -202,7 +202,7 @@ def remove_checkpoint(
     """Remove the files of a checkpoint and its meta graph, as far as they exist.
 
     The index is removed before the data, so that the files left after an interruption form no
-    checkpoint. Temporary files of saves of it that were killed are removed too. Raises TypeError
+    checkpoint. Temporary files that killed saves have left are removed too. Raises TypeError
     for a prefix that is no path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)

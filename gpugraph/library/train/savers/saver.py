@@ -211,7 +211,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """Return the saver of existing operations that a SaverDef names, under a scope."""
+        """Return a Saver for the existing operations that a SaverDef names, in a scope."""
         return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(
