@@ -1,1 +1,2 @@
-"""Batches of data for training: sequences, and enqueuers that compute them ahead in threads."""
+"""Batches of data for training: data sets, and enqueuers, whose workers prepare batches in advance.
+"""
