@@ -56,10 +56,10 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Set which code in configurations may run within the scope, by their source.
+    """Set which code in configurations may run within a `with` block, by their source.
 
-    source: "trusted": all code is run. "text", which may come from this process: code that was
-      passed to `remember_own_code` is run. "file": no code is run.
+    source: "trusted": all code may run. "text", which this process may have written: code passed to
+      `remember_own_code` may run. "file": no code may run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -69,8 +69,7 @@ def code_of_files(source: str) -> Iterator[None]:
 
 
 def remember_own_code(*code: str | None) -> None:
-    """Record code that this process puts into a configuration, so `check_code_of_files` accepts it.
-    """
+    """Record code that this process puts into a configuration, so `check_code_of_files` accepts it."""
     _OWN_CODE.add(_digest(code))
 
 
@@ -152,8 +151,7 @@ def improper(why: str) -> ValueError:
 
 
 def is_custom_object(name: str) -> bool:
-    """Return whether a scope of this thread or `get_custom_objects()` has an object with this name.
-    """
+    """Return whether a scope of this thread or `get_custom_objects()` has an object with this name."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
 
 

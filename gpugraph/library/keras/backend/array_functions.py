@@ -49,8 +49,7 @@ def stack(x: Any, axis: int = 0) -> Tensor:
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """Return a variable with the initial value `tensor`, or `tensor` itself if a size is unknown.
-    """
+    """Return a variable with the initial value `tensor`, or `tensor` itself if a size is unknown."""
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 
@@ -280,8 +279,7 @@ def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
 
 def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
     """Return `x` through an op that prints `message` and the value of `x` to standard output in
-    each
-    run.
+    each run.
 
     summarize: how many elements to print at each end of an axis.
     """

@@ -22,8 +22,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
     """Convert labels [n, max_length] to a SparseTensor with the first `label_lengths[i]` labels of
-    row
-    i.
+    row i.
     """
     sizes = shape(labels)
     counts = expand_dims(range_of(sizes[1]), 0) < expand_dims(cast(label_lengths, int32), 1)

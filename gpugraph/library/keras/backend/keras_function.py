@@ -1,5 +1,4 @@
-"""`K.function`: computes outputs from inputs, and applies updates, in one run of Keras's session.
-"""
+"""`K.function`: computes outputs from inputs, and applies updates, in one run of Keras's session."""
 
 from __future__ import annotations
 
@@ -114,8 +113,7 @@ class GraphExecutionFunction:
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
         """Return the pairs (tensor, value) to feed; for a sparse input, its indices, values and
-        dense
-        shape.
+        dense shape.
         """
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):

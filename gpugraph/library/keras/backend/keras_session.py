@@ -118,8 +118,7 @@ def clear_session() -> None:
 
 def refuse_cleared(values: Sequence[Any]) -> None:
     """Raise ValueError for tensors of a graph that `clear_session` replaced, unless it is the
-    default
-    graph.
+    default graph.
     """
     for value in values:
         graph = getattr(value, "graph", None)
@@ -130,8 +129,7 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return a sentence for an error: where `clear_session` replaced the graph; "" if it did not.
-    """
+    """Return a sentence for an error: where `clear_session` replaced the graph; "" if it did not."""
     if graph not in _CLEARED:
         return ""
     return (

@@ -1,5 +1,4 @@
-"""TensorBoard: a callback that writes losses, metrics, the graph and histograms to an event file.
-"""
+"""TensorBoard: a callback that writes losses, metrics, the graph and histograms to an event file."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ _NO_VALUES = ("batch", "size", "num_steps")
 
 class TensorBoard(Callback):
     """Writes losses and metrics to an event file, as scalars named `epoch_loss`, `batch_loss` and
-    so
-    on.
+    so on.
 
     log_dir: the folder of the event file.
     histogram_freq: write histograms of the model's variables every so many epochs; 0 for none.
@@ -81,8 +79,7 @@ class TensorBoard(Callback):
         self._written = self._samples
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write the epoch's values; every `histogram_freq` epochs also histograms of the variables.
-        """
+        """Write the epoch's values; every `histogram_freq` epochs also histograms of the variables."""
         step = epoch if self.update_freq == "epoch" else self._samples
         self._write("epoch", logs or {}, step)
         if self._histograms is not None and epoch % self.histogram_freq == 0:

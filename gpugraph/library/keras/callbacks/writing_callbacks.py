@@ -128,8 +128,7 @@ class ModelCheckpoint(Callback):
 
     def _newest(self) -> str | None:
         """Return the newest file or checkpoint whose name fits `filepath`, with any epoch and
-        values,
-        or None.
+        values, or None.
         """
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
@@ -181,8 +180,7 @@ class ModelCheckpoint(Callback):
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
         """Return `filepath` with its fields replaced. Raise KeyError for a field that `logs` does
-        not
-        have.
+        not have.
         """
         try:
             return self.filepath.format(epoch=epoch + 1, **logs)

@@ -57,8 +57,7 @@ class InputSpec:
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
         """Return the text of the first violation by an input of this shape and dtype; "" if there
-        is
-        none.
+        is none.
         """
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim

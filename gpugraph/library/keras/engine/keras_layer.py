@@ -91,8 +91,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None if it was not passed and the layer has not been called.
-        """
+        """The dtype of the variables; None if it was not passed and the layer has not been called."""
         return self._dtype
 
     @property
@@ -313,8 +312,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
         """Create a resource variable; unlike those of `tf.layers`, it is not registered in a
-        variable
-        scope.
+        variable scope.
         """
         dtype, initializer = options["dtype"], options["initializer"]
         initialize = initializer or default_initializer(name or "Variable", dtype)
@@ -330,8 +328,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return a copy of the layer that shares its tensors, variables, graph and variable scope.
-        """
+        """Return a copy of the layer that shares its tensors, variables, graph and variable scope."""
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():

@@ -1,5 +1,4 @@
-"""The part of the class Layer for losses, updates and metrics, and for their dependence on inputs.
-"""
+"""The part of the class Layer for losses, updates and metrics, and for their dependence on inputs."""
 
 from __future__ import annotations
 
@@ -190,8 +189,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update: an operation, a tensor, or a function that returns either.
-    """
+    """Return the operation of an update: an operation, a tensor, or a function that returns either."""
     if callable(update) and not hasattr(update, "op"):
         update = update()
     return getattr(update, "op", update)
@@ -229,8 +227,7 @@ def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> l
 
 def _collect(items: Iterable[Any], collection: str | None) -> None:
     """Add items that are missing in a collection of the default graph; do nothing if `collection`
-    is
-    None.
+    is None.
     """
     if collection is None:
         return

@@ -1,7 +1,7 @@
 """Network: a layer that calls other layers, from its inputs to its outputs.
 
-A network is defined either by the inputs and outputs of a graph of layers, or by a subclass with a
-`call` method. Networks are layers, so a network may contain networks.
+The inputs and outputs of a graph of layers define a network, or a subclass with a `call` method.
+Networks are layers, so a network may contain networks.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
-    inputs, outputs: tensors that Keras layers created, or structures of them. Operations between
-      them that belong to no layer become layers.
+    inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
     TypeError for other keyword arguments, for inputs without outputs or outputs without inputs, and
     for inputs created by a layer other than an InputLayer; ValueError for tensors that no layer
@@ -75,10 +74,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Raise RuntimeError for a layer if `Network.__init__` has not run yet.
-
-        This happens in a subclass whose constructor does not call that of its base class first.
-        """
+        """Set an attribute; RuntimeError for a layer if `Network.__init__` has not run before."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -114,7 +110,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The objects to save in checkpoints: the layers by their position, then the attributes.
+        """The objects to save in checkpoints: the layers by position, then the attributes.
 
         Layers with weights are also numbered separately, so a checkpoint still fits when layers
         without weights are added or removed.
@@ -133,16 +129,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def is_graph_network(self) -> bool:
-        """Whether it is defined by the inputs and outputs of a graph of layers, not by a `call`
-        method.
-        """
+        """Whether the inputs and outputs of a graph of layers define it, not a `call` method."""
         return self._network_graph is not None
 
     @property
     def network_graph(self) -> NetworkGraph:
-        """The calls of layers and the layers, by depth; AttributeError for a subclass that defines
-        `call`.
-        """
+        """The layers and their calls, by depth; AttributeError for a subclass with a `call`."""
         if self._network_graph is None:
             raise AttributeError(
                 f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
@@ -153,19 +145,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Return the layers; those of a graph of layers are sorted by depth, the inputs' side
-        first.
-        """
+        """Return the layers; those of a graph of layers are sorted by depth, the deepest first."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with this name or index; `index` has precedence.
-
-        Raise ValueError if there is none, or if neither is passed.
-        """
+        """Return the layer with this index or name. ValueError if there is none."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -192,9 +179,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def output_names(self) -> list[str]:
-        """The name of the layer of each output; a repeated name gets the suffix `_1`, `_2` and so
-        on.
-        """
+        """The names of the outputs' layers; a repeated name gets the suffix `_1`, `_2` ..."""
         names: list[str] = []
         for tensor in self.outputs:
             name = layer_name = tensor._keras_history.layer.name
@@ -240,23 +225,17 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """A list of None, one for each input of a graph of layers; None for one input and for a
-        subclass.
-
-        The list makes a call check the number of inputs.
-        """
+        """One None for each of several inputs, so calls check their number; otherwise None."""
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
     # -- runs
 
     def build(self, input_shape: Any) -> None:
-        """Create the variables of a subclass, by running its `call` on placeholders in the default
-        graph.
+        """Create the variables of a subclass, by running its `call` on placeholders.
 
         ValueError for an invalid shape, and for a `call` that requires arguments other than the
-        inputs and `training` (which is False), or that does not accept inputs of the dtype
-        `floatx()`.
+        inputs and `training` (here False), or inputs of another dtype than `floatx()`.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -278,10 +257,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Prepare for the first call. The layers of a subclass are built by that call itself.
-
-        Only a `build` method that the program defines is run here.
-        """
+        """Run a program's own `build`; otherwise the first call builds the layers of a subclass."""
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
             return
@@ -297,7 +273,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
         NotImplementedError for a subclass that does not define it.
         """
-        del training  # The layers get it from the enclosing LayerCall.
+        del training  # the layers get it from the enclosing LayerCall
         if not self.is_graph_network:
             raise NotImplementedError(
                 "When subclassing the `Model` class, you should implement a `call` method."
@@ -305,11 +281,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs for other inputs, by calling every layer again in the order of the
-        graph.
+        """Return the outputs for other inputs: every layer is called again, in the graph's order.
 
-        inputs: tensors in the structure of the network's inputs, or a list of them. mask: their
-        masks.
+        inputs: tensors in the structure of the network's inputs, or a list. mask: their masks.
         """
         tensors = flatten(inputs)
         check_input_count(len(self.inputs), tensors, self)
@@ -324,13 +298,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Call a node's layer, or another layer in its place, on other tensors than those it
-        recorded.
+        """Repeat a node's call on other tensors, by the node's layer or by `layer`.
 
-        If the recorded call received the learning phase as an argument, the new one receives the
-        `training` of the enclosing call instead.
-
-        computed: the new tensors by the ids of the recorded ones; the new outputs are added to it.
+        A recorded argument that is the learning phase is replaced by the enclosing call's
+        `training`. computed: the new tensors by the ids of the recorded ones.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -346,26 +317,18 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the outputs for `inputs` with the masks `mask`; None for a subclass.
-
-        The layers are called again for this.
-        """
+        """Return the outputs' masks, from a call of the layers on `inputs`; None for a subclass."""
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the outputs' masks for a subclass; in a graph of layers, the calls of its layers have
-        set them.
-        """
+        """Set the masks of a subclass's outputs; in a graph, the calls of its layers set them."""
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs for shapes of the inputs.
-
-        A graph of layers computes them layer by layer, without creating ops.
-        """
+        """Return the shapes of the outputs for shapes of the inputs, computed layer by layer."""
         if not self.is_graph_network:
             return super().compute_output_shape(input_shape)
         listed = flatten(map_shapes(as_shape, input_shape))
@@ -378,10 +341,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layers' configurations and the calls between them, as plain Python values.
-
-        NotImplementedError for a subclass that defines `call`.
-        """
+        """Return the layers' configurations and their calls; NotImplementedError for a subclass."""
         if not self.is_graph_network:
             raise NotImplementedError(
                 f"{type(self).__name__} is a subclass with its own `call`: it must define "
@@ -393,8 +353,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """Create a network from a dict that `get_config` returned. It has new variables.
 
-        custom_objects: classes and functions that are not of Keras, by their names in the
-        configuration.
+        custom_objects: classes and functions that are not of Keras, by name.
         """
         inputs, outputs, tensors = network_of_config(config, custom_objects)
         network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
@@ -406,10 +365,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     ) -> None:
         """Print a table of the layers, with shapes and numbers of parameters.
 
-        line_length: in characters. positions: the ends of the columns, as fractions of the line or
-          in characters.
-        print_fn: a function that receives each line; `print` by default.
-        ValueError for a subclass whose variables are not created yet.
+        line_length: in characters. positions: ends of columns, in characters or parts of a line.
+        print_fn: receives each line; `print` by default. ValueError before the model is built.
         """
         if not self.built:
             raise ValueError(

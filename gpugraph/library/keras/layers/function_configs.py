@@ -58,10 +58,10 @@ def bytecode_of(function: types.FunctionType) -> list[Any]:
 def function_of_config(
     value: Any, kind: str, module: str | None, custom_objects: Mapping[str, Any] | None, layer: str
 ) -> Any:
-    """Return the function for a result of `function_config`.
+    """Return the function for the values that `function_config` returned.
 
-    layer: its name, for errors. ValueError for bytecode that must not be run, and for an unknown
-    name.
+    layer: the name of the layer, for errors. ValueError for bytecode that must not be run, and for
+    an unknown name.
     """
     if kind == "function":
         known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"

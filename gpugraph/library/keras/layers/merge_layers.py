@@ -1,5 +1,4 @@
-"""Layers with several inputs: elementwise sums, products and extremes, concatenation, dot products.
-"""
+"""Layers with several inputs: elementwise sums, products and extremes, concatenation, dot products."""
 
 from __future__ import annotations
 
@@ -64,8 +63,7 @@ class Merge(Layer):
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """Apply the function to the inputs, after inserting axes of size 1 in those of lower rank.
-        """
+        """Apply the function to the inputs, after inserting axes of size 1 in those of lower rank."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]
@@ -270,8 +268,7 @@ class Dot(Merge):
 
 def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
     """Transpose a tensor so that `axis` gets the index `place`, 1 or -1, and the other axes keep
-    their
-    order.
+    their order.
     """
     order = [index for index in range(int(tensor.shape.rank or 0)) if index != axis]
     order.insert(len(order) if place == -1 else place, axis)

@@ -1,5 +1,4 @@
-"""Keras's losses as classes: they weight and reduce the results of functions of `loss_functions`.
-"""
+"""Keras's losses as classes: they weight and reduce the results of functions of `loss_functions`."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ class SquaredHinge(FunctionLoss):
 
 
 class CategoricalHinge(FunctionLoss):
-    """max(0, 1 + the largest prediction for another class - the prediction for the target's class).
-    """
+    """max(0, 1 + the largest prediction for another class - the prediction for the target's class)."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 
@@ -115,8 +113,7 @@ class CategoricalCrossentropy(LossFunctionWrapper):
 
 
 class SparseCategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy for targets that are class indices; see `sparse_categorical_crossentropy`.
-    """
+    """The cross entropy for targets that are class indices; see `sparse_categorical_crossentropy`."""
 
     def __init__(
         self,

@@ -1,9 +1,8 @@
-"""The base class of Keras's optimizers: settings, slots (variables per trained variable), and
-steps.
+"""The base class of Keras's optimizers, with their settings, slots and steps.
 
-A subclass, here or in a program, stores its settings (`_set_hyper`), creates slots
-(`_create_slots`) and defines the op that changes a variable (`_resource_apply_dense`) or some of
-its rows (`_resource_apply_sparse`, which receives each row once).
+A slot is a variable of the optimizer that belongs to a variable it trains. A subclass, here or in a
+program, stores its settings (`_set_hyper`), creates slots (`_create_slots`) and defines the op that
+changes a variable (`_resource_apply_dense`) or distinct rows of it (`_resource_apply_sparse`).
 """
 
 from __future__ import annotations
@@ -71,9 +70,7 @@ class OptimizerV2(Hyperparameters):
         self._numbers: dict[Any, dict[str, Any]] = {}
 
     def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
-        """Store the learning rate, `lr` in `kwargs` or else `learning_rate`, and the constructor's
-        `decay`.
-        """
+        """Store the learning rate, which `lr` in `kwargs` overrides, and its decay."""
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
 
@@ -131,9 +128,7 @@ class OptimizerV2(Hyperparameters):
         return clipped
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [op], where the op takes one step on a loss. Raise ValueError as `get_gradients`
-        does.
-        """
+        """Return [op that takes one step on a loss]; ValueError as for `get_gradients`."""
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
 
@@ -184,7 +179,7 @@ class OptimizerV2(Hyperparameters):
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Return the op that changes the rows `indices` of a variable by their gradients."""
+        """Return the op that changes the distinct rows `indices` of a variable by their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
@@ -199,8 +194,7 @@ class OptimizerV2(Hyperparameters):
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """Return the learning rate of this step: the schedule's, or the setting reduced by `decay`.
-        """
+        """Return this step's learning rate: the schedule's, or the setting reduced by `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -210,9 +204,7 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype, with this step's rate `lr` and its number
-        `step`.
-        """
+        """Return the settings in a variable's dtype, and this step's rate `lr` and number `step`."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()
@@ -250,9 +242,7 @@ class OptimizerV2(Hyperparameters):
         self._weights.append(variable)
 
     def create_weights(self, var_list: Sequence[Any]) -> list[Any]:
-        """Create the slots and other variables for steps on `var_list`, and return all of
-        `weights`.
-        """
+        """Create the slots and other variables for steps on `var_list`, and return `weights`."""
         graph = get_default_graph()
         with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
             self.iterations  # noqa: B018  the first of the weights
@@ -291,8 +281,7 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """Create a further variable of the optimizer, not one per trained variable, for `weights`.
-        """
+        """Create another variable of the optimizer, which `weights` then contains."""
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):
@@ -311,9 +300,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def weights(self) -> list[Any]:
-        """The variable `iterations`, the slots, and variables of `add_weight`, in order of
-        creation.
-        """
+        """The variables `iterations`, the slots and those of `add_weight`, as they were created."""
         return self._weights
 
     def variables(self) -> list[Any]:

@@ -35,7 +35,8 @@ from gpugraph.platform import logging
 
 
 def confirm_write(file: Any, overwrite: bool) -> bool:
-    """Return whether to write a file; if it exists and `overwrite` is False, prompt on the terminal.
+    """Return whether to write a file; if it exists and `overwrite` is False, prompt on the
+    terminal.
     """
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True

@@ -52,12 +52,12 @@ def standardize_arrays(
     prefix: str,
     checks_batch: bool = False,
 ) -> list[Any]:
-    """Return one array for each name, from an array, a list of arrays, or a dict by name.
+    """Return a list with the array for each name, from an array, a list of arrays, or a dict by
+    name.
 
-    shapes: of the placeholders; an array of one axis gets a second one of size 1 if more are
-    expected.
-    prefix: "input" or "target", in messages. checks_batch: whether the first axis is checked too.
-
+    shapes: those of the placeholders. An array of one axis gets a second axis of size 1, unless its
+      placeholder has one axis.
+    prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
     ValueError for a wrong number of arrays, for missing names, for rows of different lengths and
     for shapes that do not fit; TypeError for a value that is not an array where several are
     expected.

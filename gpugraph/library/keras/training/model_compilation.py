@@ -31,8 +31,7 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training; one without inputs gets them from the data.
-    """
+    """A network that `compile` prepares for training; one without inputs gets them from the data."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
@@ -92,8 +91,7 @@ class CompiledNetwork(Network):
             self._setup = self._new_setup()
 
     def _new_setup(self) -> TrainingSetup:
-        """Create the TrainingSetup for the outputs, and build the graph for a step without weights.
-        """
+        """Create the TrainingSetup for the outputs, and build the graph for a step without weights."""
         names = self.trained_names
         losses = losses_by_output(self.loss, names)
         factors = loss_weights_by_output(self.loss_weights, names)
@@ -194,9 +192,8 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """"loss", the names of several outputs' losses, and of the metrics, in the order of a
-        step's
-        results.
+        """ "loss", the names of several outputs' losses, and of the metrics, in the order of a
+        step's results.
         """
         if self._setup is None:
             return ["loss"]

@@ -1,5 +1,4 @@
-"""Sequential: a model that is a chain of layers, built from data if the input shape is not known.
-"""
+"""Sequential: a model that is a chain of layers, built from data if the input shape is not known."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork.set_inputs`.
-        """
+        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork.set_inputs`."""
         if isinstance(x, dict) and not self.outputs:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
@@ -113,7 +111,7 @@ class Sequential(Model):
         self._setup = self._predictor = None
         if outputs is None:
             return
-        if self.outputs and not self.is_graph_network:  # The model was built from data, so it has no InputLayer.
+        if self.outputs and not self.is_graph_network:  # built from data: no InputLayer
             self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
@@ -132,7 +130,7 @@ class Sequential(Model):
             self._network_graph, self.built = None, False
         elif not self.is_graph_network:
             self._setup = self._predictor = None
-            self.inputs, self.outputs = [], []  # The model gets new inputs from the next data.
+            self.inputs, self.outputs = [], []  # the next data sets new inputs
         else:
             self._layers[-1]._outbound_nodes = []
             self._take_outputs(self._layers[-1].output)
@@ -157,8 +155,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Call each layer on the outputs of the one before, and return the outputs of the last one.
-        """
+        """Call each layer on the outputs of the one before, and return the outputs of the last one."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -184,8 +181,7 @@ class Sequential(Model):
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
         """Return the index of the largest output, or for a single output whether it exceeds 0.5: 0
-        or
-        1.
+        or 1.
         """
         predicted = self.predict(x, batch_size, verbose)
         if predicted.shape[-1] > 1:

@@ -36,8 +36,7 @@ class _CuDNNCell(GatedCell):
 
     def parameters(self) -> tuple[Any, Any, Any]:
         """Return kernels and bias converted to the layout of `GatedCell`; a call's first step
-        computes
-        them.
+        computes them.
         """
         key = ("parameters", get_default_graph())
         if key not in self._masks:
