@@ -40,7 +40,7 @@ def export_saved_model(
 
     saved_model_path: a folder that does not exist or is empty; else AssertionError.
     custom_objects: classes and functions that are not of Keras, by their names in the
-    configuration.
+      configuration.
     as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
       configuration, without which `load_from_saved_model` cannot load the model.
     NotImplementedError for a subclass that defines `call`, which has no configuration, and for
@@ -92,8 +92,9 @@ def load_from_saved_model(
     """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
 
     custom_objects: classes and functions that are not of Keras, by their names in the
-    configuration. NotFoundError if the folder has no configuration; other errors as for
-    `model_from_json` and `load_weights`.
+      configuration.
+    NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
+    `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

@@ -340,7 +340,7 @@ def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = No
     """Set a random fraction `level` of the elements to 0, and divide the others by 1 - `level`.
 
     noise_shape: a shape of 0-or-kept decisions that is broadcast to that of `x`; by default that of
-    `x`.
+      `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 

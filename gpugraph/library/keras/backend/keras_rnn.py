@@ -46,7 +46,7 @@ def rnn(
       the output is that of the previous step (0 in the first step), or 0 if `zero_output_for_mask`.
     constants: tensors that are appended to the states in each call.
     unroll: build the ops of every step separately, without a loop; the number of steps must be
-    known.
+      known.
     input_length: the maximum number of steps to run in a loop.
 
     Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last

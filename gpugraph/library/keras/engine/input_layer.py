@@ -111,9 +111,9 @@ def input_tensor(
 
     shape: without the batch axis; None for unknown sizes. batch_size: None for any number.
     tensor: the tensor that is the input, instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. ValueError if there
-    is neither a shape nor a tensor, for both kinds of shape, and for another keyword argument.
-    Source: Keras's `Input`.
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
+    ValueError if there is neither a shape nor a tensor, for both kinds of shape, and for another
+    keyword argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)

@@ -283,7 +283,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         """Create the layer's variables unless they exist; a layer calls this for its sublayers too.
 
         input_shape: a shape or a structure of shapes. dtype: for the variables, if the layer has
-        none yet.
+          none yet.
         """
         if self._dtype is None:
             self._dtype = dtype

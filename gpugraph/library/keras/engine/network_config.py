@@ -222,7 +222,7 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
     call.
 
     calls: the remaining calls, from which those repeated are removed. results: receives their
-    outputs.
+      outputs.
     """
     count = len(calls)
     while calls:

@@ -120,7 +120,7 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
     calls.
 
     order: receives the layers, numbered in the order in which a walk back from the outputs reaches
-    them.
+      them.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()

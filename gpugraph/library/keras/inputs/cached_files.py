@@ -34,9 +34,10 @@ def get_file(
     md5_hash, file_hash: the expected hash of the file, in hexadecimal; hash_algorithm: "md5",
       "sha256", or "auto" to choose by the hash's length.
     extract: whether to unpack the file in its folder; the file's own path is returned.
-    archive_format: "tar", "zip", "auto" for either, or None for neither. cache_dir, cache_subdir:
-    the folder's path and a subfolder, by default "~/.keras" and "datasets". FileNotFoundError if
-    the file is missing, ValueError if its hash differs.
+    archive_format: "tar", "zip", "auto" for either, or None for neither.
+    cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
+      "datasets".
+    FileNotFoundError if the file is missing, ValueError if its hash differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname

@@ -35,7 +35,7 @@ class PReLU(SameShape):
     """Returns x where it is positive, else alpha * x, with a trained alpha for each element.
 
     shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
-    alpha.
+      alpha.
     """
 
     def __init__(

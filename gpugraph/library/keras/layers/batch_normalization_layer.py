@@ -59,8 +59,8 @@ class BatchNormalization(SameShape):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel along `axis`.
 
     In training, mean and variance are those of the batch, and updates of the layer set the averages
-    `moving_mean` and `moving_variance` to average * momentum + value * (1 - momentum).
-    Otherwise mean and variance are these averages.
+    `moving_mean` and `moving_variance` to average * momentum + value * (1 - momentum). Otherwise
+    mean and variance are these averages.
 
     axis: the channel axis, or a list of axes whose elements are normalized separately.
     center, scale: whether there are `beta` and `gamma`.
@@ -73,7 +73,7 @@ class BatchNormalization(SameShape):
       renorm, virtual batches, an adjustment, float64, or a channel axis other than the second or
       last. `moving_variance` then averages sample variances, with the divisor n - 1.
     virtual_batch_size: the number of examples in each part of a batch that is normalized
-    separately.
+      separately.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
       applied to the normalized inputs before `gamma` and `beta`, in training.
     TypeError for an axis that is not a number; ValueError for inputs of unknown rank or channels,

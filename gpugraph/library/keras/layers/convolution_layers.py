@@ -27,15 +27,16 @@ _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 class Convolution(ConfiguredLayer):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
-    filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
-    for each spatial axis: the size of a window, the distance between windows, and the distance
-    between the elements of a window.
+    filters: the number of output channels.
+    kernel_size, strides, dilation_rate: a number, or one for each spatial axis: the size of a
+      window, the distance between windows, and the distance between the elements of a window.
     padding: "valid" or "same"; `Conv1D` also has "causal".
     data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: those of `kernel` [..., channels, filters] and
-    `bias`. ValueError for inputs of another rank, for channels that are unknown or differ from
-    those of the first inputs, and for windows larger than the inputs.
+      `bias`.
+    ValueError for inputs of another rank, for channels that are unknown or differ from those of the
+    first inputs, and for windows larger than the inputs.
     """
 
     dimensions = 2

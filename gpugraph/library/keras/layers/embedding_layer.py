@@ -19,7 +19,7 @@ class Embedding(ConfiguredLayer):
     The result has the shape [..., output_dim].
 
     input_dim: the number of different integers, which begin at 0. output_dim: the length of a
-    vector.
+      vector.
     mask_zero: whether 0 stands for padding, which the mask of the outputs excludes.
     input_length: the number of integers in an example if it is fixed, or a tuple of sizes.
       ValueError for inputs of another length.

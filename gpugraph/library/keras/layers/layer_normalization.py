@@ -18,8 +18,8 @@ class LayerNormalization(SameShape):
     of these axes.
 
     axis: an axis, or a list of axes. center, scale: whether there are `beta` and `gamma`.
-    Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). TypeError for an axis that
-    is not a number, ValueError for one that does not exist or occurs twice.
+    Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). TypeError for an axis that is
+    not a number, ValueError for one that does not exist or occurs twice.
     """
 
     def __init__(

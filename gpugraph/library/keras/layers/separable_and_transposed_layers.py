@@ -26,8 +26,8 @@ _DEPTHWISE = (
 class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
-    With the padding "same", an output axis has size * stride elements; with "valid",
-    max(kernel size - stride, 0) more. `kernel` is [..., filters, channels].
+    With the padding "same", an output axis has size * stride elements; with "valid", max(kernel
+    size - stride, 0) more. `kernel` is [..., filters, channels].
 
     output_padding: if passed, an output axis has (size - 1) * stride + kernel size elements, minus
       the padding, plus this number, which must be less than the stride. Other arguments: see
@@ -103,7 +103,7 @@ class Transposed(Convolution):
         """Return the size of an output axis.
 
         place: the number of the spatial axis, from 0. size: that of the input axis, an int or a
-        tensor.
+          tensor.
         """
         stride = self.strides[place]
         window = (self.kernel_size[place] - 1) * self.dilation_rate[place] + 1

@@ -105,7 +105,7 @@ class TimeDistributed(Wrapper):
         """Return the wrapped layer's outputs for all steps.
 
         mask: that of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
-        accepts one.
+          accepts one.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]

@@ -71,7 +71,7 @@ class ConfusionMetric(Metric):
         1].
 
         top_k: count only the `top_k` largest predictions of a row as positive. class_id: count only
-        the predictions of this class.
+          the predictions of this class.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):

@@ -78,7 +78,7 @@ class RMSprop(OptimizerV2):
 
     momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
     centered: whether the square of the gradient's running mean, "mg", is subtracted from rms in
-    these.
+      these.
     Slots: "rms", with momentum "momentum", and with centered "mg".
     """
 
@@ -267,7 +267,7 @@ class Ftrl(OptimizerV2):
     """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
     Slots: "accumulator" and "linear". ValueError for a negative strength or initial value, and for
-    a positive `learning_rate_power`.
+      a positive `learning_rate_power`.
     """
 
     def __init__(

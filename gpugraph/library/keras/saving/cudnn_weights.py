@@ -18,7 +18,7 @@ class _Conversion(NamedTuple):
     """A conversion of a layer's weights in one direction.
 
     gates: the number of parts of the kernels. order: the NumPy order ("C" or "F") in which a
-    transposed kernel part is reshaped. biases: the function that converts the biases.
+      transposed kernel part is reshaped. biases: the function that converts the biases.
     """
 
     gates: int

@@ -124,8 +124,9 @@ def load_model(
     compile: whether to compile the model as it was; a warning is logged if the file does not have
       the arguments.
     safe_mode: whether code in the file, such as that of Lambda layers, is rejected. With False it
-    runs. OSError for a file that is not HDF5; ValueError for a file without a model, for unknown
-    classes, damaged or wrong variables, and code.
+      runs.
+    OSError for a file that is not HDF5; ValueError for a file without a model, for unknown classes,
+    damaged or wrong variables, and code.
     """
     scope = custom_object_scope(custom_objects or {})
     source = "file" if safe_mode else "trusted"

@@ -78,8 +78,8 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
     custom_objects: classes and functions that are not of Keras, by their names in the
-    configuration. TypeError for a list, which `Sequential.from_config` accepts; ValueError for an
-    unknown class.
+      configuration.
+    TypeError for a list, which `Sequential.from_config` accepts; ValueError for an unknown class.
     """
     if isinstance(config, list):
         raise TypeError(

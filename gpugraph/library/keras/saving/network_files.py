@@ -100,7 +100,7 @@ class NetworkFiles:
           too and also sets variables that are created later.
         by_name: whether to match layers by name and ignore others; else they are matched by order.
         skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
-        differ.
+          differ.
 
         For a checkpoint, returns the result of `tf.train.Checkpoint.restore`; `by_name` raises
         NotImplementedError. ValueError if layers, numbers of variables or shapes differ from an

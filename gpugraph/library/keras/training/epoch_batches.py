@@ -21,7 +21,7 @@ class Batch(NamedTuple):
     """The data of one step.
 
     arrays: an array for each tensor to feed. size: the number of examples. weighted: for each
-    output, whether its examples have weights.
+      output, whether its examples have weights.
     """
 
     arrays: Sequence[Any]
@@ -43,7 +43,7 @@ class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
     shuffle: False; True for a new random order of examples in each epoch; "batch" for one of
-    batches.
+      batches.
     steps: the number of batches in an epoch.
     """
 

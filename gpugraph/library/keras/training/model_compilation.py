@@ -57,16 +57,17 @@ class CompiledNetwork(Network):
 
         optimizer: one of `tf.keras.optimizers` or `tf.train`, or a name.
         loss: a loss, or a list or dict of losses by output. An output with the loss None is not
-        trained.
+          trained.
         metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
-        output.
+          output.
         loss_weights: factors of the outputs' losses, as a list or a dict by output.
         sample_weight_mode: "temporal" for weights of time steps; or a list or dict by output.
         weighted_metrics: metrics to which weights of examples apply.
         target_tensors: tensors of the graph to use as targets, instead of placeholders.
         kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-        ignored. ValueError and TypeError for arguments that do not fit the outputs,
-        NotImplementedError for `distribute` and `run_eagerly`.
+          ignored.
+        ValueError and TypeError for arguments that do not fit the outputs, NotImplementedError for
+        `distribute` and `run_eagerly`.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(

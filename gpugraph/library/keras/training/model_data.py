@@ -121,7 +121,7 @@ class ModelData:
         """Return batches of data that contains tensors, whose values each step computes first.
 
         batch: a function from the values of (x, y) to a Batch. ValueError without the number of
-        steps.
+          steps.
         """
         if steps is None:
             raise ValueError(

@@ -65,9 +65,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         validation_split: the fraction of the examples, the last ones, to use for validation only.
         validation_data: (x, y), (x, y, weights), or a Sequence or generator.
         shuffle: whether examples have a new random order in each epoch; "batch" shuffles whole
-        batches.
+          batches.
         class_weight: a dict of factors of losses by class. sample_weight: factors by example or
-        time step.
+          time step.
         initial_epoch: the number of the first epoch, from 0 on.
         steps_per_epoch, validation_steps: the number of steps for tensors and generators.
         validation_freq: epochs from one validation to the next, or a collection of epochs.

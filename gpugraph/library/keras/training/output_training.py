@@ -37,7 +37,7 @@ class OutputTraining:
     """An output of a model in training, with its loss, or None if it is not trained.
 
     target: the tensor or placeholder of the targets. is_temporal: whether weights are of time
-    steps.
+      steps.
     """
 
     def __init__(self, name: str, output: Tensor, loss: Any, loss_weight: float) -> None:

@@ -23,7 +23,7 @@ class Bidirectional(Wrapper):
     """A recurrent layer and a copy that runs backwards; their outputs are merged step by step.
 
     merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
-    outputs.
+      outputs.
     weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
     backward_layer: the layer for the other direction, instead of the copy.
     ValueError for another mode, for an object that is not a layer, and for layers that run in the

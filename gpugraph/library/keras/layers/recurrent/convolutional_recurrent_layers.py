@@ -22,9 +22,10 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 class ConvLSTM2DCell(LSTMCell):
     """An LSTM cell for images: convolutions with the kernels take the place of matrix products.
 
-    filters: the number of channels of outputs and states. kernel_size, strides, padding,
-    data_format, dilation_rate: those of the inputs' convolution, see `Conv2D`. The states have the
-    size of its outputs; their convolution has the padding "same", and no strides or dilation.
+    filters: the number of channels of outputs and states.
+    kernel_size, strides, padding, data_format, dilation_rate: those of the inputs' convolution, see
+      `Conv2D`. The states have the size of its outputs; their convolution has the padding "same",
+      and no strides or dilation.
     """
 
     implementation = 1

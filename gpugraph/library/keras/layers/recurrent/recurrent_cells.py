@@ -301,8 +301,8 @@ class LSTMCell(GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997.
 
     The sum inputs @ kernel + state @ recurrent_kernel + bias has four parts. i, f and o are
-    `recurrent_activation` of the first, second and fourth; c is the third. memory = f * memory +
-    i * activation(c); output = o * activation(memory). The states are the output and the memory.
+    `recurrent_activation` of the first, second and fourth; c is the third. memory = f * memory + i
+    * activation(c); output = o * activation(memory). The states are the output and the memory.
 
     unit_forget_bias: whether the bias of f begins as 1.
     """

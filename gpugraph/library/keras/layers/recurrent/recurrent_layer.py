@@ -248,9 +248,9 @@ class RNN(ConfiguredLayer):
         """Run the cell along the inputs.
 
         initial_state: the initial states, instead of zeros or a stateful layer's states.
-        constants: tensors that each step receives in addition to its inputs. States and constants
-        may also follow the inputs in a list. ValueError if only some of them were created by Keras
-        layers.
+        constants: tensors that each step receives in addition to its inputs.
+        States and constants may also follow the inputs in a list. ValueError if only some of them
+        were created by Keras layers.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
