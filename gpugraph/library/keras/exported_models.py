@@ -39,7 +39,7 @@ def export_saved_model(
     """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
     saved_model_path: a folder that does not exist or is empty; else AssertionError.
-    custom_objects: classes and functions that are not of Keras, by their names in the
+    custom_objects: classes and functions of the program, by their names in the
       configuration.
     as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
       configuration, without which `load_from_saved_model` cannot load the model.
@@ -91,7 +91,7 @@ def load_from_saved_model(
 ) -> Any:
     """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
 
-    custom_objects: classes and functions that are not of Keras, by their names in the
+    custom_objects: classes and functions of the program, by their names in the
       configuration.
     NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
     `load_weights`.

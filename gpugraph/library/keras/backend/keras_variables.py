@@ -110,7 +110,9 @@ def to_dense(tensor: Any) -> Any:
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """Return the static shape as a tuple with None for unknown sizes, or None for an unknown rank."""
+    """Return the static shape as a tuple, in which None is an unknown size; None for an unknown
+    rank.
+    """
     shape = getattr(x, "shape", None)
     if shape is None:
         return None

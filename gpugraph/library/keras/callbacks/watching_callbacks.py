@@ -116,7 +116,7 @@ class EarlyStopping(Callback):
             self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Print a message if the training ended early."""
+        """Print a message if this callback has ended the training and `verbose` is set."""
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
 

@@ -141,7 +141,7 @@ class ModelCheckpoint(Callback):
         return None if newest is None else newest.path.removesuffix(".index")
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Store the number of the epoch."""
+        """Store the number of the epoch, for files that are saved during it."""
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:

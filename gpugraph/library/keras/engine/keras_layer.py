@@ -101,7 +101,9 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call, in which all calls must be; None before."""
+        """The graph of the first call; a call in another graph is an error. None before the first
+        call.
+        """
         return self._graph
 
     @property

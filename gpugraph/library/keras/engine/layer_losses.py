@@ -130,7 +130,7 @@ class LayerLosses:
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
     ) -> None:
-        """Add a metric of a tensor, or the metric object whose result `value` is.
+        """Add a metric of a tensor, or the metric object that computed `value`.
 
         value: a tensor, whose mean over all batches is reported, or the value that a metric object
           returned when it was called.

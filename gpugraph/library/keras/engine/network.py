@@ -353,7 +353,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """Create a network from a dict that `get_config` returned. It has new variables.
 
-        custom_objects: classes and functions that are not of Keras, by name.
+        custom_objects: classes and functions of the program, by name.
         """
         inputs, outputs, tensors = network_of_config(config, custom_objects)
         network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))

@@ -136,7 +136,7 @@ def network_of_config(
 
     These are its inputs, its outputs, and a list of the outputs of all calls. ValueError for calls
     whose inputs no layer provides.
-    custom_objects: classes and functions that are not of Keras, by name.
+    custom_objects: classes and functions of the program, by name.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)

@@ -37,10 +37,10 @@ def _only(tensors: list[Any]) -> Any:
 
 
 def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
-    """Return the operations between layers' outputs and `tensor`, each after those that it depends
-    on.
+    """Return the operations that compute `tensor` from outputs of layers, each after its
+    predecessors.
 
-    Each has the list of the indices of its inputs that depend on layers' outputs.
+    Each is paired with the list of the indices of its inputs that depend on layers' outputs.
     """
     depends: dict[Operation, list[int]] = {}
     order: list[Operation] = []

@@ -53,11 +53,10 @@ class ConfiguredLayer(Layer):
         return {**super().get_config(), **arguments}
 
     def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
-        """Create a trained variable with the layer's initializer, regularizer and constraint for
-        it.
+        """Create a trained variable, with its initializer, regularizer and constraint from
+        attributes.
 
-        options: the prefix of the attributes that have these, as in `kernel_initializer`; by
-          default the name.
+        options: the prefix of these attributes, as in `kernel_initializer`; by default `name`.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)

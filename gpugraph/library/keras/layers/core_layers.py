@@ -137,7 +137,7 @@ class RepeatVector(ConfiguredLayer):
         return TensorShape([batch, self.n, size])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the vectors, each repeated `n` times."""
+        """Return the inputs with each vector repeated `n` times, along a new second axis."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
 

@@ -228,9 +228,7 @@ class Dot(Merge):
         return first, second
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the sizes of the first input, then those of the second without the batch, without
-        `axes`.
-        """
+        """Return the shape [batch, sizes of the first input, sizes of the second], without `axes`."""
         one, other = (list(shape) for shape in _listed_shapes(self, input_shape))
         first, second = self._places((one, other))
         size, peer = one.pop(first), other.pop(second)

@@ -26,12 +26,13 @@ _DEPTHWISE = (
 class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
-    With the padding "same", an output axis has size * stride elements; with "valid", max(kernel
-    size - stride, 0) more. `kernel` is [..., filters, channels].
+    With the padding "same", an output axis has size * stride elements, where `size` is that of the
+    input axis. With "valid" there are max(kernel size - stride, 0) more. `kernel` is [..., filters,
+    channels].
 
-    output_padding: if passed, an output axis has (size - 1) * stride + kernel size elements, minus
-      the padding, plus this number, which must be less than the stride. Other arguments: see
-      `Convolution`.
+    output_padding: if passed, an output axis has (size - 1) * stride + kernel size + output_padding
+      elements; with "same", 2 * (kernel size // 2) fewer. It must be less than the stride.
+    Other arguments: see `Convolution`.
     """
 
     def __init__(

@@ -46,8 +46,8 @@ class _Space(ConfiguredLayer):
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
     """Return `count` pairs, for one number, for `count` numbers, or for `count` pairs.
 
-    A number stands for a pair of it twice. Raise ValueError, with the argument's name, for anything
-    else.
+    A number n stands for the pair (n, n). Raise ValueError, with the argument's name, for other
+    values.
     """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)

@@ -20,8 +20,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer that wraps `layer`, whose variables are its own; ValueError if `layer` is not a
-    layer.
+    """A layer that contains another one, `layer`, and has its variables. ValueError for a
+    non-layer.
     """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
@@ -64,9 +64,9 @@ def takes(layer: Any, name: str) -> bool:
 class TimeDistributed(Wrapper):
     """Applies a layer to each step of inputs [n, steps, ...]; the outputs are [n, steps, ...].
 
-    The layer is called once, with the steps of all examples as a batch [n * steps, ...]. But if `n`
-    is known, a layer that is stateful, or whose class is not of gpugraph, is called for one step
-    after the other.
+    Normally the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
+    ...]. If `n` is known statically, a layer that is stateful, or whose class is not part of
+    gpugraph, is called in a loop over the steps instead.
     """
 
     supports_masking = True

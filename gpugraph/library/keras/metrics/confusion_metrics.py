@@ -125,7 +125,7 @@ class _Count(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the count so far: a scalar for one threshold, else one number for each."""
+        """Return the count for all batches so far: a scalar for one threshold, else a vector."""
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
@@ -177,7 +177,10 @@ class _Quotient(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight, self.top_k, self.class_id)
 
     def result(self) -> Any:
-        """Return the quotient so far: a scalar for one threshold, else one number for each."""
+        """Return true positives / (true positives + the other count), for all batches so far.
+
+        The result is a scalar for one threshold, else a vector.
+        """
         return _of_thresholds(self.quotient(*self.kinds), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
@@ -224,7 +227,7 @@ class MeanIoU(Metric):
         return self.total_cm.assign_add(batch)
 
     def result(self) -> Any:
-        """Return the mean over the classes for the batches so far."""
+        """Return the mean over classes of intersection / union, for all batches so far."""
         return mean_overlap(self.total_cm, self.num_classes)
 
     def get_config(self) -> dict[str, Any]:

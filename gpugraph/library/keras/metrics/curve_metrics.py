@@ -64,7 +64,7 @@ class AUC(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the area under the curve for the batches so far."""
+        """Return the area under the curve of all batches so far."""
         method, counts = self.summation_method, self.counts
         if self.curve == "PR" and method == "interpolation":
             return careful_area(*(counts[kind].read_value() for kind in ("tp", "fp", "fn")))
@@ -115,7 +115,9 @@ class _PointOfCurve(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the measure for the batches so far."""
+        """Return the second measure at the threshold at which the first one is nearest to the
+        value.
+        """
         nearest, measured = (self.quotient(*kinds) for kinds in self.measures)
         return measured[argmin(absolute(nearest - self.value), 0)]
 

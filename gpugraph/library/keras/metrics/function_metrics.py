@@ -99,7 +99,7 @@ class KLDivergence(FunctionMetric):
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The fraction of predictions that are above `threshold` exactly if the target is 1."""
+    """The fraction of predictions above `threshold` for the target 1, or not above it for 0."""
 
     def __init__(
         self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5

@@ -1,6 +1,6 @@
-"""Optimizers without running means of gradients, except for momentum.
+"""The optimizers SGD, RMSprop, Adagrad, Adadelta and Ftrl.
 
-The step is the gradient times a rate, which may depend on squares of past gradients.
+They multiply the gradient by a rate, which all except SGD derive from squares of past gradients.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class RMSprop(OptimizerV2):
     """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
 
     momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
-    centered: whether the square of the gradient's running mean, "mg", is subtracted from rms in
-      these.
+    centered: whether rms - mg ** 2 takes the place of rms in both divisors, where mg is the running
+      mean of the gradient.
     Slots: "rms", with momentum "momentum", and with centered "mg".
     """
 

@@ -169,9 +169,7 @@ def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
 
 
 def _label(layer: Any, options: PictureOptions) -> str:
-    """Return the text `name: Class`; for a wrapper layer, both have the wrapped layer's in
-    parentheses.
-    """
+    """Return the text `name: Class`, with a wrapped layer's name and class in parentheses."""
     name, kind = layer.name, type(layer).__name__
     inner: Any = getattr(layer, "layer", None)
     if hasattr(inner, "name") and not hasattr(layer, "is_graph_network"):

@@ -120,11 +120,11 @@ def load_model(
 ) -> Any:
     """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
-    custom_objects: classes and functions that are not of Keras, by their names in the file.
-    compile: whether to compile the model as it was; a warning is logged if the file does not have
-      the arguments.
-    safe_mode: whether code in the file, such as that of Lambda layers, is rejected. With False it
-      runs.
+    custom_objects: classes and functions of the program, by their names in the file.
+    compile: whether to call `compile` with the arguments in the file; without any, a warning is
+    logged.
+    safe_mode: whether code in the file, such as that of Lambda layers, is rejected. Else it runs.
+
     OSError for a file that is not HDF5; ValueError for a file without a model, for unknown classes,
     damaged or wrong variables, and code.
     """

@@ -47,7 +47,7 @@ def standardize_weights(target: Any, weights: Any, class_weights: Any, is_tempor
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
     target: the targets of the output. weights: those that the program passed, or None.
-      class_weights: a dict from class to weight, by which the others are multiplied, or None.
+    class_weights: a dict from class to weight, or None; its weights are further factors.
     ValueError for weights of a wrong shape, and for a class without a weight.
     """
     weights = as_array(weights)

@@ -137,7 +137,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The TrainingSetup whose function `predict` uses; it does not require `compile`."""
+        """The TrainingSetup that `predict` uses; before `compile` it is one without losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:

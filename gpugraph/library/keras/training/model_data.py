@@ -66,7 +66,7 @@ class ModelData:
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
         """Return the arrays of a batch, or of all data, in the order of a step's inputs.
 
-        These are inputs, targets, and weights of the outputs that have any.
+        These are inputs, targets, and the weights of those outputs for which weights are passed.
         """
         inputs = self.inputs(x)
         trained = [output for output in self.setup.trained if output.has_placeholder]

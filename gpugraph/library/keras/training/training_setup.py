@@ -97,10 +97,10 @@ class TrainingSetup:
         ]
 
     def all_metrics(self) -> list[Metric]:
-        """Return the metrics of a step's results, in order.
+        """Return the metrics whose results a step returns, in order.
 
-        These are the means of several outputs' losses, the outputs' metrics, and those that layers
-        and the program have added.
+        First, for a model of several outputs, the mean loss of each; then the outputs' metrics;
+        then those that layers and the program have added.
         """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())

@@ -99,9 +99,10 @@ class Bidirectional(Wrapper):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the merged outputs, or a list of it and those of the states.
+        """Return the shape of the merged outputs, or with `return_state` [that shape, shapes of
+        states ...].
 
-        For `merge_mode` None, the list begins with the shapes of both outputs.
+        For `merge_mode` None, a list begins with the shapes of both layers' outputs instead.
         """
         shapes = self.forward_layer.compute_output_shape(input_shape)
         states: list[Any] = []

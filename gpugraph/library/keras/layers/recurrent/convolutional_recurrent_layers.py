@@ -161,8 +161,8 @@ class ConvRNN2D(RNN):
         self.input_spec = [InputSpec(ndim=5)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, or with `return_state` a list of it and those of the
-        states.
+        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
+        ...].
         """
         shape = as_shape(input_shape[0] if isinstance(input_shape, list) else input_shape)
         state = self.cell.state_shape(self._step_shape(shape))

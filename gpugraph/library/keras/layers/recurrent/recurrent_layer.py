@@ -116,7 +116,7 @@ class RNN(ConfiguredLayer):
         return list(state) if is_nested(state) else [state]
 
     def reset_states(self, states: Any = None) -> None:
-        """Set the states to zeros, or to arrays of their shapes.
+        """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
         AttributeError for a layer that is not stateful; ValueError for an unknown batch size and
         for arrays of a wrong number or shape.
@@ -182,8 +182,8 @@ class RNN(ConfiguredLayer):
     # -- shapes and masks
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, or with `return_state` a list of it and those of the
-        states.
+        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
+        ...].
         """
         first = as_shape(flatten_shapes(_first(input_shape))[0]).as_list()
         batch, steps = (first[1], first[0]) if self.time_major else first[:2]
@@ -266,8 +266,7 @@ class RNN(ConfiguredLayer):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs, or with `return_state` a list of it and the
-        states.
+        """Return the last output or all outputs, or with `return_state` [that tensor, states ...].
 
         mask: bool [n, steps]; a step for which it is False leaves the states unchanged.
         """

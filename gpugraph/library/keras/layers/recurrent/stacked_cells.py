@@ -1,4 +1,4 @@
-"""StackedRNNCells: several cells as one. Also calls of cells, for recurrent layers."""
+"""StackedRNNCells, a cell that contains cells, and functions with which layers call any cell."""
 
 from __future__ import annotations
 
