@@ -80,7 +80,7 @@ class _SaverByKeys(Saver):
         self._model = model
 
     def save(self, sess: Any, save_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Write the variables of the model, not of the copy, with their values in Keras's session."""
+        """Write the variables of the model, not of the copy, from Keras's session."""
         del sess, args, kwargs
         self._model.save_weights(save_path, save_format="tf")
         return save_path

@@ -135,7 +135,7 @@ def serialize(constraint: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the constraint with a name or a configuration. Raise ValueError for an unknown name."""
+    """Return the constraint with a name or configuration. Raise ValueError for an unknown name."""
     return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
 
 

@@ -95,7 +95,7 @@ def serialize(initializer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the initializer with a name or a configuration. Raise ValueError for an unknown name."""
+    """Return the initializer with a name or configuration. Raise ValueError for an unknown name."""
     initializer = deserialize_keras_object(config, _INITIALIZERS, custom_objects, "initializer")
     makers = (he_normal, he_uniform, lecun_normal, lecun_uniform)
     return initializer() if any(initializer is maker for maker in makers) else initializer

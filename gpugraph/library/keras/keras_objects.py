@@ -69,7 +69,7 @@ def code_of_files(source: str) -> Iterator[None]:
 
 
 def remember_own_code(*code: str | None) -> None:
-    """Record code that this process puts into a configuration, so `check_code_of_files` accepts it."""
+    """Record code that this process puts into a configuration; `check_code_of_files` accepts it."""
     _OWN_CODE.add(_digest(code))
 
 
@@ -151,7 +151,7 @@ def improper(why: str) -> ValueError:
 
 
 def is_custom_object(name: str) -> bool:
-    """Return whether a scope of this thread or `get_custom_objects()` has an object with this name."""
+    """Return whether a scope of this thread, or `get_custom_objects()`, has this name."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
 
 

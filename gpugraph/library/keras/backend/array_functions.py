@@ -49,7 +49,7 @@ def stack(x: Any, axis: int = 0) -> Tensor:
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """Return a variable with the initial value `tensor`, or `tensor` itself if a size is unknown."""
+    """Return a variable initialized to `tensor`, or `tensor` itself if a size is unknown."""
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 

@@ -359,7 +359,7 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Normalize `x` by `parts`: mean, variance, offset and scale. Vectors are reshaped to `sizes`."""
+    """Normalize `x` by `parts`: mean, variance, offset, scale. Vectors are reshaped to `sizes`."""
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
     )

@@ -1,4 +1,4 @@
-"""`K.function`: computes outputs from inputs, and applies updates, in one run of Keras's session."""
+"""`K.function`: computes outputs from inputs, and applies updates, in a run of Keras's session."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """Tile the mask to the shape of `like`; the mask has the first `kept` sizes of `like` already."""
+    """Tile the mask to the shape of `like`; the mask has the first `kept` sizes of it already."""
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)

@@ -129,7 +129,7 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return a sentence for an error: where `clear_session` replaced the graph; "" if it did not."""
+    """Return a sentence for an error: where `clear_session` replaced the graph; "" if not."""
     if graph not in _CLEARED:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Random tensors, with Keras's names and arguments. NumPy's global generator draws missing seeds."""
+"""Random tensors, with Keras's names and arguments. NumPy's generator draws missing seeds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def random_uniform(
 def random_binomial(
     shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return a tensor of ones, each with the probability `p`, and zeros; default dtype: `floatx()`."""
+    """Return a tensor of ones, with the probability `p`, and zeros; default dtype: `floatx()`."""
     dtype = dtype or floatx()
     chances = random_ops.random_uniform(shape, dtype=dtype, seed=random_seed(seed))
     return where(chances <= p, ones(shape, dtype=dtype), zeros(shape, dtype=dtype))

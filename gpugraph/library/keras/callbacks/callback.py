@@ -1,4 +1,4 @@
-"""Callback, the base class of objects that training calls, and CallbackList, which calls several."""
+"""Callback, the base class of objects that training calls, and CallbackList, a list of them."""
 
 from __future__ import annotations
 

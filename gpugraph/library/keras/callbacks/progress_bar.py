@@ -1,4 +1,4 @@
-"""A progress bar for terminals, notebooks and log files, and the callback that shows one per epoch."""
+"""A progress bar for terminals, notebooks and log files; a callback that shows one per epoch."""
 
 from __future__ import annotations
 

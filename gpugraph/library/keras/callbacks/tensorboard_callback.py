@@ -1,4 +1,4 @@
-"""TensorBoard: a callback that writes losses, metrics, the graph and histograms to an event file."""
+"""TensorBoard: a callback that writes losses, metrics, graph and histograms to an event file."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TensorBoard(Callback):
         self._written = self._samples
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write the epoch's values; every `histogram_freq` epochs also histograms of the variables."""
+        """Write the epoch's values; every `histogram_freq` epochs also histograms of variables."""
         step = epoch if self.update_freq == "epoch" else self._samples
         self._write("epoch", logs or {}, step)
         if self._histograms is not None and epoch % self.histogram_freq == 0:

@@ -137,5 +137,5 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """Return `tensor` if a Keras layer created it, else the output of a new InputLayer around it."""
+    """Return `tensor` if a Keras layer created it, else the output of an InputLayer around it."""
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

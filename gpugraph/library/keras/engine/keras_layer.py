@@ -91,7 +91,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None if it was not passed and the layer has not been called."""
+        """The dtype of the variables; None if it was not passed, before the first call."""
         return self._dtype
 
     @property
@@ -330,7 +330,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return a copy of the layer that shares its tensors, variables, graph and variable scope."""
+        """Return a copy of the layer that shares its tensors, variables, graph and scope."""
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():

@@ -92,7 +92,7 @@ class LayerCall:
 
 
 def _is_of_control_flow(error: BaseException) -> bool:
-    """Return whether the error is about a tensor used in a Python `if`, `while`, `for` or `range`."""
+    """Return whether the error is about a tensor in a Python `if`, `while`, `for` or `range`."""
     is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
     first_words = "You are attempting"
     return isinstance(error, OperatorNotAllowedInGraphError) or (

@@ -1,4 +1,4 @@
-"""The part of the class Layer for losses, updates and metrics, and for their dependence on inputs."""
+"""The part of the class Layer for losses, updates and metrics, which may depend on inputs."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update: an operation, a tensor, or a function that returns either."""
+    """Return the operation of an update: an operation, a tensor, or a function of either."""
     if callable(update) and not hasattr(update, "op"):
         update = update()
     return getattr(update, "op", update)

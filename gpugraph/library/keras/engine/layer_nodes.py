@@ -32,7 +32,7 @@ def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
 
 
 class KerasHistory(NamedTuple):
-    """The source of a tensor: a layer, the number of its call, and the number of the call's output."""
+    """The source of a tensor: a layer, the number of its call, and that of the call's output."""
 
     layer: Any
     node_index: int

@@ -69,7 +69,7 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
 
 def nodes_text(layer: Any) -> str:
-    """Return a sentence with the recorded calls of a layer and their paths, or that there are none."""
+    """Return a sentence with the recorded calls of a layer and their paths, or that it has none."""
     nodes = layer.inbound_nodes
     if not nodes:
         return (

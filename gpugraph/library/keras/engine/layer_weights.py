@@ -193,7 +193,7 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError if the number of arrays or a shape differs."""
+        """Set the values of `weights`. Raise ValueError if the number or a shape differs."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(

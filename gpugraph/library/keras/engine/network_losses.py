@@ -19,7 +19,7 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The part of Network that adds losses and metrics, which become layers in a graph of layers."""
+    """The part of Network that adds losses and metrics; a graph of layers adds layers for them."""
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None

@@ -1,1 +1,1 @@
-"""Batches of data for training: data sets, and enqueuers, whose workers prepare batches in advance."""
+"""Batches of data for training: data sets, and enqueuers, which prepare batches in advance."""

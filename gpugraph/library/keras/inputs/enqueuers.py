@@ -233,7 +233,7 @@ def _can_be_pickled(value: Any) -> bool:
 
 
 def _reduced(error: Exception) -> tuple[Any, ...]:
-    """Reduce an error for pickling, so that unpickling does not call the constructor of its class."""
+    """Reduce an error for pickling, so unpickling does not call the constructor of its class."""
     attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
     return _error_of, (type(error), error.args, attributes)
 

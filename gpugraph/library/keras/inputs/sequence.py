@@ -10,7 +10,7 @@ class Sequence:
     """Base class of data sets of batches: subclasses define `__getitem__` and `__len__`."""
 
     def __getitem__(self, index: int) -> Any:
-        """Return the batch with an index: (inputs, targets) or (inputs, targets, example weights)."""
+        """Return the batch with an index: (inputs, targets) or (inputs, targets, weights)."""
         raise NotImplementedError(f"{type(self).__name__} does not define `__getitem__`")
 
     def __len__(self) -> int:

@@ -85,7 +85,7 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Return scale and bias of (x * scale + bias) * gamma + beta; `gamma` and `beta` may be None."""
+    """Return scale and bias of (x * scale + bias) * gamma + beta, without a factor that is None."""
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma
     return scale, bias if beta is None else bias + beta

@@ -44,7 +44,7 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return a mask [n, steps], True for steps with a feature that differs from `mask_value`."""
+        """Return a mask [n, steps], True for steps with a feature other than `mask_value`."""
         del mask
         return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
@@ -97,7 +97,7 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """Transposes the axes of each example by the permutation `dims`, in which the first axis is 1."""
+    """Transposes each example by the permutation `dims`; its first axis has the number 1."""
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)

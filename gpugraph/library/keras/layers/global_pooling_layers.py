@@ -18,7 +18,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 
 
 class _GlobalPooling(ConfiguredLayer):
-    """Base class: reduces the spatial axes of inputs [n, ..., channels], which gives [n, channels]."""
+    """Base class: reduces the spatial axes of inputs [n, ..., channels] to [n, channels]."""
 
     dimensions = 2
     is_mean = False

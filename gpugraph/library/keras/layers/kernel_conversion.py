@@ -23,7 +23,7 @@ def convert_kernel(kernel: Any) -> Any:
 
 
 def convert_all_kernels_in_model(model: Any) -> None:
-    """Flip the kernels of a model's convolution layers, for weights that were trained with Theano."""
+    """Flip the kernels of a model's convolution layers, for weights trained with Theano."""
     kernels = [layer.kernel for layer in model.layers if type(layer).__name__ in _CLASSES]
     values = batch_get_value(kernels)
     batch_set_value([(kernel, convert_kernel(value)) for kernel, value in zip(kernels, values)])

@@ -93,7 +93,7 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return a configuration with the functions as names or bytecode, and the other arguments."""
+        """Return a configuration with functions as names or bytecode, and other arguments."""
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}
         if self.mask is not None:
@@ -109,7 +109,7 @@ class Lambda(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create the layer of a configuration. Raise ValueError for bytecode that must not be run."""
+        """Create the layer of a configuration. ValueError for bytecode that must not be run."""
         config = dict(config)
         for name in _FUNCTIONS:
             kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")

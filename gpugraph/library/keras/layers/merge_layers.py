@@ -1,4 +1,4 @@
-"""Layers with several inputs: elementwise sums, products and extremes, concatenation, dot products."""
+"""Layers with several inputs: elementwise sums, products, extremes; concatenation, dot products."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Merge(Layer):
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """Apply the function to the inputs, after inserting axes of size 1 in those of lower rank."""
+        """Apply the function to the inputs, after inserting axes of size 1 where ranks are lower."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]
@@ -228,7 +228,7 @@ class Dot(Merge):
         return first, second
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [batch, sizes of the first input, sizes of the second], without `axes`."""
+        """Return [batch, sizes of the first input, sizes of the second], without `axes`."""
         one, other = (list(shape) for shape in _listed_shapes(self, input_shape))
         first, second = self._places((one, other))
         size, peer = one.pop(first), other.pop(second)

@@ -56,7 +56,7 @@ class _Pooling(ConfiguredLayer):
         return self.shape_by_trial(input_shape)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Apply `pool_function` to the inputs; sequences are reshaped to images of width 1 for it."""
+        """Apply `pool_function` to the inputs; sequences become images of width 1 for it."""
         is_1d, first = self.dimensions == 1, self._first
         size, strides = (
             [*([1, 1] if first else [1]), *sizes, *([1] if is_1d else []), *([] if first else [1])]

@@ -77,7 +77,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. ValueError for inputs with fewer than three axes."""
+        """Build the wrapped layer for one step. ValueError for inputs of fewer than three axes."""
         shapes = _shapes(input_shape)
         for shape in flatten(shapes):
             if shape.rank is None or shape.rank < 3:
@@ -144,7 +144,7 @@ class TimeDistributed(Wrapper):
 
 
 def _shapes(structure: Any) -> Any:
-    """Convert a shape, or a structure of shapes, to TensorShapes; a tuple of numbers is one shape."""
+    """Convert a shape or a structure of shapes to TensorShapes; a tuple of ints is one shape."""
     if isinstance(structure, (list, tuple)) and any(
         isinstance(item, (list, tuple, TensorShape)) for item in structure
     ):
@@ -184,7 +184,7 @@ def _steps_as_examples(tensor: Any) -> Any:
 
 
 def _by_steps(output: Tensor, inputs: Tensor) -> Tensor:
-    """Reshape `output` [n * steps, ...] to [n, steps, ...], with the first two sizes of `inputs`."""
+    """Reshape `output` [n * steps, ...] to [n, steps, ...], where `inputs` has these sizes."""
     batch, steps = inputs.shape.as_list()[:2]
     count = _sizes(inputs, 1)[0] if steps is None else steps
     return _reshaped(output, [-1 if batch is None else batch, count, *_sizes(output, 1)])

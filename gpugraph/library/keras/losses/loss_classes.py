@@ -1,4 +1,4 @@
-"""Keras's losses as classes: they weight and reduce the results of functions of `loss_functions`."""
+"""Keras's losses as classes: they weight and reduce the results of `loss_functions`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SquaredHinge(FunctionLoss):
 
 
 class CategoricalHinge(FunctionLoss):
-    """max(0, 1 + the largest prediction for another class - the prediction for the target's class)."""
+    """The mean of max(0, 1 + largest wrong prediction - right prediction): see `categorical_hinge`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 
@@ -113,7 +113,7 @@ class CategoricalCrossentropy(LossFunctionWrapper):
 
 
 class SparseCategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy for targets that are class indices; see `sparse_categorical_crossentropy`."""
+    """The cross entropy for targets that are indices; see `sparse_categorical_crossentropy`."""
 
     def __init__(
         self,

@@ -143,7 +143,7 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the cross entropies of `categorical_crossentropy` for targets that are class indices."""
+    """Return the cross entropies of `categorical_crossentropy` for targets that are indices."""
     return keras_losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits, axis)
 
 

@@ -95,7 +95,7 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return count `part` / (count `part` + count `other`) for each threshold; 0 if both are 0."""
+        """Return the counts part / (part + other) for each threshold; 0 if both are 0."""
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
@@ -201,7 +201,7 @@ class Precision(_Quotient):
 
 
 class Recall(_Quotient):
-    """The fraction of the true targets whose prediction is positive; arguments as for `Precision`."""
+    """The fraction of true targets whose prediction is positive; arguments as for `Precision`."""
 
     kinds = ("tp", "fn")
 

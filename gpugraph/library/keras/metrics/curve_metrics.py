@@ -1,4 +1,4 @@
-"""Metrics from curves over thresholds: the area under a curve, and the values at one of its points."""
+"""Metrics from curves over thresholds: the area under a curve, and values at one of its points."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """Base class: a measure at the threshold at which another measure is nearest to a given value."""
+    """Base class: a measure at the threshold at which another one is nearest to a given value."""
 
     kinds = ("tp", "tn", "fp", "fn")
     measures: ClassVar[tuple[tuple[str, str], tuple[str, str]]]

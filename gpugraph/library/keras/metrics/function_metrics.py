@@ -75,7 +75,7 @@ class SquaredHinge(FunctionMetric):
 
 
 class CategoricalHinge(FunctionMetric):
-    """The mean of max(0, 1 + largest prediction for another class - that for the target's class)."""
+    """The mean over examples of the function `categorical_hinge` of `tf.keras.losses`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 

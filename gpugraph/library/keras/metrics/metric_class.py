@@ -63,7 +63,7 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Return an op that adds a batch to the variables; NotImplementedError in the base class."""
+        """Return an op that adds a batch to the variables; NotImplementedError by default."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:

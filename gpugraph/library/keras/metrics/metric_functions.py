@@ -55,7 +55,7 @@ def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return for each example 1 if its largest prediction has the index that is the target, else 0."""
+    """Return for each example 1 if its largest prediction has the target as index, else 0."""
     y_pred = convert_to_tensor(y_pred)
     classes = _classes(y_true, y_pred)
     largest = cast(argmax(y_pred, axis=-1), classes.dtype.base_dtype)
@@ -84,7 +84,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return for each example 1 if the target's class has one of the k largest predictions, else 0."""
+    """Return for each example 1 if its target has one of the k largest predictions, else 0."""
     y_pred = convert_to_tensor(y_pred)
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)
 

@@ -24,7 +24,7 @@ _OTHER_NAMES = {"lr": "learning_rate"}
 
 
 def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
-    """Create a variable that is not trained, and register it for initialization by Keras's session."""
+    """Create a variable that is not trained, and that Keras's session will initialize."""
     variable = ResourceVariable(convert_to_tensor(value, dtype), trainable=False, name=name)
     track_variable(variable)
     return variable
@@ -56,7 +56,7 @@ class Hyperparameters(Trackable):
             object.__setattr__(self, name, value)
 
     def _set_hyper(self, name: str, value: Any) -> None:
-        """Store a setting; if it is a variable already and `value` is a number, set the variable."""
+        """Store a setting, or set its variable if it has become one and `value` is a number."""
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
         if isinstance(before, Variable) and is_number:

@@ -117,7 +117,7 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """A decay from initial_learning_rate to alpha * initial_learning_rate along half a cosine wave."""
+    """A decay from initial_learning_rate to alpha * initial_learning_rate along half a cosine."""
 
     decay = staticmethod(learning_rate_decay.cosine_decay)
 

@@ -179,7 +179,7 @@ class OptimizerV2(Hyperparameters):
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Return the op that changes the distinct rows `indices` of a variable by their gradients."""
+        """Return the op that changes distinct rows `indices` of a variable by their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
@@ -204,7 +204,7 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype, and this step's rate `lr` and number `step`."""
+        """Return the settings in a variable's dtype, and this step's rate `lr` and its `step`."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()

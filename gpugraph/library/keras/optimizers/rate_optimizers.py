@@ -112,7 +112,7 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """Create the op that takes a step with momentum. kind: "Apply", or "SparseApply" for rows."""
+        """Create the op of a step with momentum. kind: "Apply", or "SparseApply" for rows."""
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"

@@ -12,7 +12,7 @@ from gpugraph.library.keras.optimizers.hyperparameters import scalar_variable
 
 
 class TFOptimizer(Trackable):
-    """A wrapper of an optimizer of `tf.train`, which counts the steps in the variable `iterations`."""
+    """A wrapper of an optimizer of `tf.train`, which counts steps in the variable `iterations`."""
 
     def __init__(self, optimizer: Any, iterations: Any = None) -> None:
         self.optimizer = optimizer
@@ -23,7 +23,7 @@ class TFOptimizer(Trackable):
         self._track_trackable(self.iterations, "global_step")
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
-        """Return an op that takes one step on a loss, by the `minimize` of the wrapped optimizer."""
+        """Return an op that takes one step on a loss, by the wrapped optimizer's `minimize`."""
         done = self.optimizer.minimize(
             loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name
         )

@@ -120,7 +120,7 @@ def _centre(box: Box) -> float:
 
 
 def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Set the centres of a row's boxes, in this order, as near to `wanted` as their widths allow."""
+    """Set the centres of a row's boxes, in order, as near to `wanted` as their widths allow."""
     starts = [0.0]  # centres of the boxes if they are placed at minimum distance
     for left, right in pairwise(row):
         starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)

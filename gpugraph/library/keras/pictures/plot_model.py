@@ -69,7 +69,7 @@ def plot_model(
 
 
 def _converter(path: Path) -> Callable[[str, Path], None]:
-    """Return a function that converts SVG text to a PNG file. Raise ImportError if there is none."""
+    """Return a function that converts SVG text to a PNG file. ImportError if there is none."""
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg
     for name, arguments in _COMMANDS.items():

@@ -36,7 +36,7 @@ class CheckpointedWeights:
         """Return None: a copy of the network creates its own object when it needs one."""
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path prefix, and record it as the latest one of its folder."""
+        """Write a checkpoint with this path prefix, and record it as its folder's latest one."""
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):
             logging.warning(

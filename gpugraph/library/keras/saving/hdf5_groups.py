@@ -184,7 +184,7 @@ def has_attribute(group: Any, name: str) -> bool:
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Return whether a group contains a part of this name. Raise ValueError if the file is damaged."""
+    """Return whether a group has a part of this name. Raise ValueError if the file is damaged."""
     with _refusals(group, name):
         return name in group
 

@@ -174,7 +174,7 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether a path is that of an HDF5 file, by its suffix, or since no checkpoint has it."""
+    """Return whether a path has an HDF5 file's suffix, or is a file and no checkpoint's prefix."""
     if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)

@@ -118,7 +118,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
-    """Return a sentence on a difference between a layer's variables and the stored arrays, or None."""
+    """Return a sentence on how a layer's variables differ from the stored arrays, or None."""
     if len(arrays) != len(weights):
         return (
             f'Layer #{number} (named "{layer.name}") expects {len(weights)} weight(s), but the '

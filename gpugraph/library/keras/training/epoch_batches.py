@@ -153,7 +153,7 @@ class GeneratorBatches:
             self._source.on_epoch_end()
 
     def epoch(self) -> Iterator[Batch]:
-        """Yield the batches of one epoch; there are fewer than `steps` if the generator ends early."""
+        """Yield the batches of one epoch; fewer than `steps` if the generator ends early."""
         if self._values is None:
             self._values = self._start()
         for value in itertools.islice(self._values, self.steps):

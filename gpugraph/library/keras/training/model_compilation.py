@@ -31,7 +31,7 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training; one without inputs gets them from the data."""
+    """A network that `compile` prepares for training; without inputs, it gets them from data."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class CompiledNetwork(Network):
             self._setup = self._new_setup()
 
     def _new_setup(self) -> TrainingSetup:
-        """Create the TrainingSetup for the outputs, and build the graph for a step without weights."""
+        """Create the TrainingSetup of the outputs, and the graph of a step without weights."""
         names = self.trained_names
         losses = losses_by_output(self.loss, names)
         factors = loss_weights_by_output(self.loss_weights, names)

@@ -113,7 +113,7 @@ class ModelData:
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:
-        """Return the Batch for inputs without targets, or for a tuple that begins with the inputs."""
+        """Return the Batch for inputs without targets, or for a tuple that begins with inputs."""
         inputs = self.inputs(value[0] if isinstance(value, tuple) else value)
         return Batch(inputs, int(inputs[0].shape[0]) if inputs else 0, ())
 
@@ -166,7 +166,7 @@ class ModelData:
 
 
 def _of_dtype(array: Any, tensor: Any) -> Any:
-    """Convert an array of at most `_MAX_BYTES` to a placeholder's dtype, and wrap a sparse matrix."""
+    """Convert arrays of at most `_MAX_BYTES` to a placeholder's dtype; wrap sparse matrices."""
     if hasattr(array, "tocsr") and isinstance(tensor, Tensor):
         return DenseRows(array)
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):

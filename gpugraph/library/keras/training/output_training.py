@@ -58,7 +58,7 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function of the loss: the one that a LossFunctionWrapper calls, or the loss itself."""
+        """The function that computes the loss: that of a LossFunctionWrapper, or the loss."""
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
     @property
@@ -67,7 +67,7 @@ class OutputTraining:
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
-        """Return the shape to check targets with: all sizes for class indices, else only the rank."""
+        """Return the shape to check targets with: all sizes for class indices, else only a rank."""
         shape = self.shape
         if shape is None:
             return None

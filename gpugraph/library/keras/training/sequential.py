@@ -1,4 +1,4 @@
-"""Sequential: a model that is a chain of layers, built from data if the input shape is not known."""
+"""Sequential: a model that is a chain of layers, built from data if no input shape is known."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork.set_inputs`."""
+        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork`."""
         if isinstance(x, dict) and not self.outputs:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
@@ -155,7 +155,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Call each layer on the outputs of the one before, and return the outputs of the last one."""
+        """Call each layer on the outputs of the one before; return the outputs of the last one."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs

@@ -44,7 +44,7 @@ class StepFunction:
         self._run: Run | None = None
 
     def prepared(self) -> Run:
-        """Return the callable for Keras's current session; this also initializes variables there."""
+        """Return the callable for Keras's current session, after initializing variables there."""
         session = get_session(self._outputs)
         if self._run is None or session is not self._session:
             self._session, self._run = session, self._prepare(session)

@@ -179,7 +179,7 @@ class TrainingSetup:
         return StepFunction(inputs, constants, outputs, updates, self.options)
 
     def _updates(self, step: StepGraph) -> list[Any]:
-        """Return the updates of a training step: the optimizer's, and those that layers have added."""
+        """Return the updates of a training step: the optimizer's, and those added by layers."""
         model = self.model
         weights = self._trained_weights
         self.check_trained_weights()

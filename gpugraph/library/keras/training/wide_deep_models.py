@@ -42,7 +42,7 @@ class LinearModel(Model):
         self.bias: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create a kernel for each input, and the bias. input_shape: a shape, or a list of shapes."""
+        """Create a kernel for each input, and the bias. input_shape: a shape or a list of them."""
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         for shape in shapes:
             layer = Dense(

@@ -87,7 +87,7 @@ class Bidirectional(Wrapper):
                 )
 
     def sublayers(self) -> list[Any]:
-        """Return the forward and the backward layer, which are copies of the layer that was passed."""
+        """Return the forward and the backward layer, copies of the layer that was passed."""
         return [self.forward_layer, self.backward_layer]
 
     def build(self, input_shape: Any) -> None:

@@ -117,7 +117,7 @@ class ConvLSTM2DCell(LSTMCell):
         )
 
     def recurrent_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve a state with a part of `recurrent_kernel`; its rows and columns are preserved."""
+        """Convolve a state with a part of `recurrent_kernel`; rows and columns are preserved."""
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:

@@ -16,7 +16,7 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """A read-only attribute of a layer, which returns the attribute of the same name of its cell."""
+    """A read-only attribute of a layer, which returns its cell's attribute of the same name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,7 +112,7 @@ class SimpleRNN(LayerOfCell):
     cell_class = SimpleRNNCell
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer; the deprecated argument `implementation` is ignored with a warning."""
+        """Initialize the layer; the deprecated argument `implementation` only causes a warning."""
         kwargs = dict(arguments["kwargs"])
         if kwargs.pop("implementation", None) is not None:
             logging.warning(

@@ -37,7 +37,7 @@ class AbstractRNNCell(Layer):
     output_size = _required("The size of outputs, without the batch.")
 
     def call(self, inputs: Any, states: Any) -> Any:
-        """Return the output and the list of next states, for the inputs and the states of one step."""
+        """Return the output and the list of next states, for one step's inputs and states."""
         raise NotImplementedError(f"Abstract method: {type(self).__name__} must define `call`")
 
     def get_initial_state(
@@ -354,7 +354,7 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory. parts: the sums for i, f, c and o; see the class."""
+        """Return the output and the next memory. parts: the sums for i, f, c, o; see the class."""
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
         memory = kept + self.recurrent_activation(of_input) * self.activation(candidate)

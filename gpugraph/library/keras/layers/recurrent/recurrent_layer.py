@@ -96,7 +96,7 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables that hold a stateful layer's states; a list of None if there are none yet."""
+        """The variables that hold a stateful layer's states; a list of None before they exist."""
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
         return self._states
@@ -109,7 +109,7 @@ class RNN(ConfiguredLayer):
         return listed_sizes(self.cell.state_size)
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Return the initial states for a batch of `inputs`: those that the cell defines, or zeros."""
+        """Return the initial states for a batch of `inputs`: the cell's own, or zeros."""
         first = flatten(inputs)[0]
         batch = shape_of(first)[1 if self.time_major else 0]
         state = initial_state_of(self.cell, None, batch, first.dtype)
