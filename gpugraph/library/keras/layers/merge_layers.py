@@ -63,7 +63,7 @@ class Merge(Layer):
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """Apply the function to the inputs, after inserting axes of size 1 where ranks are lower."""
+        """Apply the function to the inputs, after adding axes of size 1 where ranks are lower."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]

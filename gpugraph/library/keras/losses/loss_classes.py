@@ -56,7 +56,7 @@ class SquaredHinge(FunctionLoss):
 
 
 class CategoricalHinge(FunctionLoss):
-    """The mean of max(0, 1 + largest wrong prediction - right prediction): see `categorical_hinge`."""
+    """max(0, 1 + largest wrong prediction - right prediction): see `categorical_hinge`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 

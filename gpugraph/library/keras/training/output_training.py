@@ -63,7 +63,7 @@ class OutputTraining:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether targets are class indices, by the loss."""
+        """Whether the loss takes class indices as targets."""
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
