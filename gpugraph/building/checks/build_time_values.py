@@ -11,8 +11,10 @@ _SEEN_THROUGH = {
     "Const", "Shape", "Size", "Rank", "Range", "Cast", "ConcatV2", "Pack", "Fill", "Equal",
     "NotEqual", "StopGradient", "Identity",
 }  # fmt: skip
-"""Ops whose value TensorFlow evaluates at graph construction. Values of other ops are checked in
-the run even if they are known earlier, because a check that fails at construction ends the program.
+"""Op types whose outputs the checks evaluate at graph construction; TensorFlow evaluates the same.
+
+The outputs of other op types are checked in the run, even where their values could be computed
+earlier: a check that fails at graph construction raises there, and the program never runs.
 """
 
 
@@ -22,7 +24,7 @@ def static_value(tensor: Tensor) -> Any:
 
 
 def prefix(message: str | None) -> str:
-    """Return the program's message in the form that precedes the check's own."""
+    """Return the program's `message` with a separator, to precede the text of an error."""
     return f"{message}.  " if message else ""
 
 

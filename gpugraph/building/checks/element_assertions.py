@@ -63,7 +63,7 @@ def _comparison(
 
 
 def _values(*arguments: Any) -> list[Any]:
-    """Return the arguments, with lists flattened by one level: the values of a name scope."""
+    """Return the arguments for a name scope as one list, with lists flattened by one level."""
     values: list[Any] = []
     for argument in arguments:
         values += argument if isinstance(argument, (list, tuple)) else [argument]
@@ -71,12 +71,12 @@ def _values(*arguments: Any) -> list[Any]:
 
 
 def _shown(name: str, tensor: Tensor) -> list[Any]:
-    """Return a tensor, preceded by its name, as data of a message."""
+    """Return a label with the tensor's name, and the tensor: two entries of Assert's data."""
     return [f"{name} ({tensor.name}) = ", tensor]
 
 
 def _format(item: Any) -> str:
-    """Return a piece of data as text, for a check that fails at graph construction."""
+    """Return an entry of Assert's data as text, for an error at graph construction."""
     if isinstance(item, Tensor):
         known = static_value(item)
         return str(item if known is None else known)
@@ -95,9 +95,11 @@ assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, 
 def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
     """Return an operation that fails unless x == y for all elements, broadcast; NaN equals nothing.
 
-    data: tensors for the message, instead of x and y; the first `summarize` elements of each.
+    data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
+    by default 3. If `x` and `y` are one object, nothing is checked.
 
-    InvalidArgumentError: at once if both are constant, otherwise in the run.
+    Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
+    run.
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
         if x is y:
@@ -117,8 +119,8 @@ def assert_near(
 ) -> Operation:
     """Return an operation that fails in the run unless |x - y| < atol + rtol |y| for all elements.
 
-    `rtol` and `atol` default to 10 times the spacing of floats at 1 (`finfo.eps`). For floats and
-    complex numbers; ValueError for others.
+    `rtol` and `atol` default to 10 times the spacing of floats of x's dtype at 1 (`finfo.eps`). `x`
+    and `y` must be of a float or complex dtype, otherwise ValueError.
     """
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")

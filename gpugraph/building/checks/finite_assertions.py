@@ -24,10 +24,10 @@ def verify_tensor_all_finite(
     x: Any = None,
     message: str | None = None,
 ) -> Tensor:
-    """Return the float tensor `t`, with a check that fails the run if it has NaNs or infinities.
+    """Return the float tensor `t`, with a check that fails the run if `t` has NaNs or infinities.
 
     The run then raises InvalidArgumentError with `msg`. `x` and `message` are other names of `t`
-    and `msg`; ValueError if both names of one are used.
+    and `msg`; ValueError if both names of one argument are used.
     """
     value = _either(t, x, "t", "x")
     text = _either(msg, message, "msg", "message")
@@ -47,8 +47,10 @@ def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
 def add_check_numerics_ops() -> Operation:
     """Return an operation that checks all float tensors that the default graph has now.
 
-    Each check has the previous one as a control input, so the error names the first tensor that is
-    not finite. ValueError if there are branches or loops: an op outside of them can't depend on
+    The run raises InvalidArgumentError for a NaN or an infinity. Each check has the previous one as
+    a control input, so the error names the first tensor, in the order of creation, that has one.
+
+    Raises ValueError if the graph has branches or loops: an op outside of them can't depend on
     their tensors.
     """
     graph = get_default_graph()

@@ -32,7 +32,14 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """Check the rank of `x` against `ranks`: now if all are known, otherwise by the returned op."""
+    """Check the rank of `x` against `ranks`: now if all are known, otherwise by the returned op.
+
+    holds: maps the known rank of `x` and the known `ranks` to whether the check passes.
+    condition: maps the rank of `x` in the run, an int32 scalar, to the bool scalar that is
+    asserted.
+    refusal: maps the known `ranks` to the text of the ValueError.
+    data: tensors for the message of the error in the run.
+    """
     for rank in ranks:
         assert_type(rank, int32)
     known = [static_value(rank) for rank in ranks]

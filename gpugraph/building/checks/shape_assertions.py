@@ -25,7 +25,7 @@ _ANY_SIZE = (None, ".")
 
 
 class _Specified(NamedTuple):
-    """A tensor, its sizes (ints, or tensors where unknown), and the symbols of its shape."""
+    """A tensor, its sizes (ints, or tensors if known only in the run), and its specified shape."""
 
     tensor: Tensor
     sizes: Any
@@ -33,19 +33,19 @@ class _Specified(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether any number of axes may precede the specified ones."""
+        """Whether the specified shape begins with `...` or "*": any axes may come first."""
         return bool(self.symbols) and self.symbols[0] in _ANY_NUMBER
 
     @property
     def axes(self) -> list[tuple[int, Any]]:
-        """Each axis with its symbol; axes of open shapes count from the end."""
+        """Each specified axis with its symbol; in open shapes the last axis is -1."""
         if self.is_open:
             return [(-1 - index, symbol) for index, symbol in enumerate(reversed(self.symbols[1:]))]
         return list(enumerate(self.symbols))
 
 
 class _Size(NamedTuple):
-    """An expected size and its source, for messages."""
+    """The size that an axis must have, and the place where it was specified, for messages."""
 
     value: Any
     source: str
@@ -60,11 +60,11 @@ def assert_shapes(
 ) -> Operation:
     """Return an operation that fails unless the tensors have the specified shapes.
 
-    shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence (a
-    string is a sequence of characters) of ints, of symbols, each of which stands for one size
-    throughout, and of None or "." for any size. If its first element is `...` or "*", the rest
-    specifies the last axes. A scalar also matches the shape (1,). Tensors whose shape is None are
-    not checked.
+    shapes: a list of (tensor, shape), or a dict of shapes by tensor. A shape is a sequence with an
+    element for each axis: an int; a symbol, which stands for the same size wherever it occurs in
+    `shapes`; or None or "." for any size. A string is a sequence of its characters. If the first
+    element is `...` or "*", the others specify the last axes. A scalar also matches the shape (1,).
+    Tensors whose shape is None are not checked.
 
     ValueError for known sizes that differ and for malformed shapes; otherwise InvalidArgumentError
     in the run.
@@ -104,7 +104,10 @@ def _symbols(tensor: Tensor, sizes: Any) -> tuple[Any, ...]:
 
 
 def _sizes(tensor: Tensor) -> Any:
-    """Return the sizes: ints where known, otherwise scalars or a vector computed in the run."""
+    """Return the sizes of a tensor: ints where known, otherwise scalars or a vector from the run.
+
+    A scalar has the sizes (1,), as if it had one axis.
+    """
     dynamic, known = shape(tensor), tensor.shape.sizes
     if known is not None:
         return tuple(
@@ -129,7 +132,10 @@ def _size_checks(
     summarize: int | None,
     message: str | None,
 ) -> list[Operation]:
-    """Return the checks of sizes against ints and earlier symbols, to run after the rank checks."""
+    """Return the checks of each size against an int, or against the first size with its symbol.
+
+    The checks have the rank checks `ranks` as control inputs.
+    """
     known: dict[Any, _Size] = {}
     checks = []
     for item in specified:
@@ -165,7 +171,7 @@ def _size_check(
     summarize: int | None,
     start: str,
 ) -> Operation | None:
-    """Return the check of one size, or None if it is known to hold."""
+    """Return the operation that checks one size, or None if both sizes are known and equal."""
     if isinstance(size, int) and isinstance(wanted.value, int):
         if size == wanted.value:
             return None

@@ -66,7 +66,8 @@ def _label(tensor: Any) -> str:
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
     """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
 
-    ValueError if they differ or it is not a float dtype.
+    Elements that are None are skipped. ValueError if the dtypes differ or the common one is not a
+    float dtype; TypeError for an element without a dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

@@ -46,9 +46,12 @@ def silence() -> Iterator[None]:
 def _warning(
     function: _Function, is_deprecated: Callable[[dict[str, Any]], str], once: bool, *text: Any
 ) -> _Function:
-    """Wrap a function so that it warns of the deprecated use that `is_deprecated` describes.
+    """Wrap a function so that it logs a warning before a deprecated call.
 
-    is_deprecated: maps the arguments, by name, to a description, empty if nothing is deprecated.
+    is_deprecated: maps the arguments, by name, to a description of the deprecated use, empty if
+      nothing is deprecated.
+    once: whether each description is logged only for the first call.
+    text: the date of removal and the instructions, for `_warn`.
     """
     warned: set[str] = set()
     signature = inspect.signature(function)
@@ -71,7 +74,11 @@ def _warning(
 def deprecated(
     date: str | None, instructions: str, warn_once: bool = True
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that warns of calls of the function. ValueError for a malformed date."""
+    """Return a decorator that logs a warning when the function is called.
+
+    date: YYYY-MM-DD, the day after which the function is to be removed, or None; ValueError for
+    another form. instructions: the replacement, for the message.
+    """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
 
@@ -79,9 +86,9 @@ def deprecated(
 def deprecated_args(
     date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that warns if one of these arguments is passed.
+    """Return a decorator that logs a warning if one of the named arguments is passed.
 
-    For a pair `(name, value)` it warns only if the argument has another value.
+    A pair `(name, value)` also allows the argument to be passed if it equals `value`.
     """
     _check(date, instructions)
     once = kwargs.pop("warn_once", True)
@@ -102,7 +109,7 @@ def deprecated_args(
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that warns if an argument has the specified value."""
+    """Return a decorator that logs a warning if an argument has the value given for it."""
     _check(date, instructions)
 
     def what(arguments: dict[str, Any]) -> str:
@@ -117,7 +124,10 @@ def deprecated_arg_values(
 def deprecated_alias(
     deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True
 ) -> Any:
-    """Return the function or class under its old name, with a warning on use."""
+    """Return the function, or a subclass of the class, that logs a warning when it is called.
+
+    deprecated_name: the old name, under which a program exports the result; name: the new one.
+    """
     if inspect.isclass(func_or_class):
         init = deprecated(None, f"Use {name} instead.", warn_once)(func_or_class.__init__)
         return type(deprecated_name.rpartition(".")[2], (func_or_class,), {"__init__": init})
@@ -134,7 +144,11 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Return the function unchanged: for `@tf_export("nn.f")`, and a bare `@should_use_result`."""
+    """Return the decorated function unchanged, or a decorator that does so if there are options.
+
+    It replaces decorators without effect here, such as `@tf_export("nn.f")` and, without
+    parentheses, `@should_use_result`.
+    """
     del options
     if len(names) == 1 and callable(names[0]):
         return names[0]
@@ -183,4 +197,4 @@ def make_all(module_name: str, doc_string_modules: Any = None) -> list[str]:
 def remove_undocumented(
     module_name: str, allowed_exception_list: Any = None, doc_string_modules: Any = None
 ) -> None:
-    """Do nothing: names stay."""
+    """Do nothing: TensorFlow deletes undocumented names from the module; here they stay."""

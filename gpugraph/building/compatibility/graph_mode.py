@@ -1,4 +1,4 @@
-"""Queries of programs that also support eager execution: here the mode is always graph mode."""
+"""The queries by which programs distinguish eager execution from graph mode, always on here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ in_graph_mode = _CONTEXT.in_graph_mode
 
 
 def context() -> Context:
-    """Return the only context."""
+    """Return the `Context` that all callers share."""
     return _CONTEXT
 
 

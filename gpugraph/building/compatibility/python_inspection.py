@@ -12,7 +12,7 @@ ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Do as `inspect.getfullargspec`, for the function inside all wrappers."""
+    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`)."""
     return inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
 
 
@@ -31,7 +31,11 @@ def getargspec(obj: Any) -> ArgSpec:
 
 
 def fn_args(fn: Any) -> tuple[str, ...]:
-    """Return the names of a call's possible arguments: without `self` and bound arguments."""
+    """Return the names of the parameters that a call of `fn` can set.
+
+    These exclude the `self` of a bound method, keywords that a `partial` binds, `*args` and
+    `**kwargs`.
+    """
     return tuple(
         name
         for name, parameter in inspect.signature(fn).parameters.items()
@@ -48,7 +52,7 @@ def has_kwargs(fn: Any) -> bool:
 
 
 def get_func_name(func: Any) -> str:
-    """Return the name of a function, also of a `partial` or a callable object."""
+    """Return a function's name; for a `partial`, its function's; else the type as text."""
     if isinstance(func, functools.partial):
         return get_func_name(func.func)
     return getattr(inspect.unwrap(func), "__name__", None) or str(type(func))

@@ -72,17 +72,17 @@ def path_to_str(path: Any) -> Any:
 # -- dates
 
 _horizon = [datetime.date(2019, 10, 16)]
-"""The release of TensorFlow 1.15: from it on, graphs may use features unknown to older programs."""
+"""Graphs may use features that were introduced before this day, the release of TensorFlow 1.15."""
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Return whether features introduced on that day may be used: it precedes TensorFlow 1.15."""
+    """Return whether the day is before `_horizon`, so that features introduced then may be used."""
     return _horizon[0] > datetime.date(year, month, day)
 
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Evaluate `forward_compatible` as of another day inside the `with` block."""
+    """Let `forward_compatible` compare with this day, not the release, in the `with` block."""
     before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
     try:
         yield
@@ -140,7 +140,7 @@ def enable_tensor_equality() -> NoReturn:
 
 
 def enable_v2_tensorshape() -> NoReturn:
-    """Raise NotImplementedError: a TensorShape has Dimensions."""
+    """Raise NotImplementedError: the axes of a TensorShape are Dimension objects, not ints."""
     _refuse("TensorShape of plain numbers", "use Dimension.value or shape.as_list()")
 
 

@@ -1,7 +1,7 @@
 """TensorFlow 2 functions that are common in programs for version 1: `tf.compat.v2`.
 
-They compute the same as their namesakes in version 1. The order of the arguments differs, and
-partitioned tables have consecutive rows in each part (the strategy "div").
+They compute the same as the functions of the same name in version 1. The order of the arguments
+differs, and each part of a partitioned table has consecutive rows (the strategy "div").
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 
 
 class name_scope:
-    """A name scope for the ops made inside; its name is made unique.
+    """A name scope for the ops made in its `with` block; a number makes the name unique.
 
-    name: with a trailing slash, it re-enters a scope as it is. TypeError if it is not a string.
+    name: a name with a trailing slash re-enters the scope of that name. TypeError if it is not a
+    string.
     """
 
     def __init__(self, name: str) -> None:
@@ -55,7 +56,8 @@ def safe_embedding_lookup_sparse(
 ) -> Tensor:
     """Do as `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
-    Shape: sparse_ids.shape[:-1] + (columns,). ValueError as there.
+    Returns a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
+    embedding. Raises ValueError in the same cases.
     """
     return embedding_lookup_sparse.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm

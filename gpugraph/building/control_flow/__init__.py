@@ -1,7 +1,8 @@
 """Branches and loops of the client's graph, as TensorFlow 1 builds them.
 
-`cond` and `while_loop` consist of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops, and
-of contexts that route outer tensors into them. This module re-exports; it defines nothing.
+`cond` and `while_loop` consist of Switch, Merge, Enter, Exit, NextIteration and LoopCond ops. A
+control flow context for each branch or loop replaces tensors from outside, as inputs of the ops
+inside, by Switches or Enters of them. This module re-exports; it defines nothing.
 """
 
 from gpugraph.building.control_flow.assertion import Assert as Assert

@@ -42,10 +42,10 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class LoopGradient:
-    """The two loops of one call of `gradients`.
+    """A forward loop and the backward loop that one call of `gradients` builds for it.
 
-    outer: the record of the enclosing forward loop, if gradients go through that too.
-    home: the context in which `gradients` was called.
+    outer: the LoopGradient of the enclosing loop, if that is differentiated too.
+    home: the control flow context in which `gradients` was called; None is outside of all.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class LoopGradient:
         self.pending_exits = len(forward.exits)
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
-        self.forward_exits = list(forward.exits)  # without the counter, which follows
+        self.forward_exits = list(forward.exits)  # a copy: the counter's Exit is added later
         self.backward_merges: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
         self._history: dict[Tensor, Tensor] = {}
-        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # by stack: push, waiting op
+        self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # stack: (push, op after it)
         self._pops: dict[Operation, Tensor] = {}
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None
         around = forward.outer if outer is None else outer.forward_context
-        # The caller's control dependencies may be results of the loop, which gets a counter.
+        # Without control dependencies: the caller's may be results of this loop, which is a cycle.
         with self._apart(around):
             count = self._count_forward()
         if outer is None:
@@ -101,10 +101,10 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Add an iteration counter to the forward loop; return the final count, outside of it."""
+        """Add an iteration counter to the forward loop; return its final value, outside."""
         loop = self.forward_context
         zero = constant(0, name="f_count")
-        if self.outer is not None:  # executions of an inner loop run one after the other
+        if self.outer is not None:  # an inner loop's executions must follow one another
             zero.op._add_control_input(self.outer._forward_add)
         with within(self.graph, loop):
             loop.known.add(zero)
@@ -125,7 +125,7 @@ class LoopGradient:
         return self.forward_index.op._inputs[0].op
 
     def _count_backward(self, count: Tensor) -> None:
-        """Build the backward loop's condition: as many iterations as the forward loop had."""
+        """Build the backward loop's counter, from `count` down to 0, and its condition."""
         loop = self.grad_context
         one = constant(1, name="b_count")
         with within(self.graph, loop):
@@ -148,7 +148,7 @@ class LoopGradient:
 
     @property
     def forward_trigger(self) -> Operation:
-        """The op that must run, dead or alive, before the forward loop counts an iteration."""
+        """A ControlTrigger, which also runs after dead ops; then the forward loop may count."""
         if self._forward_trigger is None:
             self._forward_trigger = self._trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_trigger)
@@ -156,7 +156,7 @@ class LoopGradient:
 
     @property
     def backward_trigger(self) -> Operation:
-        """The same as `forward_trigger`, for the backward loop."""
+        """A ControlTrigger, which also runs after dead ops; then the backward loop may count."""
         if self._backward_trigger is None:
             self._backward_trigger = self._trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._backward_trigger)
@@ -171,7 +171,7 @@ class LoopGradient:
     # -- forward values in the backward loop
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return, in the backward loop, the value of the forward `tensor` in the same iteration."""
+        """Return the value of the forward `tensor` in the iteration being reversed."""
         history = self._history.get(tensor)
         if history is None:
             with within(self.graph, self.grad_context):
@@ -192,16 +192,16 @@ class LoopGradient:
         return value if state is self else self.grad_context.capture(value)
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return, in the backward loop, the predicate of a forward branch in the same iteration."""
+        """Return the value of a forward branch's `pred` in the iteration being reversed."""
         value = self._history.get(pred)
         if value is None:
             value = self._history[pred] = self.pop(self.push(pred), pred)
         return value
 
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Push `value` onto a stack in each forward iteration; return the stack's handle.
+        """Push `value` onto a new stack in each forward iteration; return the stack's handle.
 
-        dead_branch: whether `value` comes from the side of a Switch opposite to its own branch.
+        dead_branch: whether `value`, though in a branch's context, is alive if that isn't taken.
         """
         forward = self.forward_context
         context = output_context(value.op)
@@ -227,7 +227,7 @@ class LoopGradient:
         return stack
 
     def _home_of_stacks(self) -> ControlFlowContext | None:
-        """Return the innermost context around the call of `gradients` and the outermost loop."""
+        """Return the innermost context around both the `gradients` call and the outermost loop."""
         state = self
         while state.outer is not None:
             state = state.outer
@@ -239,7 +239,7 @@ class LoopGradient:
         return None
 
     def pop(self, stack: Tensor, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Return the `value` that `push` kept, in the matching backward iteration."""
+        """Pop the forward `value` of the iteration being reversed from `stack`; return it."""
         branch = self._branch_between(value.op._control_flow_context, stack)
         with self.graph.control_dependencies(None), within(self.graph, self.grad_context):
             source = stack
@@ -256,7 +256,7 @@ class LoopGradient:
     def _branch_between(
         self, context: ControlFlowContext | None, stack: Tensor
     ) -> CondContext | None:
-        """Return the innermost branch around `context`, within the context of the stack."""
+        """Return the innermost branch between `context` and the stack's context, or None."""
         home = stack.op._control_flow_context
         while context is not None and context is not home:
             if isinstance(context, CondContext):
@@ -275,7 +275,7 @@ class LoopGradient:
     # -- gradients of the loop's own ops
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Enter the gradient at an Exit into the first backward iteration."""
+        """Return `grad`, at an Exit of the forward loop, as an Enter into the backward loop."""
         loop = self.grad_context
         loop.known.add(grad)
         entered = loop.enter(grad, name="b_exit")
@@ -286,11 +286,11 @@ class LoopGradient:
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at a loop variable's Switch, which is reached from both sides.
+        """Return the gradient at a loop variable's Switch; None on the second of two visits.
 
-        It is reached first from its Exit, before the body's gradient exists: the gradient at the
-        Merge of the backward loop passes on. Then it is reached from the body: that gradient
-        becomes the next value of the Merge.
+        The first visit is from the Exit, before the body's gradient exists: it returns a new Merge
+        in the backward loop. The second is from the body: that gradient becomes the next value of
+        the Merge.
         """
         merged = self.backward_merges.get(op)
         if merged is not None:
@@ -302,7 +302,7 @@ class LoopGradient:
         return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at an Enter, after the last backward iteration."""
+        """Return an Enter's gradient: of the last iteration; for an invariant, summed over all."""
         loop = self.grad_context
         if op.attrs["is_constant"]:
             source = op._inputs[0]
@@ -316,7 +316,7 @@ class LoopGradient:
         return left
 
     def _accumulated(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return the sum over all iterations of the gradient at a loop-invariant Enter."""
+        """Return the sum over all iterations of `grad`, at the loop-invariant Enter `op`."""
         loop = self.grad_context
         zero = self._zero(op, grad)
         with within(self.graph, loop):
@@ -333,7 +333,7 @@ class LoopGradient:
         return total
 
     def _zero(self, op: Operation, grad: Tensor) -> Tensor:
-        """Return zeros: the sum's initial value, and its result after no iterations."""
+        """Return zeros like the input of `op`: the sum of gradients before the first iteration."""
         within_around = within(self.graph, self._around())
         value = op._inputs[0]
         if is_list(grad):
@@ -358,14 +358,14 @@ class LoopGradient:
         return around if around is not None else self.home
 
     def finish(self) -> None:
-        """Close the backward loop for variables that don't depend on their former values."""
+        """Pass zeros on for variables whose next value doesn't depend on the current one."""
         for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
             if entered is again:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops that no requested gradient needs."""
+        """Remove the control dependencies on pushes and pops, except those of the ops `needed`."""
         for popped, stack in self._pops.items():
             if popped in needed:
                 continue

@@ -35,12 +35,13 @@ def case(
 ) -> Any:
     """Return the result of the function of the first true predicate, or of `default` if none is.
 
-    pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of them, which is
-      sorted by the names of the predicates unless it is an OrderedDict. The results of the
-      functions must have the same structure, see `tf.cond`.
-    default: if None, one predicate must be true, otherwise the run raises InvalidArgumentError.
+    pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of functions by
+      predicate, which is sorted by the predicates' names unless it is an OrderedDict. The results
+      of the functions must have the same structure, see `tf.cond`.
+    default: a function. If it is None and no predicate is true, the run raises
+      InvalidArgumentError.
     exclusive: whether more than one true predicate is an InvalidArgumentError in the run.
-    strict: whether a list or tuple of length 1 stays one; otherwise it becomes its element.
+    strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
     Raises TypeError for malformed pairs, ValueError for an empty list.
     """
@@ -86,7 +87,11 @@ def _check_pair(pair: Any) -> None:
 def _last_as_default(
     graph: Graph, predicates: list[Tensor], actions: list[Action]
 ) -> tuple[Action, list[Tensor], list[Action]]:
-    """Return the last function, which checks that only its predicate is true, and the rest."""
+    """Return a default function made of the last pair, and the other predicates and functions.
+
+    The default calls the last function after checks, in the run, that the last predicate is true
+    and the others are false.
+    """
     *others, last = predicates
 
     def default() -> Any:
@@ -119,11 +124,11 @@ def _at_most(predicates: Sequence[Tensor], count: int, message: str) -> Operatio
 def switch_case(
     branch_index: Tensor, branch_fns: Any, default: Action | None = None, name: str = "switch_case"
 ) -> Any:
-    """Return the result of the function at `branch_index`, else of `default` or the last function.
+    """Return the result of the function at `branch_index`; if out of range, of the last function.
 
     branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of
-    (int, function) pairs whose ints are 0, 1, ... The results of the functions must have the same
-    structure, see `tf.cond`, which implements this.
+    (int, function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The
+    results of the functions must have the same structure, see `tf.cond`; a tree of these is built.
 
     Raises TypeError for another type of index or function, ValueError for other ints.
     """
@@ -144,7 +149,7 @@ def switch_case(
 
 
 def _as_result(value: Any) -> Any:
-    """Return the result of a lone function as a tensor; an Operation or TensorArray as it is."""
+    """Return the result of the only function as a tensor; an Operation or TensorArray as it is."""
     return value if isinstance(value, (Operation, TensorArray)) else identity(value)
 
 

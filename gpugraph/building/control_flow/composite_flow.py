@@ -1,7 +1,8 @@
-"""Composite values in branches and loops, which pass through them as single tensors.
+"""Composite values in branches and loops: each passes through them as one or several tensors.
 
 A TensorArray passes as its flow, the tensor that orders its writes. A SparseTensor and
-IndexedSlices pass as their component tensors. On the other side they are rebuilt from the results.
+IndexedSlices pass as their component tensors. Where these leave the branch or loop, they are put
+together again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_n
 
 
 def parts_of(value: Any) -> list[Any]:
-    """Return the components of a value: one or several values that are convertible to tensors."""
+    """Return the components of a value: one or several values that are convertible to tensors.
+
+    A TensorArray has its flow; any value that is not composite is its only component.
+    """
     if isinstance(value, TensorArray):
         return [value.flow]
     if isinstance(value, (SparseTensor, IndexedSlices)):
@@ -36,7 +40,7 @@ def flat_tensors(structure: Any) -> list[Tensor]:
 
 
 def packed(structure: Any, tensors: Iterable[Tensor]) -> Any:
-    """Return the structure with other tensors as its components."""
+    """Rebuild `structure` with `tensors` as its components, in the order of `flat_tensors`."""
     rest = iter(tensors)
     return pack_sequence_as(structure, [_made_again(leaf, rest) for leaf in flatten(structure)])
 
@@ -51,7 +55,10 @@ def _made_again(original: Any, rest: Any) -> Any:
 
 
 def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
-    """Return the structure with each component of its leaves replaced by `change` of it."""
+    """Return the structure with each component of its leaves replaced by `change(component)`.
+
+    A TensorArray becomes the tensor `change(flow)`.
+    """
 
     def changed(leaf: Any) -> Any:
         parts = [change(part) for part in parts_of(leaf)]
@@ -63,7 +70,10 @@ def map_parts(change: Callable[[Any], Tensor], structure: Any) -> Any:
 
 
 def check_kinds(one: Any, two: Any) -> None:
-    """Raise ValueError if a leaf of one structure is composite and the other's is not."""
+    """Raise ValueError if corresponding leaves of two structures differ in kind.
+
+    The kinds are one tensor, SparseTensor, and IndexedSlices with and without a dense shape.
+    """
     for first, second in zip(flatten(one), flatten(two)):
         kinds = [_kind(leaf) for leaf in (first, second)]
         if kinds[0] != kinds[1]:
@@ -80,7 +90,7 @@ def _kind(leaf: Any) -> str:
 
 
 def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return the components of a structure, with the indices of IndexedSlices cast to int64."""
+    """Return `tensors`, the components of a structure, with indices of IndexedSlices as int64."""
     parts = [
         isinstance(leaf, IndexedSlices) and slot == 1
         for leaf in flatten(structure)
@@ -90,11 +100,12 @@ def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor
 
 
 def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
-    """Return the shapes that the components of a leaf have in each iteration of a loop.
+    """Return the static shape of each component of a loop variable, valid in each iteration.
 
-    invariant: a TensorShape or TensorSpec, or None to keep the shapes at the loop's entry. For a
-    SparseTensor it is the shape of its `dense_shape`, for IndexedSlices that of their values.
-    ValueError for other types.
+    In the result, None stands for the shape at the loop's entry. invariant: a TensorShape or
+    TensorSpec; or None for the default, which keeps the shapes at entry. For a SparseTensor it is
+    the shape of its `dense_shape`, for IndexedSlices that of their values. ValueError for other
+    types.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

@@ -36,9 +36,9 @@ def cond(
     pred: a bool scalar tensor. Both functions are called once, now, and must return the same
     structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
     SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations.
-    Ops made in a function run only if its branch is taken; the outer tensors that it reads are
-    computed in any case.
-    strict: whether a list or tuple of length 1 stays one; otherwise it becomes its element.
+    Ops made in a function run only if its branch is taken; the tensors from outside that a
+    function reads are computed in any case.
+    strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
     fn1, fn2: older names of `true_fn` and `false_fn`.
 
     Returns the structure; operations become bool tensors.
@@ -85,7 +85,10 @@ def _argument(value: Any, older: Any, name: str, older_name: str) -> Any:
 
 
 def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return the predicate, and the pivots of the false and the true branch, alive only there."""
+    """Return `pred`, and the pivots of the false and the true branch.
+
+    A pivot is an Identity of `pred` that is alive only if its branch is taken.
+    """
     switch = raw_ops.Switch(pred, pred)
     if_true: Tensor = raw_ops.Identity(switch.output_true, name="switch_t")
     if_false: Tensor = raw_ops.Identity(switch.output_false, name="switch_f")
@@ -98,7 +101,10 @@ def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
 def _branch(
     context: CondContext, function: Callable[[], Any], name: str
 ) -> tuple[Any, list[Tensor]]:
-    """Return the result of the branch's function, and the same as flat tensors."""
+    """Return the result of the branch's function, as returned and as a flat list of tensors.
+
+    name: that of the argument of `cond`, for messages.
+    """
     with within(context.graph, context):
         returned, tensors = context.build(function)
     if returned is None:

@@ -1,8 +1,8 @@
 """CondContext: one branch of a `cond`.
 
-Each outer tensor that the branch reads comes through a separate Switch, on the branch's side of
-the predicate: if the branch is not taken, the tensor is dead, and so is everything computed from
-it. Ops without inputs get the branch's pivot as a control input instead.
+Each tensor from outside that the branch reads comes through a separate Switch by the predicate:
+if the branch is not taken, that output of the Switch is dead, and so is everything computed from
+it. Ops without inputs get the branch's pivot, which is dead then too, as a control input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class CondContext(ControlFlowContext):
-    """The branch that is taken if `pred` equals `branch` (0: false, 1: true)."""
+    """The branch that is taken if `pred` equals `branch` (0: false, 1: true).
+
+    pivot: a tensor that is alive only if the branch is taken. name: a unique one by default.
+    """
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
         super().__init__(pred.graph)
@@ -41,7 +44,7 @@ class CondContext(ControlFlowContext):
 
     @property
     def back_prop(self) -> bool:  # type: ignore[override]
-        """Whether the enclosing loop is differentiable."""
+        """Whether the enclosing loop is differentiable; False without a loop."""
         return self.loop is not None and self.loop.back_prop
 
     @property
@@ -74,7 +77,10 @@ class CondContext(ControlFlowContext):
         return source
 
     def add_op(self, op: Operation) -> None:
-        """Capture the inputs of a new op; give one without inputs the pivot as a control input."""
+        """Capture the inputs of a new op; give one without inputs the pivot as a control input.
+
+        Control inputs from outside of the enclosing loop are removed.
+        """
         self.add_inputs(op)
         self.drop_outer_controls(op)
         if not op._inputs and not any(self._holds(control) for control in op._control_inputs):
@@ -88,7 +94,7 @@ class CondContext(ControlFlowContext):
         return context is not None and self in context.outwards()
 
     def owns(self, op: Operation) -> bool:
-        """Return whether the Switch brings a tensor into this branch, or the Merge follows it."""
+        """Return whether `op` is a Switch by this predicate, or a Merge in the outer context."""
         if op.type in ("Switch", "RefSwitch"):
             return op._inputs[1] is self.pred
         return op.type in ("Merge", "RefMerge") and op._control_flow_context is self.outer
@@ -96,7 +102,10 @@ class CondContext(ControlFlowContext):
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
-        """Call the branch's function; return its result, and the same as tensors of this branch."""
+        """Call `function`; return its result, and that with all leaves as tensors of this branch.
+
+        An Operation becomes the pivot, which waits for it.
+        """
         returned = function()
         if returned is None:
             return None, None
@@ -116,13 +125,17 @@ class CondContext(ControlFlowContext):
     # -- gradients
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
-        """Return the gradients of a Switch into the branch: that of the taken branch, or zeros."""
+        """Return the gradients at a Switch's inputs: at its data a Merge of `grads`, then None.
+
+        grads: the gradients at the two outputs of the Switch; that of the other branch is zeros,
+        see `zeros_for_switch`.
+        """
         if grads[1 - self.branch] is None:
             return [None, None]
         return [merge_gradients(grads, op._inputs[0], name="cond_grad"), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Any]:
-        """Return the gradients of the branches' Merge: `grad` goes to the taken branch."""
+        """Return the gradients at the Merge's inputs: `grad`, alive only for the taken branch."""
         state = None if (now := current(self.graph)) is None else now.grad_state
         pred = self.pred if state is None else state.predicate(self.pred)
         return switch_gradient(grad, pred, name="cond_grad")

@@ -1,7 +1,7 @@
-"""Contexts: the branch or loop in which an operation is made, and its view of the outside.
+"""Contexts: the branch or loop in which an operation is made, and its view of tensors outside.
 
 A context is active while the function of a branch, or a loop's condition and body, are called.
-Every op made meanwhile is passed to it (`add_op`), and reads outer tensors only through it:
+Every op made meanwhile is passed to it (`add_op`), and reads tensors from outside only through it:
 
     outside      x ---------------.                  n (control input)
                                   |                  |
@@ -9,9 +9,9 @@ Every op made meanwhile is passed to it (`add_op`), and reads outer tensors only
                                   |
                                  op <- - - control pivot, if nothing else delays it
 
-`known` holds the tensors that ops of the context may use unchanged; `stand_ins` maps captured outer
-tensors to their stand-ins. Contexts nest: the outer context captures tensors from further out
-first.
+`known` holds the tensors that have been captured or made inside; `stand_ins` maps captured tensors
+to the tensors that ops inside use instead. Contexts nest: the outer context captures tensors from
+further out first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ControlFlowContext(ABC):
     @property
     @abstractmethod
     def control_pivot(self) -> Operation | None:
-        """The control input of ops of this context that depend on nothing else in it."""
+        """The control input of ops that have no other input from this context."""
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
@@ -71,14 +71,14 @@ class ControlFlowContext(ABC):
     def owns(self, op: Operation) -> bool:
         """Return whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
 
-        False for one of an inner branch or loop from a GraphDef, which has no context.
+        False for one that belongs to an inner branch or loop from a GraphDef, which has no context.
         """
 
     # -- shared
 
     @property
     def grad_state(self) -> LoopRecord | None:
-        """The record of the innermost loop, if that is the backward loop of another."""
+        """The record of the innermost loop if that is a backward loop, otherwise None."""
         loop = self.loop
         return None if loop is None else loop.own_grad_state
 
@@ -90,14 +90,15 @@ class ControlFlowContext(ABC):
             context = context.outer
 
     def leave(self, tensors: Iterable[Tensor]) -> None:
-        """Record results of this context as known in the outer one."""
+        """Add `tensors`, results of this context, to those known in the outer one."""
         if self.outer is not None:
             self.outer.known.update(tensors)
 
     def add_inputs(self, op: Operation) -> None:
-        """Capture the inputs of an op, in the op's own name scope.
+        """Replace the inputs of an op by their stand-ins, made in the op's own name scope.
 
-        Except the back edge of an imported loop: its NextIteration joins the context later.
+        The back edge of an imported loop, from NextIteration to Merge, stays: the NextIteration
+        joins the context later.
         """
         if not op._inputs:
             return
@@ -110,7 +111,7 @@ class ControlFlowContext(ABC):
                     op._update_input(index, stand_in)
 
     def drop_outer_controls(self, op: Operation) -> list[Operation]:
-        """Remove, and return, the control inputs from outside of the enclosing loop."""
+        """Remove an op's control inputs that are outside of the enclosing loop; return them."""
         loop = self.loop
         if loop is None or not op._control_inputs:
             return []
@@ -126,7 +127,7 @@ class ControlFlowContext(ABC):
         return outer
 
     def hide(self, op: Operation) -> None:
-        """Prevent fetching and feeding of the op, unless it is a result of this context."""
+        """Prevent fetching and feeding of the op, unless it is an Exit out of all contexts."""
         if self.outer is None and is_exit(op):
             return
         self.graph.prevent_fetching(op)
@@ -134,7 +135,7 @@ class ControlFlowContext(ABC):
             self.graph.prevent_feeding(tensor)
 
     def check_use(self, tensor: Tensor, op: Operation, user: ControlFlowContext | None) -> None:
-        """Raise ValueError if `op`, made in `user`, can't use `tensor` of this context."""
+        """Raise ValueError if `op`, of the context `user`, can't use `tensor` of this context."""
         source = output_context(tensor.op)
         if source is None or source is user:
             return
@@ -151,14 +152,14 @@ class ControlFlowContext(ABC):
 
 
 class LoopContext(ControlFlowContext):
-    """The inside of a loop. `own_grad_state`: in a backward loop, the record of the two loops."""
+    """The inside of a loop. `own_grad_state`: for a backward loop, its record, otherwise None."""
 
     name: str
     own_grad_state: LoopRecord | None
 
     @abstractmethod
     def adopt(self, op: Operation) -> None:
-        """Add the op to this loop."""
+        """Add the op to this loop: capture its inputs, and replace control inputs from outside."""
 
     @abstractmethod
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
@@ -177,21 +178,21 @@ class LoopRecord(Protocol):
         """The loop that computes the gradient."""
 
     def value(self, tensor: Tensor) -> Tensor:
-        """Return the value of a forward tensor in the current iteration of the backward loop."""
+        """Return the value of a forward tensor in the iteration being reversed."""
 
     def predicate(self, pred: Tensor) -> Tensor:
-        """Return the value of a branch's predicate in that iteration."""
+        """Return the value of a forward branch's predicate in the iteration being reversed."""
 
     def begin(self, op: Operation, grad: Tensor) -> Tensor:
-        """Enter the gradient at an Exit into the first backward iteration."""
+        """Return `grad`, at an Exit of the forward loop, as an Enter into the backward loop."""
 
     def at_switch(
         self, op: Operation, exit_grad: Tensor | None, body_grad: Tensor | IndexedSlices | None
     ) -> Tensor | None:
-        """Return the gradient at the Switch of a loop variable."""
+        """Return the gradient at a loop variable's Switch; None on the second of two visits."""
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at an Enter, after the last backward iteration."""
+        """Return the gradient at an Enter's input: the result of the backward loop."""
 
 
 def _refusal(maker: Operation, op: Operation, loop: LoopContext | None, source: LoopContext) -> str:
@@ -213,7 +214,11 @@ def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) ->
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Return whether one loop is the backward loop of the other, or of one around it."""
+    """Return whether gradients let ops of `loop` use tensors of `source`.
+
+    So it is if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
+    it; or if `source` is the backward loop of `loop`, or the backward loop of that, and so on.
+    """
     record = loop.own_grad_state
     if record is not None:
         if _is_inside(record.forward_context, source):
@@ -247,7 +252,7 @@ def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
 
 @contextmanager
 def in_scope_of(op: Operation) -> Iterator[None]:
-    """Name helper ops of a new op under that op's name; for a constant, beside it."""
+    """Name the ops of a `with` block under the name of `op`; for a Const, in the current scope."""
     state = op.graph._scope
     old = state.name
     state.name = old if op.type == "Const" else op.name
@@ -263,7 +268,7 @@ def is_exit(op: Operation) -> bool:
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """Return the context of the op's outputs: that of the op, or its outer one for an Exit."""
+    """Return the context of the op's outputs: the op's own, or for an Exit the one around it."""
     context: ControlFlowContext | None = op._control_flow_context
     if context is not None and is_exit(op):
         return context.outer

@@ -1,7 +1,8 @@
-"""Branches and loops as messages, which make imported graphs differentiable.
+"""Branches and loops as protocol buffers, which make imported graphs differentiable.
 
-A context's message names the tensors that its operations may use unchanged. After an import, the
-operations of the context are recovered from those of these tensors that they output.
+The message of a context names the tensors that its operations may use: their own outputs, and
+tensors from outside. After an import, an operation is put into the context again if the message
+names an output of it that is not from outside.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _SWITCHES = ("Switch", "RefSwitch")
 
 
 def cond_to_proto(context: CondContext, export_scope: str | None = None) -> Any:
-    """Return a branch as a CondContextDef, or None if it is outside of the scope."""
+    """Return a branch as a CondContextDef, or None if its name is outside of `export_scope`."""
     message = messages_pb2.CondContextDef(branch=context.branch)
     parts = {"pred_name": context.pred, "pivot_name": context.pivot}
     return _written(message, context, parts, export_scope)
 
 
 def while_to_proto(context: WhileContext, export_scope: str | None = None) -> Any:
-    """Return a loop as a WhileContextDef, or None if it is outside of the scope."""
+    """Return a loop as a WhileContextDef, or None if its name is outside of `export_scope`."""
     message = messages_pb2.WhileContextDef(
         parallel_iterations=context.parallel_iterations,
         back_prop=context.back_prop,
@@ -56,9 +57,11 @@ def _written(
     parts: Mapping[str, Tensor | None],
     export_scope: str | None,
 ) -> Any:
-    """Fill in the names of `parts`, the known values of the context, and its inner contexts.
+    """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    Returns the message, or None if the context is outside of the scope.
+    parts: the tensors whose names single fields of `message` hold, by field; None leaves one unset.
+
+    Returns the message, or None if the context's name is outside of `export_scope`.
     """
     if not is_in_scope(context.name, export_scope):
         return None
@@ -120,9 +123,11 @@ def while_from_proto(message: Any, import_scope: str | None = None) -> WhileCont
 def _read_shared(
     context: ControlFlowContext, message: Any, import_scope: str | None
 ) -> list[Operation]:
-    """Add the operations of the message to the context, except those of inner contexts.
+    """Read the fields that branches and loops share; put the operations into `context`.
 
-    Returns all operations with known outputs that are not from outside of the context.
+    Inner contexts are created too, and take over their operations.
+
+    Returns the operations whose outputs the message names, except those from outside.
     """
     find = partial(tensor_in_scope, import_scope=import_scope)
     external = message.values_def.external_values

@@ -1,8 +1,9 @@
 """LoopGradients: the loops that one call of `gradients` differentiates.
 
-`gradients` visits ops in an order in which consumers come first. A loop has no such order: it is
-begun once the gradients at all its Exits exist, and its Switches are visited twice. This class
-determines the time, and the context in which the gradients of an op are made.
+`gradients` visits ops in an order in which consumers come first. A loop has no such order: its
+differentiation begins once the gradients at all its Exits exist, and its Switches are visited
+twice. This class decides when this happens, and in which control flow context the gradients of an
+op are made.
 
 Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -37,7 +38,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class LoopGradients:
-    """Maps each forward loop to the record that also holds its backward loop."""
+    """The `LoopGradient` of each forward loop: the record of the loop and its backward loop."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -45,7 +46,10 @@ class LoopGradients:
         self._by_loop: dict[ControlFlowContext, LoopGradient] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Begin the backward loop for the loop of an Exit; return all Exits if the loop is new."""
+        """Begin the backward loop of the loop that an Exit leaves; return all Exits of that loop.
+
+        The list is empty if the backward loop was begun before.
+        """
         forward = loop_of_op(op)
         if not isinstance(forward, WhileContext) or forward in self._by_loop:
             return []
@@ -65,12 +69,16 @@ class LoopGradients:
         return None if loop is None else self._by_loop.get(loop)
 
     def backward(self, op: Operation, before: bool = False) -> AbstractContextManager[None]:
-        """Return the context for gradients at the op's inputs; with `before`, at its outputs."""
+        """Return a context manager that builds ops in the backward loop of the op's loop, if any.
+
+        before: whether to build gradients at the op's outputs, which for an Exit are outside of its
+        loop; otherwise those at its inputs.
+        """
         state = self._state(op, before)
         return nullcontext() if state is None else within(self.graph, state.grad_context)
 
     def check_branch(self, op: Operation) -> None:
-        """Raise LookupError for an op of a branch without a context, inside a differentiated loop.
+        """Raise LookupError if a branch in a differentiated loop has no context.
 
         A branch that was imported from a GraphDef has no context.
         """
@@ -85,7 +93,14 @@ class LoopGradients:
         return context is not None and context.loop is context and op in context.switches
 
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
-        """Return the unused Exits of the loops that have no Exit with a pending gradient."""
+        """Return the Exits without a gradient, of loops none of whose Exits will get one.
+
+        Their differentiation can begin at once. The Enters of all loop variables are marked in
+        `pending` as reachable.
+
+        pending: by operation, the number of gradients at its outputs still to come. ys: the
+        operations of the tensors that are differentiated.
+        """
         exits: list[Tensor] = []
         for state in self._by_loop.values():
             for tensor in state.forward_exits:
@@ -103,10 +118,10 @@ class LoopGradients:
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Record that the gradient at an Exit exists.
+        """Record that the gradient at an Exit has been computed, if there is one.
 
-        Returns the loop's Exits with a gradient and those without if this was the last pending one,
-        otherwise two empty lists.
+        Returns two lists: the loop's Exits with a gradient and those without. Both are empty while
+        other Exits of the loop are pending.
         """
         state = self._by_loop[tensor.op._control_flow_context]
         state.deferred_exits.append(tensor)
@@ -119,10 +134,13 @@ class LoopGradients:
         return used, state.unused_exits
 
     def finish(self, grads: Iterable[Tensor], since: int) -> None:
-        """Close the backward loops. `grads` are the gradients, computed by ops from `since` on.
+        """Complete the backward loops.
 
         Intermediate results for gradients that were not requested, such as that at a constant
-        factor, stay in the graph, but nothing waits for them.
+        factor, stay in the graph, but no op of a loop waits for them.
+
+        grads: the requested gradients. since: the id of the first op that this call of `gradients`
+        created.
         """
         for state in self._by_loop.values():
             state.finish()
@@ -131,14 +149,17 @@ class LoopGradients:
             state.forget(needed)
 
     def _needed(self, grads: Iterable[Tensor], since: int) -> set[Operation]:
-        """Return the ops since `since` on which the gradients, or the loops themselves, depend."""
+        """Return the ops, of those since `since`, on which gradients or the loops depend."""
         stack = [tensor.op for tensor in grads]
         stack += [op for op in self.graph._ops[since:] if op.type in ("NextIteration", "LoopCond")]
         needed = set(stack)
         while stack:
             op = stack.pop()
             sources = [tensor.op for tensor in op._inputs]
-            if op.type not in ("NextIteration", "ControlTrigger"):  # these wait for stack ops
+            if op.type not in (
+                "NextIteration",
+                "ControlTrigger",
+            ):  # whose control inputs are pushes and pops
                 sources += op._control_inputs
             for source in sources:
                 if source not in needed and source._id >= since:
@@ -149,7 +170,7 @@ class LoopGradients:
     # -- zeros
 
     def zeros_for_exit(self, tensor: Tensor) -> Tensor:
-        """Return the gradient, zeros, at an Exit that nothing depends on."""
+        """Return zeros as the gradient at `tensor`, an Exit on which no `y` depends."""
         around = loop_of(tensor.op._control_flow_context.outer)
         outer = None if around is None else self._by_loop.get(around)
         known = tensor.shape.is_fully_defined() and not is_list(tensor)
@@ -169,7 +190,10 @@ class LoopGradients:
             return zeros(outer.pop(kept, shape), tensor.dtype)
 
     def zeros_for(self, op: Operation, index: int) -> Tensor | None:
-        """Return the gradient at an unused output of `op`, another output of which has one."""
+        """Return zeros as the gradient at output `index` of `op`, at which there is no other.
+
+        Used if another output of `op` has a gradient. None for the Switch of a loop variable.
+        """
         if self.is_loop_switch(op):
             return None
         state = self._state(op, False)
@@ -207,7 +231,10 @@ def is_cond_switch(op: Operation) -> bool:
 
 
 def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
-    """Return the shape of the data of a branch's Switch, alive where that branch is not taken."""
+    """Return the shape of the data of `op`, a Switch into `branch`.
+
+    The result is alive only if the branch is not taken.
+    """
     with within(branch.graph, branch.outer):
         dead = switch(op._inputs[0], branch.pred)[1 - branch.branch]
         shape = value_shape(dead, optimize=False)
@@ -217,7 +244,10 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 
 
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
-    """Return zeros that are alive where a branch is not taken: the gradient of its Switch there."""
+    """Return zeros like `tensor`, an output of the Switch `op` into a branch.
+
+    They are alive only if the branch is not taken: there they are the gradient.
+    """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
     if is_list(tensor):
@@ -231,7 +261,9 @@ def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
 def find_loops(
     graph: Graph, between: Iterable[Operation], colocate: bool
 ) -> tuple[LoopGradients | None, list[Operation]]:
-    """Return the loops that ops of `between` leave, and their Exits.
+    """Begin the backward loops of all loops that have an Exit among the ops `between`.
+
+    Returns the loops, or None if there are none, and all their Exits.
 
     LookupError for inner loops without a context, which come from a GraphDef.
     """

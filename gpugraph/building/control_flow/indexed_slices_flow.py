@@ -19,10 +19,11 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
-    """Return the gradient at `source` that is alive, as IndexedSlices if any of them is.
+    """Return the one of `grads`, gradients at `source` from two branches, that is alive.
 
-    A dense gradient is then converted to all of its rows. The dense shape is taken from `source`:
-    the shapes of the gradients may be constants, which are alive on both sides.
+    If one of them is IndexedSlices, so is the result, and a dense one is converted to slices of all
+    its rows. The dense shape is that of `source`: the shapes of the gradients may be constants,
+    which are alive whichever branch is taken.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
@@ -35,7 +36,7 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
-    """Return the gradient if `pred` is false, and if it is true: one of them is dead."""
+    """Return `grad` on the false and on the true side of `pred`: in a run, one is dead."""
     if not isinstance(grad, IndexedSlices):
         return switch(grad, pred, name)
     with grad.graph.name_scope(name):
@@ -52,10 +53,13 @@ def can_accumulate(grad: IndexedSlices) -> bool:
 def accumulated_slices(
     loop: WhileContext, around: ControlFlowContext | None, grad: IndexedSlices, source: Tensor
 ) -> IndexedSlices:
-    """Return the rows of all iterations of a backward loop, after a zero row for index 0.
+    """Concatenate `grad` over all iterations of the backward loop `loop`.
 
-    As in TensorFlow, a loop variable needs an initial value. `source` is the input of the Enter
-    into the forward loop.
+    The result is outside of the loop. Its first row is a zero row for index 0: as in TensorFlow,
+    this is the initial value of the loop variables.
+
+    around: the context around `loop`. source: the input of the Enter into the forward loop, whose
+    shape is the dense shape of the result.
     """
     rest, graph = grad.values.shape[1:], grad.graph
     with within(graph, around):

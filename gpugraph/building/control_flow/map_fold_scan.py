@@ -25,7 +25,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class _Elements:
     """The elements of a loop: tensors in the structure of `elems`, and their first size.
 
-    ValueError for no tensors, for scalars, and if the first sizes are known to differ.
+    ValueError if there are no tensors, for scalars, and if the first sizes are known to differ.
     """
 
     def __init__(self, elems: Any) -> None:
@@ -66,11 +66,11 @@ class _Elements:
         return [array.read(index) for array in self.arrays]
 
     def packed(self, leaves: Sequence[Any]) -> Any:
-        """Return `leaves`, one for each element, in the structure of `elems`."""
+        """Return `leaves`, one for each tensor of `elems`, in the structure of `elems`."""
         return pack_sequence_as(self.structure, leaves)
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
-        """Return the results of all steps, stacked."""
+        """Return the results of all steps, one stacked tensor for each of `arrays`."""
         results = [array.stack() for array in arrays]
         for result in results:
             result.set_shape(TensorShape([self.known]).concatenate(result.shape[1:]))
@@ -111,7 +111,7 @@ def map_fn(
 
     elems: a tensor, or a structure of tensors of the same first size; `fn` receives the elements in
     that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
-    of `elems`. infer_shape: whether all results have the same shape.
+    of `elems`. infer_shape: whether all results must have the same shape.
 
     Raises TypeError if `fn` is not callable or its result is of another structure type,
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
@@ -265,7 +265,10 @@ def _check_callable(fn: Any) -> None:
 
 
 def _results_of(held: Sequence[Tensor], count: Any, infer_shape: bool) -> list[TensorArray]:
-    """Return TensorArrays for `count` tensors like each of `held`."""
+    """Return empty TensorArrays for `count` results each, one array for each of `held`.
+
+    The results have the dtype and, if `infer_shape`, the shape of the tensor in `held`.
+    """
     return [
         TensorArray(
             tensor.dtype,

@@ -12,7 +12,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def static_bool(value: Any) -> bool | None:
-    """Return the truth value, or None if only a run determines it, as for variables."""
+    """Return the truth of `value`, or None if only a run determines it, as that of a variable."""
     if hasattr(value, "_as_graph_element"):
         return None
     if isinstance(value, Tensor):
@@ -22,7 +22,10 @@ def static_bool(value: Any) -> bool | None:
 
 
 def smart_cond(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Return the result of one of the functions: chosen now if possible, otherwise in a run."""
+    """Return the result of `true_fn` if `chosen` is true, otherwise that of `false_fn`.
+
+    The choice is made now if the value of `chosen` is known, otherwise in each run, by `cond`.
+    """
     known = static_bool(chosen)
     if known is None:
         return cond(convert_to_tensor(chosen), true_fn, false_fn)

@@ -1,4 +1,4 @@
-"""The ops that move tensors into, through and out of branches and loops, for values and references.
+"""The ops that move tensors into, through and out of branches and loops.
 
 References to variables move by separate ops (RefSwitch, RefEnter, ...), so that an assignment
 inside changes the variable.
@@ -19,7 +19,7 @@ def _is_ref(tensor: Tensor) -> bool:
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return `data` for a false `pred`, and `data` for a true one: one of them is dead."""
+    """Return the outputs of a Switch: `data` if `pred` is false, and if it is true; one is dead."""
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
         outputs = make(data, pred, name=name or "Switch")
@@ -27,7 +27,7 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
 
 
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Return the alive one of `inputs`."""
+    """Return the output of a Merge: the value of the one of `inputs` that is alive."""
     make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
     return make(list(inputs), name=name or "Merge").output
 
@@ -39,7 +39,7 @@ def enter(
     is_constant: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `data` inside the loop `frame`: in its first iteration, or in all if constant."""
+    """Return `data` inside the loop `frame`: in all iterations if constant, else in the first."""
     make = raw_ops.RefEnter if _is_ref(data) else raw_ops.Enter
     inside: Tensor = make(
         data,
@@ -69,7 +69,7 @@ def same(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def is_list(tensor: Tensor) -> bool:
-    """Return whether the tensor holds a list of tensors, whose zeros come from `ZerosLike`."""
+    """Return whether the tensor is a tensor list (a variant), so `ZerosLike` makes its zeros."""
     return tensor.dtype.base_dtype is variant
 
 

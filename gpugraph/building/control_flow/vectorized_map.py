@@ -15,8 +15,8 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, and stack the results.
 
     elems: a tensor, or a structure of tensors of the same first size. The result has the structure
-    and the dtypes of the results of `fn`, which must be the same for all elements. Elements are
-    computed one after the other; `fn` is called one more time, for the dtypes.
+    and the dtypes of the results of `fn`, which must be the same for all elements. Elements are not
+    vectorized but computed by a loop, see `map_fn`; `fn` is called one more time, for the dtypes.
 
     Raises TypeError if `fn` is not callable, ValueError for scalars.
     """

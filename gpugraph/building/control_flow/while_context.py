@@ -7,10 +7,10 @@
               | +-> cond                                |
               +-----------------------------------------+
 
-There is one such chain for each loop variable, and one LoopCond for all of them. Outer tensors
-enter by constant Enters, which output the same value in each iteration. Ops that read nothing else
-would run endlessly, so they get a pivot as a control input: the first loop variable of the
-iteration.
+There is one such chain for each loop variable, and one LoopCond for all of them. Tensors from
+outside enter by constant Enters, which output the same value in each iteration. Ops whose inputs
+are all constant would run endlessly, so they get a control input (the pivot): an op that runs once
+in each iteration.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ _OF_SHAPE = ("Shape", "Size", "Rank")
 
 
 class WhileContext(LoopContext):
-    """One loop; `name` is that of its frame: a new one, or `frame`, which exists already.
+    """One loop.
 
-    own_grad_state: if this is the backward loop of another, the record of the two.
+    name: a name for its frame, which is made unique.
+    frame: instead of `name`, the name of the frame of Enters that exist already.
+    own_grad_state: if this is the backward loop of another loop, the record of the two.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class WhileContext(LoopContext):
 
     @property
     def control_pivot(self) -> Operation | None:
-        """The operation that runs once in each iteration, before ops without inputs."""
+        """The control input of ops that read only constants: it runs once in each iteration."""
         return self.body_pivot or self.pred_pivot
 
     # -- outer tensors inside the loop
@@ -101,7 +103,10 @@ class WhileContext(LoopContext):
         return captured
 
     def _history(self, tensor: Tensor) -> Tensor | None:
-        """Return, in a backward loop, the value of a forward `tensor` in the same iteration."""
+        """Return, in a backward loop, the value of a forward `tensor` in the matching iteration.
+
+        None if this is no backward loop or `tensor` is not of its forward loop.
+        """
         state = self.own_grad_state
         if state is None or loop_of(output_context(tensor.op)) is not state.forward_context:
             return None
@@ -121,7 +126,10 @@ class WhileContext(LoopContext):
         return enter(tensor, self.name, self.parallel_iterations, is_constant, name)
 
     def adopt_enter(self, entered: Tensor) -> None:
-        """Add an Enter that was made outside of all contexts to this loop."""
+        """Add an Enter that was made outside of all contexts to this loop.
+
+        The current control dependencies for which it may wait become its control inputs.
+        """
         state = self.graph._scope
         op = entered.op
         waited = [
@@ -133,7 +141,10 @@ class WhileContext(LoopContext):
             block.seen.add(op)
 
     def _is_waited_for(self, op: Operation) -> bool:
-        """Return whether an Enter may wait for `op`: it is outside, within the next outer loop."""
+        """Return whether an Enter may have `op` as a control input.
+
+        `op` must be outside of this loop, but not outside of the next outer loop.
+        """
         context = output_context(op)
         outer_loop = loop_of(self.outer)
         outer = self.outer
@@ -144,7 +155,7 @@ class WhileContext(LoopContext):
         return True
 
     def owns(self, op: Operation) -> bool:
-        """Return whether the op belongs to a loop variable or is a constant Enter."""
+        """Return whether the op is a Switch, Exit, Merge or Enter of this loop."""
         if op.type in ("Switch", "RefSwitch"):
             return op in self.switches
         if op.type in ("Exit", "RefExit"):
@@ -155,15 +166,16 @@ class WhileContext(LoopContext):
     # -- new ops
 
     def add_op(self, op: Operation) -> None:
-        """Add a new op to this loop, or the shape of a forward tensor to the forward loop."""
+        """Add a new op to this loop; but a Shape, Size or Rank of a forward tensor to its loop."""
         if op.type in _OF_SHAPE and self._move_to_forward_loop(op):
             return
         self.adopt(op)
 
     def _move_to_forward_loop(self, op: Operation) -> bool:
-        """Move the shape op of a forward tensor from the backward into the forward loop.
+        """Move a Shape, Size or Rank of a forward tensor from the backward into the forward loop.
 
-        Then the stack keeps the shape, and not the tensor itself. Returns whether this applies.
+        The stack for the backward loop then keeps the shape, and not the tensor itself. Returns
+        whether the op was moved.
         """
         state = self.own_grad_state
         source = op._inputs[0].op
@@ -178,7 +190,7 @@ class WhileContext(LoopContext):
         return True
 
     def adopt(self, op: Operation) -> None:
-        """Add the op to this loop."""
+        """Add the op to this loop: capture its inputs, and replace control inputs from outside."""
         self.add_inputs(op)
         outer_controls = self.drop_outer_controls(op)
         if not op._control_inputs and all(map(is_constant_enter, op._inputs)):
@@ -201,18 +213,21 @@ class WhileContext(LoopContext):
     # -- parts of a loop
 
     def close(self, merged: Tensor, result: Tensor) -> None:
-        """Make `result` the value of a loop variable in the next iteration."""
+        """Make `result` the next value of the loop variable whose Merge outputs `merged`."""
         merged.op._update_input(1, next_iteration(result))
 
     def switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Return a loop variable's outputs to exit and body, from a Switch on its device."""
+        """Return the two outputs of a loop variable's Switch: to the exit, and to the body.
+
+        The Switch is colocated with `merged`, the output of the variable's Merge.
+        """
         assert self.pred is not None
         outputs = switch(merged, self.pred)
         self.switches.add(outputs[0].op)
         return outputs
 
     def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Do as `switch`, but without colocating the Switch with the variable."""
+        """Do as `switch`, but leave the placement of the Switch to the current device scopes."""
         outputs = raw_ops.Switch(merged, self.pred)
         self.switches.add(outputs.output_false.op)
         return outputs.output_false, outputs.output_true
@@ -220,7 +235,10 @@ class WhileContext(LoopContext):
     # -- gradients: of this loop's ops, made in its backward loop
 
     def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
-        """Return the gradient at an Exit, which enters the backward loop."""
+        """Return the gradient at the input of an Exit: `grad`, entered into the backward loop.
+
+        None if the loop is not differentiable; TypeError for a backward loop.
+        """
         if not self.back_prop:
             return None
         if self.own_grad_state is not None:
@@ -231,15 +249,21 @@ class WhileContext(LoopContext):
         return self._backward().begin(op, grad)
 
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
-        """Return the gradients of a loop variable's Switch; called once for each of its sides."""
+        """Return the gradients at the data and the predicate of a loop variable's Switch.
+
+        Called twice for each Switch: once its Exit has a gradient, and once the body has one.
+        """
         return [self._backward().at_switch(op, *grads), None]
 
     def merge_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Sequence[Tensor]:
-        """Return the gradients of a Merge: at the loop variable's initial and previous value."""
+        """Return the gradients at a Merge's inputs: a loop variable's initial and next value.
+
+        They are the outputs of the Switch in the backward loop: to its exit, and to its body.
+        """
         return self._backward().grad_context.switch(dense(grad))
 
     def enter_gradient(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return the gradient at an Enter, which leaves the backward loop if there is one."""
+        """Return the gradient at an Enter's input, outside of the backward loop if any."""
         now = current(self.graph)
         state = None if now is None else now.grad_state
         if state is None or not self.back_prop:
@@ -247,7 +271,7 @@ class WhileContext(LoopContext):
         return state.end(op, grad)
 
     def _backward(self) -> LoopRecord:
-        """Return the record of this loop and of the backward loop in which ops are made now."""
+        """Return the record of this loop and of its backward loop, which is the current context."""
         now = current(self.graph)
         state = None if now is None else now.grad_state
         assert state is not None, f"no backward loop of '{self.name}' is being made"

@@ -52,9 +52,8 @@ def while_loop(
     parallel_iterations: how many iterations may overlap, at least 1.
     back_prop: whether the loop is differentiable. swap_memory: whether values that gradients
     need may be kept in host memory.
-    maximum_iterations: an int scalar, after which the loop ends in any case.
-    return_same_structure: whether a structure of one tensor stays one; otherwise it becomes its
-    element.
+    maximum_iterations: an int scalar; the loop ends after this number of iterations at the latest.
+    return_same_structure: if False, a result of one tensor is returned without its list or tuple.
 
     Returns the final values in the structure of `body`'s result.
 
@@ -114,7 +113,10 @@ def _limit(maximum_iterations: Any) -> Tensor:
 def _counted(
     cond: Callable[..., Any], body: Callable[..., Any], limit: Tensor, lone: bool
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the two functions with a counter, which end the loop at the limit."""
+    """Return both functions with a counter as their first argument; `cond` is false at `limit`.
+
+    lone: whether the only loop variable is passed without a list around it.
+    """
 
     def counted_cond(counter: Tensor, held: Any) -> Any:
         within_limit = counter < limit
@@ -127,7 +129,11 @@ def _counted(
 
 
 class _Loop:
-    """Builds one loop. `originals` are the flat loop variables as the caller passed them."""
+    """Builds one loop.
+
+    `originals` are the flat loop variables as the caller passed them; `tensors` their components;
+    `shapes` the shape that each component has in all iterations, or None for that at entry.
+    """
 
     def __init__(self, context: WhileContext, loop_vars: Any, shape_invariants: Any) -> None:
         self.context = context
@@ -185,7 +191,10 @@ class _Loop:
         return entered
 
     def _guard(self, entered: Sequence[Tensor]) -> None:
-        """Prevent invariants of an outer loop from entering once its iterations are over."""
+        """Make Enters of an outer loop's invariants wait for the outer context's pivot.
+
+        Otherwise they would run once more after the outer loop's last iteration.
+        """
         context = self.context.outer
         while context is not None and context.control_pivot is None:
             context = context.outer
@@ -196,7 +205,7 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Set the shapes of the Enters to the shapes that hold in each iteration."""
+        """Set the static shapes of the Enters to the shape invariants; ValueError for a misfit."""
         for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
                 continue
@@ -216,7 +225,7 @@ class _Loop:
         return merged
 
     def _close(self, merged: Sequence[Tensor], result: Any) -> None:
-        """Connect the body's results to the next iteration."""
+        """Pass the body's results to the next iteration; check their dtypes and shapes."""
         results = flat_tensors(result)
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
@@ -236,7 +245,7 @@ class _Loop:
 
 
 def is_subshape(shape: TensorShape, wider: TensorShape) -> bool:
-    """Return whether `shape` is at least as specific as `wider` and agrees with it."""
+    """Return whether every tensor of static shape `shape` also has the static shape `wider`."""
     if wider.sizes is None:
         return True
     if shape.sizes is None or len(shape.sizes) != len(wider.sizes):

@@ -1,10 +1,10 @@
 """Symbolic gradients: new ops in the graph that compute d ys / d xs.
 
 Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients
-at its outputs are summed and passed to the gradient function of its declaration.
+at its outputs are summed and passed to the gradient function that its op type declares.
 
 A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Few gradient functions
-of this package accept the latter; all others receive a dense tensor.
+of this package accept IndexedSlices; all others receive a dense tensor instead.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TAKE_SLICES = frozenset(
 )
 """Op types of this package whose gradient functions accept IndexedSlices."""
 _EXPECT_SLICES = frozenset(("Reshape", "GatherV2"))
-"""Op types whose gradient functions receive a tensor instead, without a warning."""
+"""Op types whose gradient functions receive IndexedSlices as a dense tensor, without a warning."""
 
 
 class UnconnectedGradients:
@@ -94,7 +94,7 @@ def gradients(
     gate_gradients: whether gradients at an op's inputs become available only once all of that op's
     are. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op that is not declared; ValueError for `grad_ys` of another length,
+    Raises LookupError for an op of an undeclared type; ValueError for `grad_ys` of another length,
     or of a shape that the backward pass rejects, and for tensors of several graphs; TypeError for
     `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
     """
@@ -139,14 +139,14 @@ def _tensor(value: Any, name: str) -> Tensor:
 
 
 def _zeros_at(tensor: Tensor) -> Tensor:
-    """Return a zero gradient at a tensor that has none."""
+    """Return zeros like `tensor`, or like the variable whose handle it is."""
     if handle_maker(tensor) is None:
         return zeros_like(tensor)
     return zeros(value_shape(tensor), value_dtype(tensor))
 
 
 def _start(y: Tensor, grad: Any, index: int) -> Gradient:
-    """Return the initial gradient at one of `ys`."""
+    """Return the gradient at `y`, number `index` of `ys`: `grad`, or ones if that is None."""
     dtype = y.dtype.base_dtype
     if not (is_trainable(y) or dtype.is_integer):
         raise TypeError(f"{y.name} is of type {dtype.name}; only numbers have a gradient")
@@ -183,7 +183,7 @@ def _check_kind(y: Tensor, grad_dtype: DType) -> None:
 
 
 def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
-    """Return the initial gradient at one of `ys` from IndexedSlices."""
+    """Return `grad` with an Identity, named after `index`, of each component."""
     named_parts = (("values", grad.values), ("indices", grad.indices), ("shape", grad.dense_shape))
     parts = [
         None if part is None else raw_ops.Identity(part, name=f"grad_ys_{index}_{name}")
@@ -193,7 +193,7 @@ def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
 
 
 class _Sweep:
-    """One backward pass."""
+    """One backward pass. `pending`: by op, how many inputs of ops to be visited it supplies."""
 
     def __init__(
         self,
@@ -223,16 +223,16 @@ class _Sweep:
         self.ready = deque(starts)
 
     def _is_fed(self, op: Operation) -> bool:
-        """Return whether the pass continues at an input of the op."""
+        """Return whether an input of the op comes from an op that the pass visits."""
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Add a gradient that arrives at a tensor."""
+        """Add `grad` to the gradients that have arrived at `tensor`, unless it is None."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 
     def gradient_at(self, tensor: Tensor) -> Gradient | None:
-        """Return the sum of the gradients that arrived at a tensor, or None."""
+        """Return the sum of the gradients that have arrived at a tensor, or None without any."""
         arrived = self.grads.get(tensor)
         if not arrived:
             return None
@@ -251,7 +251,7 @@ class _Sweep:
             with self.graph.colocate_with(holder, ignore_existing=True):
                 total: Tensor = raw_ops.AddN(arrived)
             return total
-        with self.graph.name_scope("AddN") as scope:  # rows are summed where there is a kernel
+        with self.graph.name_scope("AddN") as scope:  # conversions to dense are not colocated
             whole = [
                 convert_to_tensor(grad, name=f"inputs_{index}")
                 for index, grad in enumerate(arrived)
@@ -304,7 +304,7 @@ class _Sweep:
         return any(self.grads.get(tensor) for tensor in op._outputs)
 
     def _propagate(self, op: Operation) -> None:
-        """Propagate the gradient from the op's outputs to its inputs."""
+        """Compute the gradients at the op's inputs from those at its outputs."""
         if self.loops is None:
             out_grads = [self.gradient_at(tensor) for tensor in op._outputs]
         else:
@@ -358,7 +358,7 @@ class _Sweep:
         return grads
 
     def _check_no_initial_value(self, op: Operation) -> None:
-        """Raise ValueError if a gradient in a loop's body goes back to the previous iteration."""
+        """Raise ValueError if gradients, built in a loop's body, reach the loop's own Switch."""
         context = op._control_flow_context
         in_loop = isinstance(context, LoopContext) and context is current(self.graph)
         if not in_loop or op.type not in ("Switch", "RefSwitch") or not context.owns(op):
@@ -373,7 +373,7 @@ class _Sweep:
         )
 
     def _zeros(self, op: Operation, tensor: Tensor) -> Tensor | None:
-        """Return the gradient at an unused output, while other outputs have one."""
+        """Return zeros, or None at a loop's Switch, at an output of `op` without a gradient."""
         if op._control_flow_context is None:
             if handle_maker(tensor) is None:
                 return zeros_like(tensor, optimize=False)  # gradient functions recognize it as zero
@@ -388,7 +388,7 @@ def _parts(grad: Gradient) -> list[Tensor]:
 
 
 def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """Return the gradient as the op's gradient function accepts it; a program's accepts any."""
+    """Return `grad` as the op's gradient function accepts it; a program's accepts IndexedSlices."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

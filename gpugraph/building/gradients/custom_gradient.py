@@ -1,7 +1,7 @@
 """`tf.custom_gradient`: a function of tensors that defines its gradient.
 
-The function's results and arguments pass through one IdentityN. Backpropagation stops there and
-calls the function's `grad_fn`.
+The function's results and arguments pass through one IdentityN. Backpropagation calls the
+function's `grad_fn` there, and does not enter the ops of the function.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _NUMBER = count()
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function of tensors that returns (its result, its gradient function).
+    """Decorate a function of tensors that returns a pair: its result and its gradient function.
 
-    `f(*args)` receives tensors. Its result is a tensor or a structure of tensors; its `grad_fn` is
-    called with the gradient at each of them, and returns the gradient at each of `args`.
+    `f(*args)` receives tensors. Its result is a tensor or a structure of tensors. Its gradient
+    function, `grad_fn`, is called with the gradient at each of these, and returns the gradient at
+    each of `args`.
 
     If `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them,
     and returns (gradients at `args`, a list of those at the variables).
@@ -106,7 +107,11 @@ class _Call:
             )
 
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
-        """Return the gradients at the inputs of the IdentityN."""
+        """Return the gradients at the inputs of the IdentityN, computed by `grad_fn`.
+
+        They are None at the function's results, which come first; then those at its arguments and
+        at the variables that it reads.
+        """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
         of_variables: list[Any] = []
@@ -127,9 +132,10 @@ class _Call:
 
 
 def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
-    """Return the gradients at variables for the taken branch only.
+    """Return the gradients at variables, dead unless the branch of `op` is taken.
 
-    A `grad_fn` in a branch computes them from outside of the branch, into it and out again."""
+    `grad_fn` may compute them from tensors outside of the branch, which are alive in any case.
+    Outside of branches they are returned as they are."""
     context = op._control_flow_context
     if not isinstance(context, CondContext):
         return list(of_variables)
@@ -195,7 +201,10 @@ _MOVES = frozenset(
 
 
 def _variable_behind(op: Operation) -> Operation | None:
-    """Return the variable that the op is or reads, through any branches and loops."""
+    """Return the op of the variable that `op` is or reads, or None.
+
+    Identities, Switches and Enters on the way to the variable are skipped.
+    """
     while op.type in _MOVES:
         op = op._inputs[0].op
     return op if op.type in ("VariableV2", "VarHandleOp") else None

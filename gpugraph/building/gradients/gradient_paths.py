@@ -23,7 +23,7 @@ def is_trainable(tensor: Tensor) -> bool:
 
 
 def behind(op: Operation) -> set[Operation]:
-    """Return the op and everything it depends on."""
+    """Return the op and all ops that its inputs depend on."""
     reached, stack = {op}, [op]
     while stack:
         makers = {tensor.op for tensor in stack.pop()._inputs} - reached
@@ -33,7 +33,11 @@ def behind(op: Operation) -> set[Operation]:
 
 
 def _reached(starts: Iterable[Operation], stops: Collection[Operation]) -> set[Operation]:
-    """Return the ops reachable from `starts` through differentiable tensors, without `stops`."""
+    """Return `starts` and the ops that depend on them through differentiable tensors.
+
+    A value on a stack passes from its push to the pops. Ops in `stops`, and all that depends on
+    the starts only through them, are left out.
+    """
     reached = set(starts)
     stack = [*reached]
     while stack:
@@ -70,10 +74,10 @@ def _pops(push: Operation) -> set[Operation]:
 def refuse_kept_values(
     ys: Sequence[Tensor], xs: Sequence[Tensor], stops: Collection[Operation]
 ) -> None:
-    """Raise TypeError if a y depends on an x through values kept for a loop's gradient.
+    """Raise TypeError if a y depends on an x through a value on the stack of a backward loop.
 
-    Such values pass from the loop to its backward loop through a stack, which is not
-    differentiable: a second-order gradient would be None, or incomplete.
+    A loop passes values to its backward loop through stacks, which are not differentiable: a
+    second-order gradient would be None, or incomplete.
     """
     if not any(op.type == "StackPushV2" for x in xs[:1] for op in x.graph._ops):
         return

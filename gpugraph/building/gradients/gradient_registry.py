@@ -1,8 +1,8 @@
-"""The gradient function of an op: that of its declaration, or another one.
+"""The gradient function of an op: that of its op type, or one that the program registers.
 
-A program may register gradients under names of its choice, and apply them to ops made inside a
-`graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in their
-attr `_gradient_op_type`.
+A program may register gradient functions under names of its choice, and apply them to ops made
+inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block; such ops carry the name in
+their attr `_gradient_op_type`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _Function = TypeVar("_Function", bound=GradientFunction)
 _REGISTERED: dict[str, GradientFunction | None] = {}
 
 CUSTOM = "_custom_gradient"
-"""The attribute of an operation that holds its custom gradient."""
+"""The name of the Python attribute of an Operation that holds its `tf.custom_gradient`."""
 
 
 class RegisterGradient:
     """Decorator that registers the gradient function of ops of type `op_type`.
 
-    It is called with the op and the gradient at each of its outputs, and returns the gradient at
-    each of its inputs (None if there is none). KeyError for a type that has one already.
+    The function is called with the op and the gradient at each of its outputs, and returns the
+    gradient at each of its inputs (None if there is none). KeyError for a type that has one
+    already.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -40,9 +41,9 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:
-    """Declare that ops of this type have no gradient; gradients end there.
+    """Declare that ops of this type have no gradient: backpropagation ends there.
 
-    KeyError for a type that has one already.
+    KeyError for a type that has a gradient function, or was declared so, already.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -56,7 +57,10 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
-    """Return the gradient function of `op`, or None if it has none; LookupError if undeclared."""
+    """Return the gradient function of `op`, or None if it has no gradient.
+
+    LookupError if neither the op type's declaration nor the program says which.
+    """
     name = op._attrs.get("_gradient_op_type")
     if name is not None:
         custom: GradientFunction | None = getattr(op, CUSTOM, None)

@@ -24,8 +24,9 @@ def hessians(
 ) -> list[Tensor]:
     """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
-    Shape of each: x.shape + x.shape. LookupError if a gradient is not differentiable, ValueError
-    for an x that no y, or no gradient of them, depends on. `name` has no effect, as in TensorFlow.
+    Shape of each: x.shape + x.shape. LookupError if the first gradient contains an op without a
+    gradient; ValueError for an x on which neither the ys nor the first gradient depends. `name` has
+    no effect, as in TensorFlow.
     """
     del name
     listed = list(xs) if isinstance(xs, (list, tuple)) else [xs]
@@ -41,9 +42,9 @@ def hessians(
 
 
 def _hessian(first: Any, x: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
-    """Return the Hessian at `x`: the gradient of each element of the gradient `first`.
+    """Return the Hessian at `x`, of shape x.shape + x.shape.
 
-    value: the value of `x`.
+    first: the gradient at `x`, each element of which is differentiated. value: the value of `x`.
     """
     if first is None:
         raise ValueError(f"There is no Hessian at {x.name}: nothing in ys depends on it")

@@ -1,4 +1,4 @@
-"""Functions of tensors with modified gradients: by recomputation, or the identity's."""
+"""`recompute_grad` and `grad_pass_through`: functions of tensors with other gradients."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f`, a function of tensors, with gradients that recompute its intermediate values.
+    """Return `f`, a function of tensors, with a gradient that computes `f` again.
 
-    These are not stored until then, which trades time for memory. `f` must take positional
-    arguments only and be deterministic; variables that it reads get gradients too.
+    So the intermediate values of `f` need not be kept from the forward to the backward pass, which
+    trades time for memory. `f` must take positional arguments only and be deterministic; variables
+    that it reads get gradients too.
     """
 
     @custom_gradient
@@ -47,10 +48,10 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
-    """Return the tensors through which `ops` read a variable: in a loop their tensors there, else
-    the variable itself.
+    """Return the tensors at which to take the gradient at a variable that `ops` read.
 
-    No gradient leaves a loop from its single iterations."""
+    In a loop these are its inputs inside the loop, since the gradient of a single iteration can't
+    leave the loop; otherwise the variable itself."""
     is_in_loop = loop_of(current(get_default_graph())) is not None
     return (values_in_loop(ops, variable) if is_in_loop else []) or [variable]
 
@@ -64,9 +65,9 @@ def _total(grads: list[Any]) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f`, a function of tensors, with the gradient of the identity.
+    """Return `f`, a function of tensors, whose gradients at its arguments are those at its results.
 
-    It must have as many results as arguments, of the same shapes. Variables that it reads get no
+    `f` must have as many results as arguments, of the same shapes. Variables that it reads get no
     gradient.
     """
 

@@ -1,4 +1,4 @@
-"""The attrs of a node in a file: read according to the signature, checked, defaults filled in.
+"""The attrs of a node in a file: read according to the op type's signature, checked, completed.
 
 The errors are those of TensorFlow's node_def_util.cc.
 """
@@ -50,14 +50,15 @@ _LATER: dict[str, list[Any] | None] = {
     "Tshape": ["int32"],
     "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
 }
-"""Attrs that later TensorFlows add to op types, with the values that request nothing new.
+"""Attrs that later TensorFlows add to op types, with values for which the op is as in 1.15.
 
-None: any value. Nodes with other values need a later TensorFlow.
+None stands for any value. Attrs with such a value are dropped on import; nodes with other values
+need a later TensorFlow and are refused.
 """
 
 
 _MANY = 256
-"""The maximum number of inputs that a message lists one by one."""
+"""The minimum of the limit on the inputs of one node."""
 
 
 def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
@@ -66,7 +67,7 @@ def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
 
 
 def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
-    """Return the attrs of a node by name, without those of later TensorFlows.
+    """Return the attrs of a node by name, without those that only later TensorFlows have.
 
     name: the node's name in the graph, for errors. ValueError for attrs that the op type
     does not have, and for values of another kind or that are not allowed.
@@ -106,7 +107,7 @@ def _unknown_value(key: str, message: Any, name: str, op_def: OpDef) -> Any:
 
 
 def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
-    """Return the value of an attr that the op type has."""
+    """Return the value of an attr from its AttrValue message; ValueError if it is not allowed."""
     field = message.WhichOneof("value")
     kind = "list" if field == "list" else KINDS.get(field, field)
     if kind != attr.kind and not (kind == "list" and attr.kind.startswith("list(")):
@@ -171,7 +172,10 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 
 
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
-    """Add the defaults to `attrs`; ValueError for attrs that are missing."""
+    """Add the defaults of missing attrs; ValueError for a missing attr without a default.
+
+    types: the dtypes of the node's inputs. name: the node's name, for errors.
+    """
     for key, attr in op_def.attrs.items():
         if key in attrs:
             continue
@@ -202,7 +206,10 @@ def check_inputs(
 
 
 def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
-    """Raise ValueError for an input of another dtype than its slot's."""
+    """Raise ValueError if `tensor`, input `slot` of the node `name`, is not of dtype `wanted`.
+
+    A reference is accepted for a value of its dtype.
+    """
     dtype = tensor._dtype
     if dtype is wanted or (dtype.base_dtype is wanted and not wanted.is_ref_dtype):
         return
@@ -213,7 +220,10 @@ def check_type(name: str, slot: int, tensor: Tensor, wanted: DType) -> None:
 
 
 def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list[DType] | None:
-    """Return the input dtypes of a node with these attrs; None if they are too many."""
+    """Return the dtypes of a node's inputs according to its attrs, or None if there are too many.
+
+    available: the number of inputs that the node has.
+    """
     try:
         return arg_types(op_def.inputs, attrs, op_def.name, max(available, _MANY))
     except ValueError:
@@ -221,9 +231,9 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 
 
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
-    """Return the number of values that the message of a constant contains, if they fill its shape.
+    """Return the number of values in the TensorProto `tensor` of the constant `op`.
 
-    tensor: the TensorProto. ValueError if it does not have the constant's dtype.
+    None if it holds them as raw bytes. ValueError if the dtype is not the constant's.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

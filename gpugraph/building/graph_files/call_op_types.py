@@ -1,4 +1,4 @@
-"""The op types that call functions of a graph, with their signatures in TensorFlow."""
+"""The op types that call functions of a graph's library, with their signatures in TensorFlow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SIGNATURES: tuple[tuple[tuple[str, str], tuple[ArgDef, ...], ArgDef, list[AttrD
         [_types("Tin", 1), _types("Tout", 1), _function("f")],
     ),
 )  # fmt: skip
-"""For each pair: the stateful op type and the stateless one, inputs, outputs and attrs."""
+"""For each pair of op types: the names (stateful, stateless), inputs, outputs and attrs."""
 
 CALL_OP_DEFS = {
     name: OpDef(name, inputs, (outputs,), {a.name: a for a in attrs}, is_stateful=stateful)

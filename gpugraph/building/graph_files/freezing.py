@@ -33,15 +33,15 @@ def convert_variables_to_constants(
     Args:
       sess: a session whose variables have the values to keep.
       input_graph_def: a GraphDef of the session's graph.
-      output_node_names: the names of the nodes.
+      output_node_names: the names of the nodes to keep with all their dependencies.
       variable_names_whitelist: the only variables to freeze; all of them by default.
       variable_names_blacklist: variables that are not frozen.
 
     Raises:
       AssertionError: there is no node of such a name.
       TypeError: `input_graph_def` is not a GraphDef.
-      ValueError: a read whose input is not a variable, or one of several variables some of which
-        are not frozen; a gather with batch dimensions; another op that uses the handle of a
+      ValueError: a read whose input is not a variable, or may be one of several variables some of
+        which are not frozen; a gather with batch dimensions; another op that uses the handle of a
         variable to be frozen.
     """
     checked_message(input_graph_def, "GraphDef", "graph_def")
@@ -68,7 +68,7 @@ def convert_variables_to_constants(
 
 
 def _fetch(node: Any) -> str:
-    """Return the name to fetch for the value of a variable: for a handle, its read op."""
+    """Return the name to fetch for the value of a variable: its own, or of a handle's read op."""
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
@@ -80,7 +80,11 @@ class _HandlePaths(NamedTuple):
 
 
 def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
-    """Follow the first input of a read, through Identities, branches and loops."""
+    """Return the variables that a read op may read, and the nodes on the way to them.
+
+    The search follows first inputs, and all inputs of a Merge, through Identities, branches and
+    loops. ValueError if it ends at another op than a VarHandleOp.
+    """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []
     while pending:
@@ -103,7 +107,10 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
 
 
 def _passing_types(nodes: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the dtypes of the nodes between frozen handles and their reads."""
+    """Return the dtype, an AttrValue, of each node between a frozen handle and its reads.
+
+    In the frozen graph these nodes pass values instead of handles.
+    """
     types: dict[str, Any] = {}
     for node in nodes.values():
         if node.op in _READS:
@@ -136,7 +143,10 @@ def _refuse_handles(node: Any, nodes: dict[str, Any], values: dict[str, Any]) ->
 def _frozen(
     node: Any, nodes: dict[str, Any], values: dict[str, Any], types: dict[str, Any]
 ) -> Iterator[Any]:
-    """Yield the replacement of a node in the frozen graph."""
+    """Yield the NodeDefs that replace a node in the frozen graph.
+
+    values: those of the frozen variables, by name. types: see `_passing_types`.
+    """
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])
         return

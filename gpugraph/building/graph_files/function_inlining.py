@@ -34,13 +34,13 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import constant
 
 Results = tuple[Sequence[Tensor], Sequence[Operation]]
-"""The results of a call, and the operations that it runs in addition to their dependencies."""
+"""The result tensors of a call, and the operations that it runs even if no result needs them."""
 
 _CONTEXTS = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT)
 
 
 def inline_calls(nodes: NodeImport) -> None:
-    """Inline the function calls among imported operations that are in their graph already."""
+    """Inline the function calls among operations that have been added to their graph."""
     for op in nodes.calls:
         _inline(nodes, op)
     if nodes.calls:
@@ -66,7 +66,7 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
         op._refusal = _refusal(op, error)
         return
     finally:
-        for key, items in contexts.items():  # the body does not belong to a file's collections
+        for key, items in contexts.items():  # contexts in the body join no collection
             graph.get_collection_ref(key)[:] = items
     call = InlinedCall(op._op_def, op._attrs, op._inputs, op._control_inputs, body)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]
@@ -76,7 +76,7 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
 
 
 def _made_for(graph: Graph, op: Operation, first: int) -> list[Operation]:
-    """Return the operations made for a call since `first`."""
+    """Return the operations of the graph from number `first` that are in the scope of `op`."""
     return [inner for inner in graph._ops[first:] if inner.name.startswith(f"{op.name}/")]
 
 
@@ -89,7 +89,10 @@ def _refusal(op: Operation, error: Exception) -> OpError:
 
 
 class _Call:
-    """The inlining of one call."""
+    """The inlining of one call, the operation `op`.
+
+    producer: the version of the GraphDef that contains the call.
+    """
 
     def __init__(self, nodes: NodeImport, op: Operation) -> None:
         self.graph = nodes.graph
@@ -142,7 +145,10 @@ class _Call:
         return self.function_of(self.attrs[key], key, arguments)
 
     def function_of(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Results:
-        """Import the body of a function into a scope; `named` is a NameAttrList message."""
+        """Import a function's body into a name scope; `named` is a NameAttrList message.
+
+        Its attrs replace the placeholders in the attrs of the body's nodes.
+        """
         with self.graph.name_scope(scope):
             return self.body_of(named.name, named.attr, arguments)
 
@@ -231,7 +237,7 @@ def _while(call: _Call) -> Results:
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
-    """Return the tensor with its static shape refined by the loop's signature."""
+    """Return `tensor` with the static shape `shape`, if that is compatible and more specific."""
     if shape.is_compatible_with(tensor.shape) and tensor.shape.merge_with(shape) != tensor.shape:
         tensor = raw_ops.Identity(tensor)
         tensor.set_shape(shape)
@@ -239,7 +245,7 @@ def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
 
 
 def _passed_on(call: _Call) -> set[int]:
-    """Return the slots of a loop's arguments that its body returns unchanged."""
+    """Return the slots of the loop variables that the loop's body returns unchanged."""
     function = call.library.functions.get(call.attrs["body"].name)
     if function is None:
         return set()

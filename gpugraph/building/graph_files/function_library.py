@@ -21,8 +21,10 @@ from gpugraph.graph.op_library import OP_DEFS
 class FunctionBody(NamedTuple):
     """The body of a function for one call.
 
-    nodes: NodeDef messages. arguments: the flat sources that stand for the arguments.
-    returns: the source of each result. controls: the nodes that a call runs in any case.
+    A source is a node's name and an output index; an argument counts as a node.
+    nodes: NodeDef messages. arguments: the sources that stand for the tensors of the arguments.
+    returns: the source of each result. controls: the names of the nodes that a call runs even if no
+    result depends on them.
     """
 
     nodes: list[Any]
@@ -61,7 +63,7 @@ class FunctionLibrary:
         """Return the body of a function, with the attrs of a call in place of its placeholders.
 
         Raises NotFoundError for a function that is not in the library, ValueError for a body with
-        references to tensors that it does not have.
+        inputs or results that name no tensor.
         """
         function = self.functions.get(name)
         if function is None:
@@ -98,7 +100,10 @@ class FunctionLibrary:
     def _source(
         self, text: str, nodes: Mapping[str, Any], arguments: set[Source], function: str
     ) -> Source:
-        """Return the node and the flat output index for a tensor's name in a body."""
+        """Return the node's name and the output index for a tensor's name in a body.
+
+        text: `argument`, `node:output:1` or `node:1`. nodes: those of the body, by name.
+        """
         name, *parts = text.split(":")
         number = int(parts[-1]) if parts and parts[-1].isdigit() else 0
         if (name, number) in arguments:
@@ -137,14 +142,17 @@ def _list_of(function: Any, arg: Any, attrs: Mapping[str, Any]) -> Iterable[str]
 
 
 def _count(arg: ArgDef | Any, attrs: Mapping[str, Any]) -> int:
-    """Return the number of tensors in an argument; `attrs` holds AttrValue messages."""
+    """Return the number of tensors in an argument, a list if it has a number or type list attr.
+
+    attrs: AttrValue messages by name.
+    """
     if arg.number_attr:
         return int(attrs[arg.number_attr].i)
     return len(attrs[arg.type_list_attr].list.type) if arg.type_list_attr else 1
 
 
 def _with_attrs(node: Any, attrs: Mapping[str, Any]) -> Any:
-    """Return a copy of a body's node whose placeholders are replaced."""
+    """Return a copy of a body's node, with `attrs` of the call in place of placeholders."""
     copy = messages_pb2.NodeDef()
     copy.CopyFrom(node)
     for value in copy.attr.values():

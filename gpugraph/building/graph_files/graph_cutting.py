@@ -26,7 +26,7 @@ _COLOCATION = "loc:@"
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Return whether TensorFlow's GPUs do not run an Operation or NodeDef.
 
-    pin_variables_on_cpu: whether variables, and ops that change them, count as such.
+    pin_variables_on_cpu: whether to return True for variables, and ops that change them, too.
     """
     node_def = checked_message(getattr(node, "node_def", node), "NodeDef", "node")
     if pin_variables_on_cpu and node_def.op in _VARIABLE_TYPES:
@@ -38,7 +38,10 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 
 def checked_message(message: Any, name: str, argument: str) -> Any:
-    """Return the message, ours or TensorFlow's; TypeError if it is of another type than `name`."""
+    """Return `message` if it is of the type `name`, of this package or of TensorFlow itself.
+
+    TypeError otherwise. argument: the name of the caller's parameter, for the error.
+    """
     descriptor = getattr(type(message), "DESCRIPTOR", None)
     if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
         kind = {"GraphDef": "graph_pb2.GraphDef"}.get(name, name)
@@ -47,7 +50,7 @@ def checked_message(message: Any, name: str, argument: str) -> Any:
 
 
 def node_name(text: str) -> str:
-    """Return the node's name in an input of a NodeDef."""
+    """Return the node's name in an input of a NodeDef: "a" for "a", "a:1" and "^a"."""
     return text.removeprefix("^").partition(":")[0]
 
 
@@ -61,6 +64,8 @@ def colocated_names(node: Any) -> list[str]:
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
     """Return a GraphDef of the nodes `dest_nodes` and their dependencies, in their original order.
+
+    The nodes with which they are colocated count as dependencies.
 
     Raises:
       TypeError: `graph_def` is not a GraphDef, or `dest_nodes` is a string.
@@ -96,10 +101,11 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> TensorShape:
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
-    """Return a GraphDef without numeric checks, and without nodes that only pass a tensor on.
+    """Return a GraphDef without CheckNumerics nodes, and without Identities and StopGradients.
 
-    Consumers of such a node get its input instead. Nodes stay if they have control inputs or are
-    control inputs, or are colocated with others. TypeError for anything but a GraphDef.
+    Consumers of a removed node get its input instead. An Identity or StopGradient stays if it has
+    control inputs or is one, or is colocated with other nodes. TypeError for anything but a
+    GraphDef.
 
     protected_nodes: names of nodes that stay in any case.
     """
@@ -128,7 +134,11 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
 
 
 def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) -> list[Any]:
-    """Return copies of the nodes except `passes`, whose consumers get the inputs of these."""
+    """Return copies of the nodes except those in `passes`, whose consumers get their input.
+
+    passes: by the name of a node to remove, its input. drop_controls: whether control inputs from
+    removed nodes are removed too.
+    """
     result = []
     for node in nodes:
         if node.name in passes:
@@ -144,7 +154,7 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """Return the input with all nodes of `passes` skipped; stop at a cycle of them."""
+    """Return the input that replaces `text`: the nearest one that is not in `passes`."""
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
         seen.add(name)

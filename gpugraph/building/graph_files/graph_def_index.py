@@ -16,7 +16,7 @@ Source = tuple[str, int]
 
 
 def source_of(text: str) -> Source | None:
-    """Return the source of an input: `"a"`, `"a:1"` or `"^a"`; None if its index is malformed."""
+    """Return the source that an input names, `"a"`, `"a:1"` or `"^a"`; None if it is malformed."""
     if text.startswith("^"):
         return text[1:], -1
     name, colon, index = text.rpartition(":")
@@ -29,8 +29,8 @@ class GraphDefIndex:
     """The nodes of a GraphDef, with the sources of the inputs of each.
 
     mapped: sources that tensors and operations of the graph replace (`input_map`). Such an input
-    does not come from a node.
-    Raises ValueError for malformed or duplicate names, and for inputs that no node has.
+    does not come from a node of the GraphDef.
+    Raises ValueError for malformed or duplicate names, and for inputs that name no node.
     """
 
     def __init__(self, nodes: Any, mapped: Mapping[Source, Any]) -> None:
@@ -70,7 +70,7 @@ class GraphDefIndex:
         return sources
 
     def is_back_edge(self, user: int, source: Source) -> bool:
-        """Return whether an input closes a loop: its source is made after its consumer."""
+        """Return whether an input closes a loop: from a NextIteration to the Merge `user`."""
         index = self.by_name.get(source[0])
         return (
             index is not None
@@ -80,7 +80,7 @@ class GraphDefIndex:
         )
 
     def in_order(self, mapped: Mapping[Source, Any]) -> Iterator[int]:
-        """Yield the indices of the nodes in topological order, the lowest ready one first.
+        """Yield the indices of the nodes in topological order; of the ready ones, the lowest first.
 
         ValueError for a cycle that is not a loop.
         """

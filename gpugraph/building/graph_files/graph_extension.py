@@ -1,4 +1,4 @@
-"""A graph that grows by GraphDefs: a server's copy of a client's graph."""
+"""Extension of a server's copy of a graph by the GraphDefs that a client sends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def extend_graph(graph: Graph, graph_def: Any) -> None:
-    """Add the nodes of a GraphDef under their names; they may read nodes of the graph.
+    """Add the nodes of a GraphDef under their names; their inputs may be nodes of the graph.
 
     All are added or none. ValueError, NotFoundError and UnimplementedError as in
     `tf.import_graph_def`, AlreadyExistsError for a name that is in use.

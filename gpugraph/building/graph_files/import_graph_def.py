@@ -36,16 +36,16 @@ def import_graph_def(
       return_elements: names of operations and tensors in the GraphDef.
       name: the name scope of the added nodes, `"import"` by default; the empty string for none.
       op_dict: ignored.
-      producer_op_list: an OpList, by which attrs that are unknown here are dropped if they have
-        their default value.
+      producer_op_list: the OpList of the program that wrote the GraphDef: attrs that are unknown
+        here are dropped if they have their default value in this list.
 
     Returns:
       The operations and tensors that `return_elements` names; None if it is None.
 
     Raises:
       TypeError: an argument of another type.
-      ValueError: a malformed GraphDef or one of an unsupported version, and names that it does not
-        have.
+      ValueError: a malformed GraphDef or one of an unsupported version, and names in `input_map` or
+        `return_elements` that the GraphDef does not have.
 
     A node of an undeclared op type becomes an operation that fails, with the reason, in a run that
     needs it. Calls of functions in the GraphDef's library are inlined.
@@ -74,7 +74,10 @@ def import_graph_def(
 
 
 def enter_nodes(nodes: NodeImport) -> None:
-    """Add finished operations to their graph, with the functions that they call."""
+    """Add finished operations, and the functions of their library, to the graph; inline calls.
+
+    ValueError if the graph has a different function of the same name.
+    """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
         if functions.get(name, function) != function:
@@ -128,7 +131,10 @@ def _parsed(text: str) -> Source:
 
 
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
-    """Return the replacements of sources; values become tensors in the scope `_inputs`."""
+    """Return `input_map` by source; values become tensors in the name scope `_inputs`.
+
+    name: the argument of `import_graph_def`; ValueError for values if it is empty.
+    """
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
     if plain and name == "":
@@ -154,7 +160,7 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy without attrs that are unknown here and have the producer's default."""
+    """Return a copy of a GraphDef without attrs that only its producer has, if at their default."""
     defaults = {
         (op.name, attr.name): attr.default_value
         for op in producer_op_list.op
@@ -201,7 +207,7 @@ def readable_versions(versions: Any) -> VersionDef:
 
 
 def merge_versions(graph: Graph, versions: VersionDef) -> None:
-    """Restrict the graph to consumers that can read both parts of it."""
+    """Restrict the graph's versions to consumers that can also read the added nodes."""
     old = graph._versions
     graph._versions = VersionDef(
         min(old.producer, versions.producer),
@@ -214,7 +220,7 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """Return the name of each node in the graph: that in the file, in the scope, made unique."""
+    """Return, by a node's name in the file, its name in the graph: in `scope`, made unique."""
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}
     taken = set(graph._by_name)
@@ -229,7 +235,10 @@ def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
 
 
 def _unique(name: str, taken: set[str], future: set[str]) -> str:
-    """Return the name, with a number if it is in use."""
+    """Return `name`, with a number appended if it is in `taken`; add the result to `taken`.
+
+    future: names that other nodes are to get, which a number must not produce.
+    """
     unique, count = name, 0
     while unique in taken or (count and unique in future):
         count += 1

@@ -22,7 +22,7 @@ from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.platform import logging
 
 UNBOUND = "$unbound_inputs_"
-"""The prefix of the name of an input from outside of the exported scope."""
+"""The prefix of an input's name in the exported nodes if the input is outside of the scope."""
 
 _SAVES = frozenset({"SaveV2", "Save", "SaveSlice", "RestoreV2", "Restore", "RestoreSlice"})
 _FRAMES = ("Enter", "RefEnter")
@@ -53,13 +53,14 @@ def export_scoped_meta_graph(
       unbound_inputs_col_name: the collection for the names of inputs from outside the scope.
       clear_devices: whether to drop the device of each node.
       saver_def: the SaverDef of the MetaGraphDef.
-      clear_extraneous_savers: whether the operations of other savers are left out.
+      clear_extraneous_savers: whether the operations of savers other than `saver_def`'s are left
+        out.
       strip_default_attrs: whether nodes omit attrs that have their default value.
-      meta_info_def: a MetaInfoDef to start from.
+      meta_info_def: a MetaInfoDef whose fields the MetaGraphDef's begins with.
       collection_list: the names of the collections to export; all by default.
 
     Returns:
-      The MetaGraphDef, and the variables of the scope by their names without it.
+      The MetaGraphDef, and the variables of the scope by their names without the scope.
 
     Raises:
       TypeError: a message or graph of another type.
@@ -110,7 +111,7 @@ def _write(meta_graph: Any, filename: str, as_text: bool) -> None:
 
 
 def _meta_graph(graph: Graph, graph_def: Any, meta_info_def: Any, strip_default_attrs: bool) -> Any:
-    """Return a MetaGraphDef of the nodes, with the producer's version and the op types."""
+    """Return a MetaGraphDef of the nodes, with TensorFlow's version and the OpDefs they need."""
     meta_graph = messages_pb2.MetaGraphDef()
     info = meta_graph.meta_info_def
     if meta_info_def is not None:
@@ -181,7 +182,10 @@ def _scoped(
     clear_devices: bool,
     unbound: list[str],
 ) -> Any:
-    """Return the nodes of the scope without its name; append outside inputs to `unbound`."""
+    """Return a GraphDef of the nodes in the scope, with the scope's name removed.
+
+    The new names of inputs from outside of the scope are appended to `unbound`.
+    """
     result = messages_pb2.GraphDef()
     result.versions.CopyFrom(graph_def.versions)
     result.library.CopyFrom(graph_def.library)
@@ -198,7 +202,10 @@ def _scoped(
 
 
 def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> None:
-    """Remove the scope from the names in a node."""
+    """Remove the scope from the names in a node: its own, and those of inputs and frames.
+
+    An input from outside gets the prefix `UNBOUND`; its new name is appended to `unbound`.
+    """
     if not export_scope:
         return
     for index, text in enumerate(node.input):
@@ -222,7 +229,7 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
 
 
 def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
-    """Return the nodes in the scopes of savers other than that of `saver_def`."""
+    """Return the names of the nodes in the scopes of all savers except that of `saver_def`."""
     saves = {node.name for node in graph_def.node if node.op in _SAVES}
     scopes = {name.rpartition("/")[0] for name in saves} - saves
     if saver_def is not None:
@@ -237,7 +244,7 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 
 @uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
-    """Write a collection; leave it out, with a warning, if it can't be serialized."""
+    """Write a collection into a MetaGraphDef; if it can't be serialized, only log a warning."""
     if not isinstance(key, (str, bytes)):
         logging.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)

@@ -25,11 +25,11 @@ _VARIABLES = frozenset(
         GraphKeys.TRAINABLE_RESOURCE_VARIABLES,
     }
 )
-"""Collections in which the same variable is the same object."""
+"""Collections in which items with equal messages are imported as one Variable object."""
 
 
 def read_meta_graph_file(filename: Any) -> Any:
-    """Return the MetaGraphDef in a file, of bytes or of text; OSError if there is none."""
+    """Return the MetaGraphDef in a file, in binary or text format; OSError if it can't be read."""
     path = os.fspath(filename)
     if not files.Exists(path) or files.IsDirectory(path):
         raise OSError(f"File {path} does not exist.")
@@ -58,11 +58,11 @@ def import_scoped_meta_graph(
       graph: the graph; the default graph by default.
       import_scope: the name scope of the added nodes; the root by default.
       input_map: see `tf.import_graph_def`.
-      unbound_inputs_col_name: the collection of the inputs that `input_map` must supply.
-      restore_collections_predicate: returns whether the collection of a name is added.
+      unbound_inputs_col_name: the collection that lists the inputs that `input_map` must supply.
+      restore_collections_predicate: maps a collection's name to whether it is added.
 
     Returns:
-      The variables of the scope by their names without it.
+      The variables of the scope by their names without the scope.
 
     Raises:
       ValueError: inputs missing from `input_map`, and the errors of `tf.import_graph_def`.
@@ -89,7 +89,7 @@ def import_scoped_meta_graph_with_return_elements(
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
     return_elements: list[str] | None = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """Do as `import_scoped_meta_graph`; also return the elements named by `return_elements`."""
+    """Do as `import_scoped_meta_graph`; also return what `import_graph_def` returns."""
     meta_graph = _checked_meta_graph(meta_graph_or_file)
     _check_bound(meta_graph, input_map, unbound_inputs_col_name)
     info = meta_graph.meta_info_def
@@ -143,7 +143,10 @@ def _check_bound(meta_graph: Any, input_map: Any, collection: str | None) -> Non
 def _add_items(
     graph: Graph, key: str, collection: Any, scope: str, variables: dict[bytes, Any]
 ) -> None:
-    """Add the items of a CollectionDef to the graph's collection."""
+    """Add the items of a CollectionDef to the graph's collection `key`.
+
+    variables: those created so far, by their serialized messages.
+    """
     kind = collection.WhichOneof("kind")
     if kind is None:
         logging.error("Cannot identify data type for collection %s. Skipping.", key)
@@ -174,7 +177,7 @@ def _parsed(message_class: Any, content: bytes, key: str) -> Any:
 
 
 def _plain_item(graph: Graph, kind: str, value: Any, scope: str) -> Any:
-    """Return an item of a collection that has no message class: strings are names in the scope."""
+    """Return an item of a collection that has no message class; strings are names in `scope`."""
     if kind == "node_list":
         return graph.as_graph_element(prepend_name_scope(value, scope))
     if kind == "bytes_list":
@@ -191,8 +194,8 @@ def copy_scoped_meta_graph(
 ) -> dict[str, Any]:
     """Copy the content of a name scope into another, of the same graph or of another.
 
-    Returns the variables of the copy by their names without the scope. ValueError for a copy of a
-    scope into itself.
+    Returns the variables of the copy by their names without the scope. ValueError if both scopes,
+    and both graphs, are the same.
     """
     source, target = graph_or_default(from_graph), graph_or_default(to_graph)
     if source is target and from_scope == to_scope:

@@ -31,7 +31,7 @@ from gpugraph.graph.op_def import OpDef
 from gpugraph.graph.op_library import OP_DEFS
 
 _MAX_OUTPUTS = 1 << 16
-"""A limit per node: a file of few bytes could request any number."""
+"""The maximum number of outputs of a node: a small file could request any number."""
 
 _UNKNOWN = TensorShape.of(None)
 _COLOCATION = b"loc:@"
@@ -41,10 +41,11 @@ _ENTERS = ("Enter", "RefEnter")
 class NodeImport:
     """The operations of one GraphDef during its import.
 
-    names: the names of the nodes in the graph. mapped: the tensors and operations that replace
-    sources (`input_map`); `used` are those that are inputs of nodes. producer: the version of the
-    GraphDef, which determines the behaviour of op types and shape functions. calls: the operations
-    that call functions of the library, in order.
+    index: the nodes. names: by a node's name in the file, its name in the graph. mapped: the
+    tensors and operations that replace sources (`input_map`); `used` are the sources replaced so
+    far.
+    producer: the version of the GraphDef, which determines the behaviour of op types and shape
+    functions. calls: the operations that call functions of the library, in order.
     """
 
     def __init__(
@@ -72,10 +73,10 @@ class NodeImport:
         self._guesses = OutputGuesses(index)
 
     def make(self) -> None:
-        """Make all operations, without adding them to the graph.
+        """Create all operations, without adding them to the graph.
 
-        An undeclared op type becomes an operation whose run fails. Raises ValueError for malformed
-        nodes.
+        An undeclared op type becomes an operation that fails in a run. Raises ValueError for
+        malformed nodes.
         """
         for number in self.index.in_order(self.mapped):
             self._make(number)
@@ -83,7 +84,10 @@ class NodeImport:
             self._close(op, slot, source)
 
     def enter(self) -> None:
-        """Add the operations to the graph, and to the scopes around the import."""
+        """Add the operations to the graph, and apply the scopes around the import to them.
+
+        These are device scopes, control dependencies and control flow contexts.
+        """
         graph, ops = self.graph, [*self.ops.values()]
         _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
         with graph._lock:
@@ -161,7 +165,10 @@ class NodeImport:
         return source not in self.mapped and self.index.is_back_edge(number, source)
 
     def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
-        """Return the inputs and control inputs; the first input stands in for a back edge."""
+        """Return the inputs and control inputs of a node; a back edge is replaced by another input.
+
+        The op that closes the loop does not exist yet; `_close` sets the input later.
+        """
         inputs: list[Tensor | None] = []
         controls: dict[Operation, None] = {}
         for source in self.index.sources[number]:
@@ -188,7 +195,7 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor that is the named input of `user`; ValueError if there is none."""
+        """Return the tensor of a source, an input of `user`; ValueError if there is none."""
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
             raise ValueError(
@@ -198,13 +205,13 @@ class NodeImport:
         return outputs[source[1]]
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
-        """Make the back edge of an iteration an input of its loop's Merge."""
+        """Set input `slot` of a Merge, the back edge of its loop, to the tensor of `source`."""
         tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
-        """Return colocation groups with the names that their operations have in the graph."""
+        """Return colocation groups, with nodes' names replaced by those in the graph."""
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
                 f"Node '{name}': attr '_class' is not a list of names, but {groups!r:.100}"
@@ -226,7 +233,7 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer the shapes of all operations again, now that those of calls are known."""
+        """Infer all static shapes again, now that those of calls' results are known."""
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
                 continue
@@ -236,7 +243,7 @@ class NodeImport:
                 tensor._shape = tensor._shape.merge_with(shape)
 
     def _infer(self, op: Operation, node: Any) -> None:
-        """Set the static shapes: by inference, refined by those in the file."""
+        """Infer an operation's static shapes; merge them with `_output_shapes` in the file."""
         if op._op_def.infer is not None:
             infer_shapes(op, self.producer)
             _check_sizes(op)
@@ -272,7 +279,7 @@ class NodeImport:
 
 
 def _check_sizes(op: Operation) -> None:
-    """Raise ValueError for an output with a size of more than 63 bits, e.g. a sum of sizes."""
+    """Raise ValueError if the inferred size of an axis is 2^63 or more, e.g. as a sum of sizes."""
     for tensor in op._outputs:
         if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:
             raise ValueError(

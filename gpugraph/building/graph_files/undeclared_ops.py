@@ -23,7 +23,7 @@ _TYPES = ("dtype", "T", "out_type", "output_type", "DstT")
 
 
 def raw_attrs(node: Any) -> dict[str, Any]:
-    """Return the attrs of a node by their fields; skip unreadable ones."""
+    """Return the attrs of a node as their messages hold them, except unreadable ones."""
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
         if key != "_output_shapes":
@@ -43,7 +43,7 @@ class OutputGuesses:
         self._open: set[Tensor] = set()
 
     def output_types(self, number: int) -> list[DType]:
-        """Return a dtype for each output of a node; `note` and `settle` correct them."""
+        """Return a guess of the dtype of each output of a node; `settle` corrects it later."""
         node = self._index.nodes[number]
         count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
                     if "_output_shapes" in node.attr else 0)  # fmt: skip
@@ -56,7 +56,7 @@ class OutputGuesses:
         return [dtype] * max(count, 1)
 
     def _count(self, name: str) -> int:
-        """Return the number of outputs of a node that other nodes use."""
+        """Return the minimum number of outputs that a node must have for its consumers."""
         if self._counts is None:
             self._counts = {}
             for sources in self._index.sources:
@@ -65,11 +65,14 @@ class OutputGuesses:
         return self._counts.get(name, 0)
 
     def note(self, op: Operation) -> None:
-        """Note that the dtypes of an operation's outputs are guesses."""
+        """Record that an operation's output dtypes are guesses, which `settle` may replace."""
         self._open.update(op._outputs)
 
     def settle(self, op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor]) -> None:
-        """Replace the guessed dtypes of `inputs` by the requirements of a node with these attrs."""
+        """Replace the guessed dtypes of `inputs` by those that their consumer requires.
+
+        op_def, attrs: the signature and the attrs of the consumer.
+        """
         if self._open and not self._open.isdisjoint(inputs):
             wanted = input_types(op_def, attrs, len(inputs)) or ()
             for tensor, dtype in zip(inputs, wanted):

@@ -16,7 +16,8 @@ def write_graph(
 ) -> str:
     """Write a Graph, or a message such as a GraphDef, to the file `name` in the folder `logdir`.
 
-    The folder is created if it is missing. The file is replaced as a whole, or not at all.
+    The folder is created if it is missing. An existing file is replaced as a whole: if writing
+    fails, it stays as it was.
 
     Args:
       graph_or_graph_def: a Graph, or any protobuf message, for example a SaverDef.

@@ -11,8 +11,8 @@ from gpugraph.building.trackable.tracked_containers import followed
 class AutoTrackable(Trackable):
     """An object that depends on the values of its attributes: trackable objects, lists and dicts.
 
-    `_track_trackable` adds others. If a `NoDependency` is assigned to an attribute, the attribute
-    gets the wrapped value and is not tracked.
+    `_track_trackable` adds dependencies that are not attributes. If a `NoDependency` is assigned to
+    an attribute, the attribute gets the wrapped value and is not tracked.
     """
 
     _untracked: frozenset[str] = frozenset({"_tracked"})
@@ -37,5 +37,5 @@ class AutoTrackable(Trackable):
         return [TrackableReference(*item) for item in references.items()]
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return the value wrapped, so that its attribute is not tracked."""
+        """Return `value` wrapped: assigned to an attribute, it is not tracked."""
         return NoDependency(value)

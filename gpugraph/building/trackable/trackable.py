@@ -1,4 +1,4 @@
-"""The base of objects in object-based checkpoints: named dependencies and own values."""
+"""The base of objects in object-based checkpoints, which have named dependencies and values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Trackable:
 
     _tracked: dict[str, Any] | None = None
     _update_uid = -1
-    """The number of the restore that set its value."""
+    """The number of the restore that last set the object's value; -1 if none has."""
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Make this object depend on another one, and return the latter.
@@ -38,19 +38,22 @@ class Trackable:
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The dependencies, in order."""
+        """The dependencies, in the order in which they were added."""
         return [TrackableReference(*item) for item in (self._tracked or {}).items()]
 
     def _lookup_dependency(self, name: str) -> Any:
-        """Return a dependency that is unlisted or added by `_track_trackable`, else None."""
+        """Return the dependency of this name, or None; a subclass may also return unlisted ones."""
         return (self._tracked or {}).get(name)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Return its values: variables, or functions of a `name` that return SaveableObjects."""
+        """Return the values that a checkpoint saves, by name.
+
+        Each is a variable, or a function of a `name` that returns a SaveableObject.
+        """
         return {}
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return the value in the form for an attribute that is not tracked."""
+        """Return `value` as to be assigned to an attribute that is not tracked; here unchanged."""
         return value
 
 

@@ -11,9 +11,9 @@ from gpugraph.building.trackable.trackable import NoDependency, Trackable, Track
 class PlainContainer(Trackable):
     """A list, tuple or dict in an attribute of an object, as a checkpoint tracks it.
 
-    It is tracked in its state at the moment of saving or restoring. Items of a list have their
-    positions as names, those of a dict their keys. ValueError for a trackable object under a key
-    that is not a string.
+    The content is read at the moment of saving or restoring. Items of a list have their positions
+    as names, those of a dict their keys. ValueError for a trackable object under a key that is not
+    a string.
     """
 
     def __init__(self, container: Any) -> None:
@@ -49,7 +49,10 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """Return a trackable object as it is, a container of some wrapped; None for anything else."""
+    """Return `value` if it is trackable, or wrapped if it contains trackable objects, or None.
+
+    Containers are lists, tuples and dicts; the wrapper is a PlainContainer.
+    """
     if isinstance(value, Trackable):
         return value
     return PlainContainer(value) if _has_trackables(value, ()) else None
@@ -65,12 +68,15 @@ def _has_trackables(value: Any, around: tuple[int, ...]) -> bool:
 
 
 def identity_of(item: Any) -> int:
-    """Return the identity of an object, which for two wrappers of one container is the same."""
+    """Return the `id` of an object; for a PlainContainer, that of the container in it."""
     return id(item.container) if isinstance(item, PlainContainer) else id(item)
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """Return a value that may be stored; ValueError if it is not trackable."""
+    """Return `value`, or the value in a NoDependency; ValueError if it is not trackable.
+
+    kind: the name of the class that stores the value, for the error.
+    """
     if isinstance(value, NoDependency):
         return value.value
     if not isinstance(value, (Trackable, list, tuple, dict)):

@@ -29,7 +29,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class _Scopes(threading.local):
-    """The scopes of a thread, innermost last, each with all arguments that apply in it."""
+    """The scopes of a thread, innermost last: each holds all arguments that apply in it."""
 
     def __init__(self) -> None:
         self.stack: list[Scope] = [{}]
@@ -89,7 +89,10 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 
 
 def _entered(target: Any, arguments: Mapping[str, Any]) -> Scope:
-    """Return the arguments that apply inside."""
+    """Return a new scope: a copy of the scope `target`, or the current one with `arguments` added.
+
+    target: a scope, or the functions whose arguments are added.
+    """
     if isinstance(target, dict):
         if arguments:
             raise ValueError(

@@ -1,6 +1,7 @@
-"""Custom getters, which are called instead of the store, and inspection of their parameters.
+"""Custom getters, which `get_variable` calls instead of the store, and their parameters.
 
-A scope's getter is called first; through its argument `getter` it calls that of the outer scope.
+A scope's getter is called first; through its argument `getter` it calls that of the outer scope,
+and the outermost one calls the store.
 """
 
 from __future__ import annotations

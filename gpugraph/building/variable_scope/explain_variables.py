@@ -30,7 +30,7 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line that created a variable, or got an existing one, and how many `times`."""
+    """A line that created a variable, or got an existing one, and how often (`times`)."""
 
     origin: Origin
     created: bool
@@ -77,7 +77,7 @@ class ExplainedVariable:
 
     @property
     def short_name(self) -> str:
-        """Its name within its scope."""
+        """The name without the scope's."""
         return self.name.rpartition("/")[2]
 
     def facts(self) -> str:
@@ -144,7 +144,10 @@ class ExplainedScope:
 
 
 class VariablesExplanation:
-    """The tree of a graph's variables, from its `root` scope, and their list. `str()` is text."""
+    """All variables of a graph, as a list and as a tree of scopes from `root`.
+
+    `str()` shows the tree.
+    """
 
     def __init__(self, variables: list[ExplainedVariable]) -> None:
         self.variables = variables

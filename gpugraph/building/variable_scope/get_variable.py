@@ -34,7 +34,7 @@ def get_variable(
 ) -> Any:
     """Return the variable `name` under the current variable scope, or create it if `reuse` allows.
 
-    Arguments that are None take the scope's values. Name scopes have no effect.
+    Arguments that are None take the scope's settings. Name scopes do not affect the name.
 
     shape: must be fully defined for a new variable, unless `initializer` determines it.
     dtype: float32 by default, or that of an initial value.
@@ -50,8 +50,9 @@ def get_variable(
     custom_getter: called instead, as `f(getter=..., name=..., ...)` with all arguments by name.
     constraint: see `tf.Variable`.
 
-    ValueError if the variable exists and must not, or the reverse; if it exists with another
-    shape or dtype, or in other parts; and for arguments that exclude each other.
+    ValueError if the variable exists although `reuse` is False, or does not although it is True; if
+    it exists with another shape or dtype, or in other parts; and for arguments that exclude each
+    other.
     """
     return get_variable_scope().get_variable(
         variable_store(),

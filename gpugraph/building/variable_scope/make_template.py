@@ -7,9 +7,9 @@
     shared = tf.make_template("network", network)
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
-The first call opens a variable scope, or the template does when it is made; each call re-enters
-it, from the second on with reuse. Each call has a separate name scope, at the place of the call. A
-first call that fails does not count: the next one is the first again.
+The first call opens a variable scope, or `make_template` does with `create_scope_now_`; each call
+enters it, from the second on with reuse. Each call has a separate name scope, inside the name scope
+of its caller. A first call that fails does not count: the next one is the first again.
 """
 
 from __future__ import annotations
@@ -61,14 +61,17 @@ def make_template(
 
 
 class _FirstCall:
-    """A first call in progress in a thread, whose scope is `scopes[place]`."""
+    """A template's first call, while it is in progress in a thread.
+
+    scopes: the thread's stack of variable scopes, in which `place` is the index of the template's.
+    """
 
     def __init__(self, scopes: list[VariableScope], place: int) -> None:
         self.scopes = scopes
         self.place = place
 
     def share(self) -> None:
-        """Reuse existing variables from here on."""
+        """Let the rest of the call reuse variables that other threads' first calls create."""
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
                 scope._reuse = AUTO_REUSE
@@ -88,7 +91,8 @@ class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
     Calling it returns the result of the function. ValueError if a call after the first creates a
-    trainable variable. Errors of the function are extended by the line that made the template.
+    trainable variable. The line that made the template is added to the message of an error that the
+    function raises.
     """
 
     def __init__(
@@ -107,8 +111,8 @@ class Template(Trackable):
         self._unique_name = unique_name
         self._custom_getter = custom_getter
         self._scope: VariableScope | None = None
-        self._going_on: list[_FirstCall] = []  # several if in as many threads
-        self._inner: list[Template] = []  # called during a first call of this one
+        self._going_on: list[_FirstCall] = []  # first calls in progress, at most one per thread
+        self._inner: list[Template] = []  # templates called in the first call
         self._lock = new_lock()
         self._variables_created = False
         if create_scope_now:
@@ -157,7 +161,7 @@ class Template(Trackable):
         return result
 
     def _begin_first_call(self) -> _FirstCall:
-        """Record a first call; concurrent first calls in other threads share variables with it."""
+        """Record a first call; if other threads are in one, let all of these reuse variables."""
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
         with self._lock:
@@ -210,7 +214,7 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables; None before the first call, unless it was opened at once."""
+        """The scope of its variables; None before the first call without `create_scope_now_`."""
         return self._scope
 
     @property
@@ -228,7 +232,7 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates that it called, then the other variables, by names within its scope."""
+        """The templates called in the first call, then other variables, by name in the scope."""
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}
         shared = variable_store().variables
@@ -285,7 +289,7 @@ def _ids(graph: Graph, *keys: str) -> set[int]:
 
 
 def _add_definition_site(error: Exception, origin: Origin) -> None:
-    """Add the line that made the template to the message of `error`."""
+    """Append the lines of the program that made the template to the message of `error`."""
     lines = [
         f'  File "{file}", line {line}, in {function}\n    {source}\n'
         for file, line, function, source in reversed(origin.frames)

@@ -15,7 +15,7 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 
 def full_shape(spec: VariableSpec) -> TensorShape:
-    """Return the shape of the whole, from the request and the initial tensor."""
+    """Return the requested shape of the whole variable, merged with that of an initial tensor."""
     shape = as_shape(spec.shape)
     if isinstance(spec.initializer, Tensor):
         shape = shape.merge_with(spec.initializer.shape)
@@ -60,7 +60,12 @@ def _fault(answer: Any, shape: TensorShape) -> str | None:
 
 
 def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield (offset, shape) of each part; the first ones get one row more if it doesn't divide."""
+    """Yield the offset and the shape of each part of a variable.
+
+    If the size doesn't divide evenly, the first parts have one row more.
+
+    sizes: the shape of the variable. partitions: the number of parts in each dimension.
+    """
     axis = next((axis for axis, parts in enumerate(partitions) if parts > 1), 0)
     size, larger = divmod(sizes[axis], partitions[axis])
     offset, shape = [0] * len(sizes), list(sizes)
@@ -71,7 +76,10 @@ def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[
 
 
 def check_count(name: str, count: int, known: Any) -> None:
-    """Raise ValueError if the variable exists already with another number of parts."""
+    """Raise ValueError if the variable `name` exists already with a number of parts unlike `count`.
+
+    known: the names of existing variables and parts.
+    """
     there = f"{name}/part_0" in known
     last, next_one = f"{name}/part_{count - 1}", f"{name}/part_{count}"
     if there and (last not in known or next_one in known):
@@ -83,7 +91,7 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
-    """Return the initializer of one part: for an initial value, the part's slice."""
+    """Return the initializer of one part: that of the whole, or a slice of an initial value."""
     graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):
         if not spec.gives_value:

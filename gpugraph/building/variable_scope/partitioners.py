@@ -57,7 +57,10 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Partitioner:
-    """Return a partitioner into up to `max_partitions` parts of `min_slice_size` bytes or more."""
+    """Return a partitioner into size in bytes / `min_slice_size` parts, rounded up.
+
+    There are at most `max_partitions` parts, at most one per row, and at least one.
+    """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
         rows = _rows(shape, axis)

@@ -1,8 +1,8 @@
 """`with tf.variable_scope(...)`: enters a variable scope, and a name scope of the same name.
 
-A name extends the current scope's name and inherits its settings. A scope object jumps: its name
-and settings apply regardless of the current scope; the name scope is still opened in the current
-one.
+A string extends the current scope's name, and the new scope inherits the current settings. A
+VariableScope object is entered with its own name and settings, regardless of the current scope;
+only the name scope is still opened inside the current one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _SETTINGS = (
 
 
 class pure_variable_scope:
-    """Enters a variable scope without a name scope; `name_scope` becomes its original name scope.
+    """Enters a variable scope without a name scope.
+
+    name_scope: the name scope that the variable scope reports as its original one.
 
     RuntimeError if scopes are not left in the opposite order of entering.
     """
@@ -54,7 +56,7 @@ class pure_variable_scope:
     def __exit__(self, *_: Any) -> None:
         self._stack.leave(self._scope)
         if self._jumps:
-            self._stack.counts = self._counts  # undo the openings counted inside the jump
+            self._stack.counts = self._counts  # forget the scopes opened inside
         else:
             self._stack.close_inside(self._scope.name)
 
@@ -66,7 +68,7 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope with the settings of the scope that it jumps to, or is opened in."""
+    """Return a new scope; settings come from `name_or_scope`, or from `current` for a string."""
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
     else:
@@ -165,7 +167,7 @@ class variable_scope:
                     f"'{self._default_name}' is made unique, so that nothing is there to reuse"
                 )
             within = entered.enter_context(self._name_scope(str(self._default_name)))
-            if self._unique_name is None:  # it keeps the name when it is entered again
+            if self._unique_name is None:  # a second entry keeps the name
                 stack = scope_stack()
                 self._unique_name = stack.unique(str(self._default_name))
                 full_name = stack.current._prefix() + self._unique_name

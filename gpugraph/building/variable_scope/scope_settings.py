@@ -1,8 +1,8 @@
 """Variable scopes: a prefix for names, and settings for the variables under it.
 
 Scopes are entered by `variable_scope`. Each thread has its own stack of them on a graph, whose
-bottom is the root scope, without a name. It also counts how often each scope was opened, which
-makes default names unique.
+bottom is the root scope, without a name. The stack also counts how often each name was opened,
+which makes default names unique.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-_KEY = ("__varscope",)  # TensorFlow's name of the collection that holds it
+_KEY = ("__varscope",)  # the collection that holds the stack, as in TensorFlow
 _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
@@ -48,7 +48,7 @@ def _setting(name: str, doc: str) -> Any:
 class VariableScope:
     """The settings of variables under `name`; None means no setting.
 
-    reuse: True: they must exist; False: they must not; AUTO_REUSE: either.
+    reuse: True: variables must exist; False: they must not; AUTO_REUSE: missing ones are created.
     """
 
     def __init__(
@@ -235,11 +235,11 @@ class ScopeStack(threading.local):
         return self.scopes[-1]
 
     def open(self, name: str) -> None:
-        """Count one more opening."""
+        """Count one more opening of the scope `name`."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_inside(self, name: str) -> None:
-        """Reset the counts of the scopes under `name`."""
+        """Reset the counts of the scopes under `name`: default names inside start again."""
         for scope_name in self.counts:
             if not name or scope_name.startswith(f"{name}/"):
                 self.counts[scope_name] = 0
@@ -259,7 +259,7 @@ class ScopeStack(threading.local):
         self.scopes.pop()
 
     def check_innermost(self, scope: VariableScope) -> None:
-        """Raise RuntimeError unless `scope` is the innermost."""
+        """Raise RuntimeError unless `scope` is the innermost of this thread."""
         depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
         inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
         if depth is None or inside:

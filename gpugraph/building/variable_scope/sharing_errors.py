@@ -1,4 +1,4 @@
-"""The errors of variable sharing: the variable, the request, the existing one, and the remedy."""
+"""The errors of variable sharing, which show the request, the existing variable and a remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def made_at(variable: Any) -> str:
 
 
 def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
-    """Return the error of a variable that must not exist but does.
+    """Return the error for a request for a new variable whose name exists.
 
     default_scopes: the full names of scopes that were opened by a default name.
     """
@@ -32,7 +32,10 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return the reason why two scopes with default names inside another have the same name."""
+    """Return a hint if `name` is in a scope with a default name inside another, else "".
+
+    Such default names repeat when the outer scope is entered again.
+    """
     around = [scope for scope in default_scopes if "/" in scope and name.startswith(f"{scope}/")]
     if not around:
         return ""
@@ -45,7 +48,10 @@ def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
 
 
 def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueError:
-    """Return the error of a variable that must exist but does not, with similar names."""
+    """Return the error for a request to reuse a variable that does not exist.
+
+    known: the names that exist, of which similar ones are shown.
+    """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "
         "set reuse=tf.AUTO_REUSE (or None) in the variable_scope."

@@ -1,7 +1,7 @@
 """One variable of the store: an existing one is checked, a new one created.
 
 The initializer runs outside of control dependencies, branches and loops, so that a variable
-that is first requested inside of them can be initialized independently, like any other.
+that is first requested inside of them can be initialized by a separate run, like any other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> Non
 
 
 def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
-    """Create a variable, and collect its regularization loss."""
+    """Create the requested variable, and add its regularization loss to the collection.
+
+    part: for a part of a partitioned variable, its position, which the initializer receives.
+    """
     value, dtype = _initial_value(spec, part)
     variable = Variable(
         initial_value=value,
@@ -53,7 +56,10 @@ def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
 
 
 def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any, DType | None]:
-    """Return the initial value for `Variable`, and the dtype unless the value determines it."""
+    """Return the initial value, or a function that returns it, and the dtype for `Variable`.
+
+    The dtype is None if the value determines it.
+    """
     if spec.gives_value:
         return spec.initializer, None
     dtype, shape = as_dtype(spec.dtype).base_dtype, as_shape(spec.shape)
@@ -93,7 +99,7 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Collect the regularizer's loss for the variable, unless it is None."""
+    """Add the regularizer's loss, unless it is None, to collection REGULARIZATION_LOSSES."""
     graph = get_default_graph()
     with (
         graph.colocate_with(variable.op),

@@ -23,12 +23,15 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 def no_regularizer(_: Any) -> None:
-    """Return no loss; as a regularizer, this disables a scope's regularizer inside."""
+    """Return None, no loss: a regularizer that replaces the one of an outer scope."""
 
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """A request. `name` is the full one. `reuse`: True must exist, False must not, else either."""
+    """A request for the variable of the full `name`; see `get_variable` for the fields.
+
+    reuse: True: the variable must exist; False: it must not; otherwise it is created if missing.
+    """
 
     name: str
     shape: Any = None
@@ -54,13 +57,13 @@ class VariableSpec:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """The position of the part for which an initializer is called in the whole variable."""
+    """The position, in the whole variable, of the part for which an initializer is called."""
 
     full_shape: Sequence[int]
     var_offset: Sequence[int]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """Return the offset in the dimension that is cut, or 0 if none is.
+        """Return the part's offset in the dimension that is cut, or 0 if none is.
 
         shape: that of the part. ValueError if it is cut in several dimensions.
         """

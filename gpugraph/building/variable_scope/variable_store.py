@@ -30,7 +30,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import Origin, here
 from gpugraph.graph.client.default_graph_functions import get_default_graph, graph_or_default
 
-_KEY = ("__variable_store",)  # TensorFlow's name of the collection that holds it
+_KEY = ("__variable_store",)  # the collection that holds the store, as in TensorFlow
 _LOCK = new_lock()
 
 
@@ -52,10 +52,12 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
 
 
 class VariableStore:
-    """The store. `variables`: by name, including parts. `partitioned`: the variables in parts.
+    """The shared variables of a graph.
 
-    sites: for each name, the lines that requested and got it: maps (line, whether it was created
-    then) to a count. default_scopes: the full names of scopes that were opened by default names.
+    variables: by full name, including the parts of partitioned ones. partitioned: the
+    PartitionedVariables by full name. sites: by name, how often each line of the program got the
+    variable: maps (line, whether it created the variable) to a count. default_scopes: the full
+    names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:
@@ -87,7 +89,7 @@ class VariableStore:
         return custom_getter(getter=self._getter, **arguments)
 
     def _getter(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the variable for the fields of a spec; this is the `getter` of custom getters."""
+        """Return the variable for a VariableSpec's fields: the `getter` of custom getters."""
         return self._find_or_make(VariableSpec(*args, **kwargs))
 
     def _find_or_make(self, spec: VariableSpec) -> Any:
@@ -132,7 +134,7 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Record the line that got the variable just now."""
+        """Record the program's current line as one that created, or got, the variable."""
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created
@@ -174,7 +176,10 @@ class VariableStore:
     def _part(
         self, spec: VariableSpec, index: int, sizes: list[int], offset: list[int], size: list[int]
     ) -> Any:
-        """Return the part `index` of the variable, at `offset` and of the shape `size`."""
+        """Create part `index` of the variable, or return it; `offset` and `size` are its position.
+
+        sizes: the shape of the whole variable.
+        """
         name = f"{spec.name}/part_{index}"
         initializer = share(spec, name, offset, size)
         shape = None if spec.gives_value else size

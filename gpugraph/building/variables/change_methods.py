@@ -12,7 +12,7 @@ from gpugraph.ops.state import count_up_to as counting, scatter_updates
 
 
 def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """Return the method `assign_...(delta, use_locking, name, read_value)`."""
+    """Return the method `kind(delta, use_locking, name, read_value)`, which adds an `op_type`."""
 
     @named(kind, doc)
     def change(

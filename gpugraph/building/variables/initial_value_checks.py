@@ -1,4 +1,4 @@
-"""Checks of initial values: made outside of loops and branches, and of the variable's shape."""
+"""Checks of initial values: their shape, and that they are made outside of loops and branches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ def check_outside(value: Tensor, name: str) -> None:
 
 
 def check_shape(value: Tensor, shape: TensorShape, may_be_open: bool, name: str) -> None:
-    """Raise ValueError for a value that is not of `shape`, or for an open shape if not allowed."""
+    """Raise ValueError for a value that is not of `shape`, or for an open shape if not allowed.
+
+    may_be_open: whether sizes of `shape` may be unknown. name: the variable's, for the error.
+    """
     if not shape.is_compatible_with(value.shape):
         raise ValueError(
             f"The initial value's shape ({value.shape}) is not compatible with the explicitly "

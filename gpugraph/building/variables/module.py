@@ -14,7 +14,9 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class Module(AutoTrackable):
-    """A named container: `variables` and `submodules` are those in its attributes, and deeper.
+    """A named container of variables and other modules, in its attributes.
+
+    `variables` and `submodules` include those in the attributes of its submodules.
 
     name: a Python identifier, by default the class's name in snake case. It is the name scope of
     the operations added by methods that are decorated with `with_name_scope`.
@@ -44,27 +46,30 @@ class Module(AutoTrackable):
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context that puts operations into the module's name scope."""
+        """A context manager that puts operations into the module's name scope."""
         graph = get_default_graph()
         return graph.name_scope(self._scope_name)
 
     @property
     def variables(self) -> Any:
-        """The variables of the module and its submodules, sorted by the names of attributes."""
+        """The variables in attributes, by the attributes' names, then those of submodules."""
         return tuple(value for value in self._leaves() if _is_variable(value))
 
     @property
     def trainable_variables(self) -> Any:
-        """The trainable ones of `variables`."""
+        """Those of `variables` that are trainable."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """The modules in its attributes, and in theirs."""
+        """The modules in its attributes, and in the attributes of those modules."""
         return tuple(value for value in self._leaves() if isinstance(value, Module))
 
     def _leaves(self) -> Iterator[Any]:
-        """Yield all values in attributes: the module's, then those of the modules among them."""
+        """Yield all values in attributes, also in nested lists and dicts, once each.
+
+        The module's own come first, then those of its submodules.
+        """
         seen = {id(self)}
         waiting: list[Module] = [self]
         while waiting:

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_
 
 
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
-    """Return the method `kind`, which calls that of the parts with their shares of the value."""
+    """Return the method `kind`, which calls that of each part with its share of the value."""
 
     @with_parameters_of(Variable.assign)
     @named(kind, doc)
@@ -110,7 +110,7 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the dimension that is cut."""
+        """Return the axis along which the variable is cut; 0 if it has one part."""
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:
@@ -125,7 +125,10 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """Return the share of each part in `value`; ValueError for another number of shares."""
+        """Return each part's share of `value`, in order; ValueError for another number of them.
+
+        value: a list of shares, or a tensor of the whole variable, which is split.
+        """
         if isinstance(value, (list, PartitionedVariable)):
             shares: Sequence[Any] = list(value)
         else:
@@ -167,7 +170,7 @@ def variable_parts(variable: Any) -> list[Any]:
 
 
 def is_created_since(variable: Any, version: int) -> bool:
-    """Return whether all parts of a variable are newer than a version of their graph.
+    """Return whether all parts of a variable were created when the graph had `version`, or later.
 
     A custom getter may return an older variable for any name.
     """

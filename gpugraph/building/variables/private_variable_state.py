@@ -9,7 +9,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class PrivateVariableState:
-    """The part of a variable that nothing in this package uses."""
+    """The attributes of a variable that other libraries read, and this package does not."""
 
     _in_graph_mode = True
     _graph: Any
@@ -23,7 +23,7 @@ class PrivateVariableState:
 
     @property
     def _unique_id(self) -> str:
-        """The name by which slots are kept: that of the storage."""
+        """The key by which optimizers store the variable's slots: the name of its op."""
         name: str = self._shared_name  # type: ignore[attr-defined]
         return name
 

@@ -1,4 +1,4 @@
-"""The default kind of variable that `tf.Variable` creates: by reference, or a resource."""
+"""The kind of variable that `tf.Variable` creates by default: reference or resource variable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 _enabled = [False]
 
 SCOPE_CHOICE: list[Callable[[], bool | None]] = []
-"""Functions that return the kind that the current variable scope requests, or None."""
+"""Functions that return the current variable scope's `use_resource`, or None if it has none."""
 
 
 def enable_resource_variables() -> None:
@@ -26,7 +26,10 @@ def resource_variables_enabled() -> bool:
 
 
 def uses_resource(requested: bool | None) -> bool:
-    """Return `requested` unless it is None, else the variable scope's setting, else the default."""
+    """Return whether to create a resource variable: `requested`, unless that is None.
+
+    Then the variable scope's setting decides, else the default.
+    """
     for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:
             return bool(choice)

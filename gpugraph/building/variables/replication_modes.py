@@ -1,7 +1,7 @@
-"""The modes in which programs request that replicas of a variable be kept equal.
+"""The modes by which programs request how TensorFlow keeps replicas of a variable equal.
 
-There is one replica here, so both have little effect: they only determine whether a variable is
-trainable by default.
+A variable has one replica here, so the modes have one effect only: a variable that is synchronized
+ON_READ is not trainable by default.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ReplicatedState:
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Return both modes as enums; None means the first one. ValueError for an invalid mode."""
+    """Return both modes as enums; None means AUTO and NONE. ValueError for an invalid mode."""
     return (
         _checked(VariableSynchronization, synchronization, "synchronization", name),
         _checked(VariableAggregation, aggregation, "aggregation", name),
@@ -82,7 +82,7 @@ def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum
 
 
 def trains(trainable: bool | None, synchronization: object) -> bool:
-    """Return `trainable`, or if that is None whether the variable is not ON_READ."""
+    """Return `trainable`, or if that is None: whether `synchronization` is not ON_READ."""
     if trainable is None:
         return synchronization is not VariableSynchronization.ON_READ
     return bool(trainable)

@@ -1,9 +1,9 @@
 """Resource variables: variables behind a handle, through which ops read and change them.
 
 A reference variable has one read op that all its users share. A resource variable is read
-separately by each user, at the user's place: after the control dependencies there, and in each
-iteration of a loop. Ops that change it do not return a reference, but the variable in its state
-afterwards.
+separately by each user, where that is built: after the control dependencies there, and in each
+iteration of a loop. Ops that change it do not return a reference, but an `UnreadVariable`: the
+variable as it is after the change.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ResourceVariable(Variable):
         return assignment
 
     def _read(self) -> Tensor:
-        """Create the read for fetches; with a caching device, all users share it."""
+        """Create the read op for fetches; with a caching device, all users share its result."""
         with self._graph.name_scope("Read"):
             with self._beside():
                 value = self._read_here()
@@ -87,7 +87,10 @@ class ResourceVariable(Variable):
             yield
 
     def _after(self) -> AbstractContextManager[Any]:
-        """Return the control dependencies of reads and changes that must see this state."""
+        """Return the context for reads and changes of the variable; here without dependencies.
+
+        In an `UnreadVariable` they depend on the op that changed it.
+        """
         return nullcontext()
 
     def _as_graph_element(self) -> Tensor:
@@ -99,14 +102,14 @@ class ResourceVariable(Variable):
         return self._variable
 
     def value(self) -> Tensor:
-        """Return a new read of the value here; with a caching device, the cached read."""
+        """Return a new read under the current control dependencies, or the cached read."""
         if self._cached is not None:
             return self._cached
         with self._beside(), self._after():
             return self._read_here()
 
     def read_value(self) -> Tensor:
-        """Return a separate read, after the control dependencies in effect."""
+        """Return a new read op, which runs after the current control dependencies."""
         with self._after():
             with self._graph.name_scope("Read"):
                 value = self._read_here()
@@ -173,12 +176,12 @@ class ResourceVariable(Variable):
         return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
-        """Return the variable in its state after an op that changed it."""
+        """Return the variable for users that must see the change by `op`."""
         return UnreadVariable(self, op)
 
 
 class UnreadVariable(ResourceVariable):
-    """A resource variable in its state after `op`, which changed it; it is read only if used."""
+    """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
         vars(self).update(vars(variable))
@@ -197,7 +200,7 @@ class UnreadVariable(ResourceVariable):
 
     @property
     def name(self) -> str:
-        """The variable's name."""
+        """The name of the operation that changes the variable."""
         return self._changed.name
 
     @property

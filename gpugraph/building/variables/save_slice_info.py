@@ -12,7 +12,7 @@ from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, 
 
 @dataclass(frozen=True)
 class SaveSliceInfo:
-    """A part of the variable `full_name`: `var_shape` elements from `var_offset` on.
+    """A part of the variable `full_name`: it has the shape `var_shape` and begins at `var_offset`.
 
     save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
     prefixed by the scope `import_scope`.

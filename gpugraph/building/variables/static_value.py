@@ -12,10 +12,10 @@ from gpugraph.ops.framework.constant_value import value_for_programs
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """Return the array that a tensor holds in every run, or None if that isn't known.
 
-    partial: whether to return, for tensors stacked along axis 0, an array of objects with None for
-    each unknown one.
+    partial: whether to return, for a stack along axis 0 of which only some parts are known, an
+    array of objects with None for each other part.
 
-    A tensor whose value was returned must not be fed any more. Variables, SparseTensors and
+    A tensor whose value was returned can't be fed any more. Variables, SparseTensors and
     IndexedSlices have no static value; a value other than a tensor is returned as it is.
     """
     if not isinstance(tensor, Tensor):

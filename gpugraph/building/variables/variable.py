@@ -2,7 +2,7 @@
 
 `Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it,
 and an Identity `read` through which all users read it. Its value lives in a session, from the run
-of its initializer on. `resource.ResourceVariable` is the other kind.
+of its initializer on. `resource_variable.ResourceVariable` is the other kind.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
     collections: graph collections to join, [GLOBAL_VARIABLES] by default.
     constraint: maps the value that an optimizer wrote to a new one, after each update.
-    use_resource: whether it is a resource variable, `resource.ResourceVariable`; by default the
+    use_resource: whether it is a resource variable, `ResourceVariable`; by default the
     variable scope decides, else `tf.resource_variables_enabled()`.
     """
 
@@ -100,7 +100,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape, use_resource  # the class has been chosen by now
+        del expected_shape, use_resource  # use_resource has chosen the class already
         self._synchronization, self._aggregation = modes.checked_modes(
             synchronization, aggregation, name
         )
@@ -150,7 +150,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
             self._snapshot = self._read()
 
     def _hold(self, shape: TensorShape, scope: str) -> Tensor:
-        """Return the output of the op that holds the value."""
+        """Create the op that holds the value, with this static shape; return its output."""
         return raw_ops.VariableV2(
             dtype=self._initial_value.dtype.base_dtype,
             shape=shape if self._validate_shape else TensorShape.of(None),
@@ -174,7 +174,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 op._attrs = {**op._attrs, "_class": groups}
 
     def _safe_initial_value(self) -> Tensor:
-        """Return the initial value, which replaces uninitialized variables by their initial values.
+        """Return the initial value, with uninitialized variables replaced by their initial values.
 
         So one run may initialize all variables, in any order.
         """
@@ -209,7 +209,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._variable
 
     def value(self) -> Tensor:
-        """Return the value that the shared read op reads in a run."""
+        """Return the output of the read op that all users share."""
         return self._snapshot
 
     def read_value(self) -> Tensor:
@@ -344,7 +344,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         self._snapshot.set_shape(shape)
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable stand-in that compares by identity; `deref()` returns the variable."""
+        """Return a hashable object that compares by identity; `deref()` returns the variable."""
         return Reference(self)
 
     def __repr__(self) -> str:

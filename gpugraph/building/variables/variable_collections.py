@@ -119,14 +119,15 @@ def report_uninitialized_variables(
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
     """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    An older form of `report_uninitialized_variables`; None if there are no variables.
+    var_list: by default all global and local variables. None is returned if there are no variables.
+    `report_uninitialized_variables` replaces this function.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()
     ranks = []
     for variable in chosen:
         with graph.colocate_with(variable.op):
-            # ranks are folded to constants: the read, as a control input, fails in the run
+            # Rank is folded to a constant: only the read, its control input, fails in the run
             with graph.control_dependencies([variable.read_value()]):
                 ranks.append(raw_ops.Rank(variable))
     uninitialized: Tensor | None = None

@@ -1,6 +1,7 @@
-"""Creation of variables: by the innermost `variable_creator_scope`, then the next, then the class.
+"""Creation of variables by the functions that a program sets with `variable_creator_scope`.
 
-`tf.Variable(...)` calls the creators of its graph and thread, and returns their result.
+`tf.Variable(...)` calls the innermost creator of its graph and thread, which may call the next one,
+and so on; the last calls the class. `tf.Variable` returns the result of the innermost creator.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
         return {VARIABLE_VALUE: self}
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
-        """Record the part of the variable that this is, for savers."""
+        """Record which part of a partitioned variable this one is, for savers."""
         self._save_slice_info = save_slice_info
 
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
@@ -44,7 +44,10 @@ class VariableInProto(PrivateVariableState, ReplicatedState, Trackable):
 
     @classmethod
     def from_proto(cls, variable_def: Any, import_scope: str | None = None) -> Any:
-        """Return the default graph's variable for a VariableDef; KeyError for unknown names."""
+        """Return a Variable for the ops that a VariableDef names, in the default graph.
+
+        KeyError for names that the graph does not have.
+        """
         kind: Any = cls._kind(bool(variable_def.is_resource))  # type: ignore[attr-defined]
         return type.__call__(kind, variable_def=variable_def, import_scope=import_scope)
 

@@ -1,4 +1,4 @@
-"""`tf.keras.activations`: functions of one tensor, by name."""
+"""`tf.keras.activations`: functions of one tensor, and their lookup by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """Return exp(x) / sum(exp(x)) along `axis`. Raise ValueError for fewer than two dimensions."""
+    """Return exp(x) / sum(exp(x)), the sum along `axis`. Raise ValueError if `x` has fewer than two
+    axes.
+    """
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
@@ -24,12 +26,15 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 
 def linear(x: Any) -> Any:
-    """Return x itself."""
+    """Return `x` unchanged."""
     return x
 
 
 def selu(x: Any) -> Tensor:
-    """Return scale * x for x > 0, else scale * alpha * (exp(x) - 1), as `tf.nn.selu`."""
+    """Return scale * x for x > 0, else scale * alpha * (exp(x) - 1).
+
+    `scale` and `alpha` are the constants of `tf.nn.selu`.
+    """
     return selu_softsign_swish.selu(x)
 
 
@@ -52,7 +57,7 @@ _ACTIVATIONS: dict[str, Callable[..., Any]] = {name: globals()[name] for name in
 
 
 def serialize(activation: Callable[..., Any]) -> str:
-    """Return the name by which `deserialize` finds an activation."""
+    """Return the name of an activation, for `deserialize`."""
     for name, function in _ACTIVATIONS.items():
         if function is activation:
             return name
@@ -60,12 +65,15 @@ def serialize(activation: Callable[..., Any]) -> str:
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """Return the activation with a name. Raise ValueError for an unknown name."""
+    """Return the activation with this name, from `custom_objects` or this module.
+
+    Raise ValueError for an unknown name.
+    """
     return deserialize_keras_object(name, _ACTIVATIONS, custom_objects, "activation function")
 
 
 def get(identifier: Any) -> Any:
-    """Return the activation with a name, `linear` for None, or a function or layer unchanged.
+    """Return an activation: the one with a name, `linear` for None, or a callable unchanged.
 
     TypeError for anything else.
     """

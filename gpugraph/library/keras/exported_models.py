@@ -1,8 +1,8 @@
-"""Keras models as SavedModels: `tf.keras.experimental.export_saved_model` and its inverse.
+"""Keras models as SavedModels: `tf.keras.experimental.export_saved_model`, `load_from_saved_model`.
 
-The folder contains the model's configuration as the asset `saved_model.json`; its variables and
-those of the optimizer as an object checkpoint; and a meta graph for prediction, whose saver reads
-the checkpoint by its keys.
+The folder contains the model's configuration as the asset `saved_model.json`, the variables of the
+model and its optimizer as an object checkpoint, and a graph for prediction. The saver in this graph
+reads the variables from the object checkpoint.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def export_saved_model(
 ) -> None:
     """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
-    saved_model_path: of a folder that does not exist or is empty; else AssertionError.
-    custom_objects: classes and functions by the names that the configuration has for them.
-    as_text: whether the graph is written as text. serving_only: whether to leave out the
-      configuration, which `load_from_saved_model` requires.
-
+    saved_model_path: a folder that does not exist or is empty; else AssertionError.
+    custom_objects: classes and functions of the program, by their names in the
+      configuration.
+    as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
+      configuration, without which `load_from_saved_model` cannot load the model.
     NotImplementedError for a subclass that defines `call`, which has no configuration, and for
-    `input_signature`, which specifies its inputs. Training and evaluation are not exported.
+    `input_signature`, which would describe its inputs. The ops of training are not exported.
     """
     if not model.is_graph_network or input_signature is not None:
         raise NotImplementedError(
@@ -71,14 +71,16 @@ def export_saved_model(
 
 
 class _SaverByKeys(Saver):
-    """Saves a model as an object checkpoint, and restores a copy by the checkpoint's keys."""
+    """Saves a model as an object checkpoint; the restore ops it adds to a graph set a copy's
+    variables.
+    """
 
     def __init__(self, model: Any, copy: Any) -> None:
         super().__init__(ObjectGraph(copy).saveables(), allow_empty=True)
         self._model = model
 
     def save(self, sess: Any, save_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Write the model's variables, whose values are in Keras's session."""
+        """Write the variables of the model, not of the copy, from Keras's session."""
         del sess, args, kwargs
         self._model.save_weights(save_path, save_format="tf")
         return save_path
@@ -87,9 +89,10 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """Load a model that `export_saved_model` wrote, with its variables; it is not compiled.
+    """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
 
-    custom_objects: classes and functions by the names that the configuration has for them.
+    custom_objects: classes and functions of the program, by their names in the
+      configuration.
     NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
     `load_weights`.
     """

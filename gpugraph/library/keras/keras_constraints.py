@@ -1,4 +1,4 @@
-"""`tf.keras.constraints`: functions that constrain updated variables, by class and name."""
+"""`tf.keras.constraints`: functions that training applies to a variable after each update."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugraph.ops.indexing.gather import gather
 
 
 class Constraint:
-    """Base class of constraints: `constraint(w)` returns the constrained `w`, here `w` itself."""
+    """Base class of constraints: `constraint(w)` returns the new value of `w`, here `w` itself."""
 
     def __call__(self, w: Any) -> Any:
         return w
@@ -41,7 +41,7 @@ def _norms(w: Any, axis: Any) -> Any:
 
 
 class MaxNorm(Constraint):
-    """Scales vectors along `axis` that are longer than `max_value` to that length."""
+    """Scales vectors along `axis` that are longer than `max_value` down to that length."""
 
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
@@ -69,9 +69,9 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Scales vectors along `axis` towards lengths from `min_value` to `max_value`.
+    """Scales vectors along `axis` towards lengths in [min_value, max_value].
 
-    rate: the fraction of the change that is applied; 1 for all of it.
+    rate: the new length is rate * (length clipped to the range) + (1 - rate) * length.
     """
 
     def __init__(
@@ -87,7 +87,11 @@ class MinMaxNorm(Constraint):
 
 
 class RadialConstraint(Constraint):
-    """Makes kernels [size, size, in, out] radially symmetric: each ring has one value."""
+    """Makes kernels [size, size, in, out] radially symmetric: all elements of a square ring are
+    equal.
+
+    Each ring gets its value on the diagonal. ValueError for another rank or an unknown size.
+    """
 
     def __call__(self, w: Any) -> Any:
         sizes = w.shape.as_list()
@@ -126,17 +130,18 @@ _CONSTRAINTS: dict[str, Any] = {
 
 
 def serialize(constraint: Any) -> Any:
-    """Return the name, or class and configuration, of a constraint."""
+    """Return the name of a function, or the class name and configuration of a constraint."""
     return serialize_keras_object(constraint)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the constraint of a name or configuration. Raise ValueError for an unknown one."""
+    """Return the constraint with a name or configuration. Raise ValueError for an unknown name."""
     return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
 
 
 def get(identifier: Any) -> Any:
-    """Return the constraint of a name or configuration, or None or a function unchanged.
+    """Return the constraint with a name or a configuration; None and callables are returned
+    unchanged.
 
     ValueError for anything else.
     """

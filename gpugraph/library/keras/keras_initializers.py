@@ -1,4 +1,4 @@
-"""`tf.keras.initializers`: initial values of variables, by class and by name."""
+"""`tf.keras.initializers`: functions that return initial values of variables, by class and name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.random.variable_initializers import (
 
 
 class RandomUniform(variable_initializers.RandomUniform):
-    """Uniformly distributed numbers from `minval` to `maxval`."""
+    """Uniformly distributed numbers in [minval, maxval)."""
 
     def __init__(
         self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -32,7 +32,7 @@ class RandomUniform(variable_initializers.RandomUniform):
 
 
 class RandomNormal(variable_initializers.RandomNormal):
-    """Normally distributed numbers with this mean and standard deviation."""
+    """Normally distributed numbers with the mean `mean` and the standard deviation `stddev`."""
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -41,7 +41,9 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """Normally distributed numbers; those beyond two deviations from the mean are drawn again."""
+    """Normally distributed numbers; those beyond two standard deviations from the mean are drawn
+    again.
+    """
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -88,21 +90,22 @@ _INITIALIZERS: dict[str, Any] = {
 
 
 def serialize(initializer: Any) -> Any:
-    """Return the name, or class and configuration, of an initializer."""
+    """Return the name of a function, or the class name and configuration of an initializer."""
     return serialize_keras_object(initializer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the initializer of a name or configuration. Raise ValueError for an unknown one."""
+    """Return the initializer with a name or configuration. Raise ValueError for an unknown name."""
     initializer = deserialize_keras_object(config, _INITIALIZERS, custom_objects, "initializer")
     makers = (he_normal, he_uniform, lecun_normal, lecun_uniform)
     return initializer() if any(initializer is maker for maker in makers) else initializer
 
 
 def get(identifier: Any) -> Any:
-    """Return the initializer of a name or configuration, a new one of a class, and None for None.
+    """Return the initializer with a name or a configuration, or a new object of an initializer
+    class.
 
-    A function is returned unchanged. ValueError for anything else.
+    None and other callables are returned unchanged. ValueError for anything else.
     """
     if identifier is None:
         return None

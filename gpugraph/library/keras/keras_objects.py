@@ -1,4 +1,8 @@
-"""Objects of Keras by name: classes and functions, in configurations and in programs' arguments."""
+"""Keras's objects by name: the classes and functions to which configurations and arguments refer.
+
+Configurations may contain code, such as that of a Lambda layer; this module also decides whether it
+may run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from weakref import WeakSet
 
 
 class _Scopes(threading.local):
-    """The custom objects of the scopes that a thread has entered, the innermost last."""
+    """Per thread: the dicts of the `custom_object_scope`s it is in, the innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
@@ -22,20 +26,27 @@ _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
-"""Digests of the code that this process has put into configurations."""
+"""Digests of the code that this process has put into configurations, and may therefore run again.
+"""
 
 _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
-"""The functions that configurations of this process refer to, by module and name."""
+"""The functions whose names this process has put into configurations, by module and name."""
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the mutable dict of the program's classes and functions for configurations."""
+    """Return the dict of the program's own classes and functions, for configurations that name
+    them.
+
+    Programs may add entries to it.
+    """
     return _CUSTOM_OBJECTS
 
 
 @contextmanager
 def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
-    """Make these classes and functions available to configurations by name, within the scope."""
+    """Make the classes and functions of these dicts available to configurations within a `with`
+    block.
+    """
     _SCOPES.stack.extend(custom_objects)
     try:
         yield
@@ -45,10 +56,10 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Set which code in configurations may run within the scope, by their source.
+    """Set which code in configurations may run within a `with` block, by their source.
 
-    source: "trusted": all code is run. "text", which may come from this process: code that was
-      passed to `remember_own_code` is run. "file": no code is run.
+    source: "trusted": all code may run. "text", which this process may have written: code passed to
+      `remember_own_code` may run. "file": no code may run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -58,19 +69,20 @@ def code_of_files(source: str) -> Iterator[None]:
 
 
 def remember_own_code(*code: str | None) -> None:
-    """Record code that this process puts into a configuration, so that it may be run again."""
+    """Record code that this process puts into a configuration; `check_code_of_files` accepts it."""
     _OWN_CODE.add(_digest(code))
 
 
 def remember_own_function(function: Any, module: str | None) -> None:
-    """Record a function to which a configuration of this process refers, for a later look-up."""
+    """Record a function whose name this process puts into a configuration, for `own_functions`."""
     _OWN_FUNCTIONS.setdefault(f"{module}:{function.__name__}", WeakSet()).add(function)
 
 
 def own_functions(name: str, module: str | None) -> dict[str, Any]:
-    """Return the function that this process has put into configurations under this name.
+    """Return {name: function} for the function that this process put into configurations by this
+    name.
 
-    The result is empty while a file is read, and if several functions had the name.
+    The dict is empty while a file is read, and if there are several such functions.
     """
     functions = list(_OWN_FUNCTIONS.get(f"{module}:{name}", ()))
     is_known = len(functions) == 1 and _SCOPES.source in (None, "text")
@@ -82,9 +94,10 @@ def check_code_of_files(
 ) -> None:
     """Raise ValueError if code in a configuration must not be run; see `code_of_files`.
 
-    what, kind: the owner and the kind of the code, as text. code: as for `remember_own_code`.
-    is_refused_elsewhere: whether code is also rejected outside of `code_of_files`, unless this
-      process made it.
+    what, kind: the owner of the code, and a clause on its kind, for the message. code: the
+      arguments that `remember_own_code` received.
+    is_refused_elsewhere: whether code that this process did not record is rejected outside of
+      `code_of_files` too.
     """
     source = _SCOPES.source
     if source == "trusted" or (source is None and not is_refused_elsewhere):
@@ -104,9 +117,11 @@ def _digest(code: Sequence[str | None]) -> bytes:
 def object_named(
     name: str, known: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, kind: str
 ) -> Any:
-    """Return a class or function from `custom_objects`, the scopes, the program, or Keras.
+    """Return a class or function by name.
 
-    ValueError for an unknown name.
+    The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
+    on, `get_custom_objects()`, and `known`. ValueError for an unknown name.
+    kind: the kind of object, for the message.
     """
     for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
         if name in objects:
@@ -118,10 +133,10 @@ def object_named(
 
 
 def config_entry(config: Any, key: str, owner: str) -> Any:
-    """Return an entry of a configuration that may be damaged.
+    """Return `config[key]` of a configuration that may be damaged.
 
-    owner: the class whose configuration it is. ValueError if it is not a dictionary, or lacks the
-    key.
+    owner: the class whose configuration it is, for the message. ValueError if `config` is not a
+      dict or lacks the key.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -131,19 +146,19 @@ def config_entry(config: Any, key: str, owner: str) -> Any:
 
 
 def improper(why: str) -> ValueError:
-    """Return the error for a damaged configuration."""
+    """Return the ValueError for a damaged configuration."""
     return ValueError(f"Improper config format: {why}")
 
 
 def is_custom_object(name: str) -> bool:
-    """Return whether the program has a class or function with this name in the current scopes."""
+    """Return whether a scope of this thread, or `get_custom_objects()`, has this name."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
 
 
 def serialize_keras_object(instance: Any) -> Any:
     """Return an object's class name and configuration, a function's name, or None for None.
 
-    ValueError for an object that has neither.
+    ValueError for an object without `get_config` and without a name.
     """
     if instance is None:
         return None
@@ -160,9 +175,13 @@ def deserialize_keras_object(
     custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:
-    """Return the object of a name or of `{"class_name": ..., "config": ...}`; None for None.
+    """Return the object for a name or for `{"class_name": ..., "config": ...}`.
 
-    module_objects: known objects by name. custom_objects: further classes and functions.
+    A class found by its name alone is called without arguments; None and callables are returned
+    unchanged.
+
+    module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
+    printable_module_name: the kind of object, for messages.
     ValueError for an unknown name and for another identifier.
     """
     known = module_objects or {}
@@ -198,9 +217,9 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 
 
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
-    """Return the object of a name or configuration, by `deserialize`, or a callable unchanged.
+    """Return `deserialize(identifier)` for a name or configuration, or a callable unchanged.
 
-    ValueError for anything else.
+    kind: the kind of object, for the message. ValueError for anything else.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)
@@ -210,7 +229,7 @@ def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> 
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as plain values: functions and objects by name and configuration."""
+    """Return arguments as plain values: callables are replaced by their names or configurations."""
     return {
         name: serialize_keras_object(value) if callable(value) else value
         for name, value in arguments.items()
@@ -218,17 +237,17 @@ def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 LAYER_CLASSES: dict[str, Any] = {}
-"""The classes of layers that configurations may name; `gpugraph.keras` fills it."""
+"""The classes of layers by their names in configurations; `gpugraph.keras` fills it."""
 
 METRIC_CLASSES: dict[str, Any] = {}
-"""The classes of metrics that configurations may name; `gpugraph.keras.metrics` fills it."""
+"""The classes of metrics by their names in configurations; `gpugraph.keras.metrics` fills it."""
 
 
 def serialize_layer(layer: Any) -> Any:
-    """Return the class and configuration of a layer."""
+    """Return the class name and configuration of a layer."""
     return serialize_keras_object(layer)
 
 
 def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Create the layer of a configuration `{"class_name": ..., "config": ...}`."""
+    """Create the layer that a configuration `{"class_name": ..., "config": ...}` describes."""
     return deserialize_keras_object(config, LAYER_CLASSES, custom_objects, "layer")

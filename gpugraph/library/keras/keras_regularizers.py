@@ -1,4 +1,4 @@
-"""`tf.keras.regularizers`: penalties on weights and outputs, by class and by name."""
+"""`tf.keras.regularizers`: functions that compute penalties of weights and outputs, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Regularizer:
-    """Base class of penalties: `regularizer(x)` is a scalar, here 0."""
+    """Base class of regularizers: `regularizer(x)` returns a scalar penalty of `x`, here 0."""
 
     def __call__(self, x: Any) -> Any:
         del x
@@ -29,7 +29,9 @@ class Regularizer:
 
 
 class L1L2(Regularizer):
-    """l1 * sum(|x|) + l2 * sum(x ** 2); `l1` and `l2` are rounded to Keras's default dtype."""
+    """The penalty l1 * sum(|x|) + l2 * sum(x ** 2); `l1` and `l2` are rounded to the dtype
+    `floatx()`.
+    """
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = float(cast_to_floatx(l1)), float(cast_to_floatx(l2))
@@ -50,17 +52,17 @@ class L1L2(Regularizer):
 
 
 def l1(l: float = 0.01) -> L1L2:  # noqa: E741
-    """Return the penalty l * sum(|x|)."""
+    """Return the regularizer l * sum(|x|)."""
     return L1L2(l1=l)
 
 
 def l2(l: float = 0.01) -> L1L2:  # noqa: E741
-    """Return the penalty l * sum(x ** 2)."""
+    """Return the regularizer l * sum(x ** 2)."""
     return L1L2(l2=l)
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
-    """Return the penalty l1 * sum(|x|) + l2 * sum(x ** 2)."""
+    """Return the regularizer l1 * sum(|x|) + l2 * sum(x ** 2)."""
     return L1L2(l1=l1, l2=l2)
 
 
@@ -68,19 +70,20 @@ _REGULARIZERS = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2}
 
 
 def serialize(regularizer: Any) -> Any:
-    """Return the name, or class and configuration, of a regularizer."""
+    """Return the name of a function, or the class name and configuration of a regularizer."""
     return serialize_keras_object(regularizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the regularizer of a name or configuration. Raise ValueError for an unknown one."""
+    """Return the regularizer with a name or configuration. Raise ValueError for an unknown name."""
     regularizer = deserialize_keras_object(config, _REGULARIZERS, custom_objects, "regularizer")
     is_maker = any(regularizer is maker for maker in (l1, l2, l1_l2))
     return regularizer() if is_maker else regularizer
 
 
 def get(identifier: Any) -> Any:
-    """Return the regularizer of a name or configuration, or None or a function unchanged.
+    """Return the regularizer with a name or a configuration; None and callables are returned
+    unchanged.
 
     ValueError for anything else.
     """

@@ -1,4 +1,4 @@
-"""Copies of models: the same layers and calls, with separate variables."""
+"""Copies of models: new layers with the same configurations and calls, and with new variables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from gpugraph.library.keras.training.sequential import Sequential
 
 
 def clone_layer(layer: Any) -> Any:
-    """Return a layer of the same class and configuration, with its own variables."""
+    """Return a new layer of the same class and configuration, with its own variables.
+
+    Functions of Lambda layers are shared, and their bytecode is trusted.
+    """
     with custom_object_scope(_functions_in(layer)), code_of_files("trusted"):
         return type(layer).from_config(layer.get_config())
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return the functions of the Lambda layers in a layer, by name."""
+    """Return the named functions of all Lambda layers in a layer, by name."""
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:
@@ -34,11 +37,12 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a model of the same layers, called in the same way, with its own variables.
+    """Return a model of new layers, which are connected like those of `model` and have new
+    variables.
 
     input_tensors: the inputs of the copy; by default new ones.
-    clone_function: returns a layer for each layer except inputs; by default a copy of it.
-
+    clone_function: returns the new layer for each layer except the inputs' layers; by default
+      `clone_layer`.
     ValueError for an object that is not a model, a subclass that defines `call`, a wrong number of
     inputs, and a function that does not return layers.
     """
@@ -76,7 +80,7 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add the calls that lead to losses and metrics of a model to its copy.
+    """Add the calls for losses and metrics that `model` has after its outputs to its copy.
 
     computed: the copy's tensors by the ids of the model's tensors.
     """
@@ -87,7 +91,7 @@ def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
 
 
 def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
-    """Return a copy of a Sequential model, which is built if the model is."""
+    """Return a copy of a Sequential model; it is built if the model is."""
     copies = {layer: _copy(layer, function) for layer in model.layers}
     layers = [copies[layer] for layer in model.row]
     if model.inputs:
@@ -106,14 +110,14 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
 
 
 def _row(model: Sequential) -> list[Any]:
-    """Return the tensors of the layers in a row, from the input on."""
+    """Return the output tensors of a Sequential model's layers in their order, the input first."""
     depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
     nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
     return [tensor for node in nodes for tensor in flatten(node.output_tensors)]
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the input tensors of a copy."""
+    """Return the inputs of a copy: `input_tensors`, or those of copies of the inputs' layers."""
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]
     tensors = flatten(input_tensors)

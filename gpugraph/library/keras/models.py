@@ -1,4 +1,4 @@
-"""`tf.keras.models`: networks of layers, their copies and files."""
+"""`tf.keras.models`: networks of layers, copies of them, and reading and writing them."""
 
 from gpugraph.library.keras import keras_experimental, layers
 from gpugraph.library.keras.engine.keras_layer import Layer

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.multi_gpu_model`: each GPU runs a model on a part of each batch."""
+"""`tf.keras.utils.multi_gpu_model`: a model whose batches are divided among GPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 
 
 def part_of_batch(values: Any, i: int, parts: int) -> Any:
-    """Return the i-th of `parts` equal parts of a batch; the last one includes the remainder."""
+    """Return part `i` of `parts` equal parts of a batch; the last part includes the remainder."""
     size = shape(values)[0] // parts
     return values[i * size :] if i == parts - 1 else values[i * size : (i + 1) * size]
 
@@ -23,14 +23,15 @@ def part_of_batch(values: Any, i: int, parts: int) -> Any:
 def multi_gpu_model(
     model: Any, gpus: int | Sequence[int], cpu_merge: bool = True, cpu_relocation: bool = False
 ) -> Any:
-    """Return a model that splits batches among GPUs, which all run `model` with its variables.
+    """Return a model that divides batches among GPUs, each of which runs `model` on its part.
 
-    gpus: their count, or their numbers. cpu_merge: whether the outputs are joined on the CPU, or on
-      the first of these GPUs. cpu_relocation: whether to use a copy of the model whose variables
-      are on the CPU, if those of `model` were placed elsewhere.
+    The model's variables are shared by the GPUs, not copied.
 
-    ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save
-    `model`, which owns the variables, rather than this one.
+    gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
+      outputs on the CPU, or else on the first of these GPUs. cpu_relocation: whether to use a copy
+      of the model whose variables are on the CPU.
+    ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save `model`,
+    which owns the variables, rather than the result.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:
@@ -66,7 +67,10 @@ def _check_devices(devices: list[str], gpus: Any) -> None:
 
 
 def _replica(model: Any, place: str, part: int, parts: int) -> list[Any]:
-    """Return the outputs of a model for a part of its inputs, on a device."""
+    """Return a list of the outputs of a model for one part of its inputs, computed on a device.
+
+    place: the device's name.
+    """
     arguments = {"i": part, "parts": parts}
     with device(place), get_default_graph().name_scope(f"replica_{part}"):
         inputs = [

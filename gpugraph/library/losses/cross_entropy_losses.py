@@ -22,8 +22,8 @@ def sigmoid_cross_entropy(
 ) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
-    See `compute_weighted_loss`. label_smoothing: the share by which labels of 0 and 1 are moved
-    towards 1 / 2. Raises ValueError if the shapes differ.
+    See `compute_weighted_loss`. label_smoothing: the fraction s of labels * (1 - s) + s / 2, which
+    replaces the labels. Raises ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)
@@ -41,8 +41,8 @@ def softmax_cross_entropy(
     """Return the weighted and reduced `tf.nn.softmax_cross_entropy_with_logits_v2`.
 
     onehot_labels: distributions [batch size, classes], which receive no gradients.
-    weights: see `compute_weighted_loss`; for losses of the shape [batch size].
-    label_smoothing: the share of 1 that is spread evenly over all classes.
+    weights: see `compute_weighted_loss`; the losses have the shape [batch size].
+    label_smoothing: the share of each distribution that is spread evenly over all classes.
 
     Raises ValueError if the shapes differ.
     """

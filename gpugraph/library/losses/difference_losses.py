@@ -1,6 +1,6 @@
 """Losses of predictions against labels: by their differences, distances and margins.
 
-All are computed in float32, whatever the dtypes of their inputs.
+All are computed in float32, to which their inputs are cast.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> Wei
 def huber_loss(
     labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0
 ) -> WeightedLosses:
-    """Return half the squared differences up to `delta`, linear beyond it, weighted and reduced.
+    """Return the Huber loss, weighted and reduced; see `compute_weighted_loss`.
 
-    See `compute_weighted_loss`.
+    It is d ** 2 / 2 for a difference d up to `delta`, and delta * d - delta ** 2 / 2 beyond.
     """
     labels, predictions = _in_float(labels, predictions)
     return huber_errors(labels, predictions, delta), weights
 
 
 def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
-    """Return half the square of each difference up to `delta`, linear beyond it."""
+    """Return d ** 2 / 2 for each absolute difference d up to `delta`, linear beyond it."""
     distance = absolute(subtract(predictions, labels))
     near = minimum(distance, delta)
     far = subtract(distance, near)
@@ -147,11 +147,12 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """Return the squared difference between pairwise differences of predictions and of labels.
+    """Return the mean squared error of the differences between pairs of elements.
 
-    It is the mean over all pairs within each element of the batch, times the element's weight,
-    summed over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for
-    incompatible shapes.
+    For each pair of elements of one example, the difference of the predictions is compared with
+    that of the labels. The mean over all pairs is multiplied by the example's weight, and summed
+    over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for incompatible
+    shapes.
     """
     require(labels=labels, predictions=predictions)
     graph = get_default_graph()

@@ -25,9 +25,7 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Return the penalties of regularizers whose names start with the regex `scope`, by default
-    all.
-    """
+    """Return the penalties of regularizers, or those whose names start with the regex `scope`."""
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 

@@ -1,4 +1,4 @@
-"""The reduction of losses of elements to one: weighted, summed, and divided as in `Reduction`."""
+"""The reduction of the losses of elements to one scalar: weighted, summed, divided."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class Reduction:
     """The reductions of the weighted losses of elements.
 
     NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum divided by the number of
-    elements.
-    MEAN: divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: divided by the number of
-    elements whose weight is not 0.
+    elements. MEAN: the sum divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: the sum
+    divided by the number of elements whose weight is not 0.
     """
 
     NONE = "none"
@@ -129,7 +128,7 @@ def compute_weighted_loss(
 
 
 def weigh_and_reduce(losses: Any, weights: Any, reduction: str) -> Tensor:
-    """Return `losses` times broadcast `weights`, reduced in float32, in the dtype of the losses."""
+    """Do as `compute_weighted_loss`, without checking shapes and adding to a collection."""
     losses = convert_to_tensor(losses)
     wide = cast(losses, dtypes.float32)
     weights = cast(weights, dtypes.float32)
@@ -161,7 +160,10 @@ def _count(losses: Tensor) -> Tensor:
 
 
 def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
-    """Return the number of losses whose weight is not 0, in all or in each element of the batch."""
+    """Return the number of losses whose weight is not 0.
+
+    per_batch: whether to count in each element of the batch: [batch size, 1, ...], else a scalar.
+    """
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, dtypes.float32)
         present = where(equal(weights, 0.0), zeros_like(weights), ones_like(weights))

@@ -2,7 +2,7 @@
 
     accuracy, update = tf.metrics.accuracy(labels, predictions)
 
-Counts are local variables, so `tf.local_variables_initializer` resets them.
+The sums and counts are local variables, so `tf.local_variables_initializer` resets them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Areas under curves over thresholds, and points of these curves."""
+"""Metrics from curves over thresholds (ROC, precision and recall): areas, and single points."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """Return (area under the curve of thresholds, update), weighted.
+    """Return (area under a curve with a point for each threshold, update), weighted.
 
-    predictions: from 0 to 1. num_thresholds: evenly spaced; or `thresholds`, in addition to 0 and
-    1.
+    predictions: from 0 to 1. num_thresholds: the number of evenly spaced thresholds, unless
+    `thresholds` lists those between 0 and 1, which are added.
     curve: "ROC" (true over false positives) or "PR" (precision over recall).
-    summation_method: "trapezoidal", "minoring" or "majoring"; "careful_interpolation" is right for
-      "PR", and "trapezoidal" for "ROC".
+    summation_method: the height between two points: the mean ("trapezoidal"), the minimum
+      ("minoring") or the maximum ("majoring"). For "PR", "careful_interpolation" is correct.
 
     Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
     that are not from 0 to 1.
@@ -86,7 +86,7 @@ def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
 
 
 def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
-    """Return the area under points of decreasing x: "minoring", "majoring", else by trapezoids."""
+    """Return the area under a curve through points of decreasing x; see `auc` for `method`."""
     widths, left, right = x[:-1] - x[1:], y[:-1], y[1:]
     if method == "minoring":
         heights = minimum(left, right)
@@ -98,10 +98,10 @@ def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
 
 
 def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
-    """Return the area under precision over recall.
+    """Return the area under precision over recall, from the counts at each threshold.
 
-    True positives are taken as linear in positives between thresholds (Davis and Goadrich 2006, The
-    relationship between Precision-Recall and ROC curves).
+    Between two thresholds, the true positives are interpolated linearly in tp + fp (Davis and
+    Goadrich 2006, The relationship between Precision-Recall and ROC curves).
     """
     gained = tp[:-1] - tp[1:]
     positives = tp + fp
@@ -129,7 +129,7 @@ def sensitivity_at_specificity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """Return (recall at the threshold whose specificity is nearest to the given one, update).
+    """Return (recall at the threshold whose specificity is nearest to `specificity`, update).
 
     Raises ValueError for a specificity that is not from 0 to 1.
     """
@@ -153,10 +153,10 @@ def specificity_at_sensitivity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """Return (specificity at the highest threshold whose recall is nearest to the given one,
-    update).
+    """Return (specificity at the threshold whose recall is nearest to `sensitivity`, update).
 
-    Raises ValueError for a sensitivity that is not from 0 to 1.
+    Of several such thresholds, the highest counts. Raises ValueError for a sensitivity that is not
+    from 0 to 1.
     """
     _check_part("sensitivity", sensitivity)
 

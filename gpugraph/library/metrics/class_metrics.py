@@ -60,7 +60,7 @@ def mean_iou(
 
 
 def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int) -> Tensor:
-    """Return the weighted counts of each class (row) predicted as each class (column), float64."""
+    """Return a float64 confusion matrix: weighted counts by label (row) and prediction (column)."""
     labels, predictions = (
         reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
     )
@@ -72,7 +72,11 @@ def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int)
 
 
 def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
-    """Return the mean over occurring classes of right predictions / (labels or predictions)."""
+    """Return the mean intersection over union of the classes in a confusion matrix.
+
+    The union of a class counts the elements whose label, or prediction, it is. Classes without such
+    elements are ignored.
+    """
     rows = cast(reduce_sum(confusions, 0), dtypes.float32)
     columns = cast(reduce_sum(confusions, 1), dtypes.float32)
     diagonal = multiply(confusions, np.eye(num_classes))
@@ -88,7 +92,10 @@ def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
 
 
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
-    """Return a metric of the labels among the `k` largest predictions."""
+    """Return the metric `kind`_at_k, which finds the `k` largest predictions of each row.
+
+    kind: "recall" or "precision". wrong: the name of the count of misses. doc: the docstring.
+    """
 
     @metric
     @named(f"{kind}_at_k", doc)
@@ -108,7 +115,7 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
 
 
 def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
-    """Return a metric of the labels among predictions that are already selected."""
+    """Return the metric `kind`_at_top_k, whose predictions are the top k classes themselves."""
 
     @metric
     @named(
@@ -171,7 +178,10 @@ _NO_LABEL = np.int64(-(2**63))
 
 
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
-    """Return labels [..., number of labels], and whether they may be padded with `_NO_LABEL`."""
+    """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
+
+    first: the top k classes, [..., k]; ValueError if the ranks don't match.
+    """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
     if is_sparse:
         source = expect_sparse(labels)
@@ -204,7 +214,10 @@ def _quotient(
     class_id: int | None,
     weights: Any,
 ) -> Pair:
-    """Return hits / (hits + misses) over all batches, and its update."""
+    """Return hits / (hits + misses) over all batches so far, and its update.
+
+    kind: "recall" or "precision"; wrong: the name of the count of misses; see `_hits_and_misses`.
+    """
     suffix = _name_suffix(k, class_id)
     first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
     hits, misses = _hits_and_misses(*_labels(labels, first), first, kind == "recall", class_id)
@@ -275,7 +288,10 @@ def average_precision_at_k(
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
-    """Return the mean precision of each element of the batch; NaN without labels."""
+    """Return the average precision of each element of the batch; NaN if it has no labels.
+
+    first: the top k classes, [..., k].
+    """
     is_label = reduce_any(equal(expand_dims(first, -1), expand_dims(labels, -2)), -1)
     relevant = cast(is_label, dtypes.float64)
     precisions = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)

@@ -72,7 +72,10 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
 
 @metric
 def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """Return (mean, update), elementwise; see `mean`. Raise ValueError if the shape is unknown."""
+    """Return (mean, update) for each element of `values` separately; see `mean`.
+
+    Raises ValueError if the shape of `values` is unknown.
+    """
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, dtypes.float32)
         shape = values.shape.as_list()
@@ -85,7 +88,10 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 
 
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
-    """Return (the mean so far, the mean with a batch); the count is updated after `values`."""
+    """Return the mean of all batches so far, and a tensor that adds this batch to it.
+
+    The count is updated after `values` are computed, so that a failure leaves it unchanged.
+    """
     graph = get_default_graph()
     new_total = assign_add(total, batch_total)
     with graph.control_dependencies([values]):
@@ -181,9 +187,10 @@ def percentage_below(
 def mean_per_class_accuracy(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of the accuracies of classes, update, which returns the accuracy of each class).
+    """Return (mean of the accuracies of classes, update).
 
-    labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
+    The update returns the vector of the accuracies of all classes. labels, predictions: classes
+    below `num_classes`, of any shape; weights: of the same shape.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)

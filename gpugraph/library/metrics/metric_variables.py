@@ -22,7 +22,7 @@ from gpugraph.ops.nn.losses.loss_weights import (
 )
 
 Pair = tuple[Tensor, Tensor]
-"""The value so far, and a tensor that adds this batch and is the new value."""
+"""A metric's value over the batches so far; and a tensor that adds a batch and is the new value."""
 
 
 def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
@@ -36,7 +36,10 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 
 
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
-    """Add the value and the update to collections, given as names or lists of names."""
+    """Add the value and the update to collections, and return both.
+
+    values_to, updates_to: the name of a collection, or a list of names.
+    """
     graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
         if names:
@@ -59,7 +62,7 @@ def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
 def binary_metric(
     type_name: str, doc: str, measure: Callable[[Any, Any, Any, str | None], Pair]
 ) -> Callable[..., Pair]:
-    """Return the metric `measure(labels, predictions, weights, name)`."""
+    """Return the metric `measure(labels, predictions, weights, name)`, with the docstring `doc`."""
 
     @metric
     @named(type_name, doc)
@@ -77,9 +80,9 @@ def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
-    """Return (labels, predictions, weights) without superfluous last axes of size 1.
+    """Return (labels, predictions, weights) without a last axis of size 1 that only one has.
 
-    Raise ValueError if the shapes of labels and predictions differ.
+    Raises ValueError if the shapes of labels and predictions differ.
     """
     labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)

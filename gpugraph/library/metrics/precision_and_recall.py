@@ -33,7 +33,7 @@ def _count(
     weights: Any,
     name: str | None = None,
 ) -> Pair:
-    """Return the count of this combination of label and prediction, and its update."""
+    """Return the weighted count of elements with this label and prediction, and its update."""
     with variable_scope(name, type_name, [labels, predictions, weights]):
         predictions = cast(predictions, dtypes.bool)
         labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
@@ -71,7 +71,10 @@ def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
 def _quotient_metric(
     type_name: str, wrong_name: str, wrong_label: bool, summary: str
 ) -> Callable[..., Pair]:
-    """Return the metric true positives / (true positives + another count)."""
+    """Return the metric true positives / (true positives + wrong predictions).
+
+    wrong_name, wrong_label: the name of the count of these, and their label.
+    """
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:
         with variable_scope(name, type_name, [predictions, labels, weights]):

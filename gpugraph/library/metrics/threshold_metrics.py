@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 
 Counts = dict[str, Any]
-"""By "tp", "fn", "tn", "fp": the counts at each threshold."""
+"""Maps "tp", "fn", "tn", "fp" (true positives, ...) to a vector of counts, one per threshold."""
 
 NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
@@ -40,9 +40,10 @@ _EPSILON = 1e-7
 def counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> tuple[Counts, Counts]:
-    """Return (the counts of these kinds so far, their updates).
+    """Return the counts of these kinds over all batches so far, and their updates.
 
-    A run raises InvalidArgumentError for predictions that are not from 0 to 1.
+    kinds: among "tp", "fn", "tn", "fp". ValueError if thresholds is no list of numbers. A run
+    raises InvalidArgumentError for predictions that are not from 0 to 1.
     """
     thresholds = constant_array(thresholds, dtypes.float32)
     if thresholds.ndim != 1:
@@ -67,7 +68,7 @@ def counts_at(
 def hits_at(
     labels: Any, predictions: Tensor, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> Counts:
-    """Return the weighted counts of these kinds at each threshold.
+    """Return the weighted counts of these kinds in one batch, at each threshold.
 
     labels: bool; weights: None, or of the shape of the labels. thresholds: an array.
     """
@@ -102,7 +103,7 @@ def _metric(
     summary: str,
     measure: Callable[[Counts, str], Any],
 ) -> Callable[..., Pair]:
-    """Return the metric `measure(counts, name)` of the counts of these kinds."""
+    """Return the metric that computes `measure(counts, name)` from the counts of `kinds`."""
 
     @metric
     @named(type_name, f"Return ({summary}, update), weighted.")

@@ -32,7 +32,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def _decay(
     name: str | None, default: str, rate: Any, global_step: Any, *numbers: Any
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
-    """Yield the scope, and the rate, the step and all other numbers in the rate's dtype."""
+    """Yield the name of the scope, and the rate, the step and the `numbers` in the rate's dtype.
+
+    ValueError if there is no step.
+    """
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")
     with op_scope(name, default, rate, global_step) as scope:
@@ -44,7 +47,10 @@ def _decay(
 def _decay_by_rate(
     type_name: str, default: str, doc: str, decay: Callable[[Tensor, Tensor, Tensor, str], Tensor]
 ) -> Callable[..., Tensor]:
-    """Make a public function of `decay(learning_rate, decay_rate, periods passed, name)`."""
+    """Return a public function that returns `decay(learning_rate, decay_rate, periods, name)`.
+
+    periods: the number of periods of `decay_steps` steps that have passed.
+    """
 
     @named(type_name, doc)
     def function(
@@ -102,8 +108,8 @@ def piecewise_constant(
 ) -> Tensor:
     """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
-    x: a scalar. boundaries: increasing, of x's dtype (int32 may stand for int64). values: one more
-      than boundaries, of one dtype. Raises ValueError for other lengths and dtypes.
+    x: a scalar. boundaries: increasing, of x's dtype, or int32 if x is int64. values: one more than
+      boundaries, of one dtype. Raises ValueError for other lengths and dtypes.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -146,7 +152,7 @@ def polynomial_decay(
     """Decay from learning_rate to end_learning_rate in `decay_steps` steps, and stay there.
 
     The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: instead of
-    staying at the end, continue with the next multiple of `decay_steps`.
+    staying at the end, rise and decay again, with the next multiple of `decay_steps` in its place.
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
@@ -161,7 +167,7 @@ def polynomial_decay(
 
 
 def _wave(fraction: Any) -> Tensor:
-    """Fall from 1 to 0 along half a cosine."""
+    """Return a value that falls from 1 to 0, along half a cosine, as `fraction` rises to 1."""
     return 0.5 * (1.0 + cos(math.pi * fraction))
 
 
@@ -195,7 +201,8 @@ def cosine_decay_restarts(
 ) -> Tensor:
     """Repeat `cosine_decay`, each period `t_mul` times as long as the previous one.
 
-    m_mul: the factor between the rates at the starts of two successive periods.
+    first_decay_steps: the length of the first period. m_mul: the factor between the rates at the
+    starts of two successive periods.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
@@ -210,13 +217,13 @@ def cosine_decay_restarts(
 
 
 def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the period and the fraction of it that has passed, for periods of length 1."""
+    """Return the number of the period and the passed fraction of it, if all have length 1."""
     period = floor(passed)
     return period, passed - period
 
 
 def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the same for periods that are each `longer` times as long as the one before."""
+    """Do as `_equal_period`, for periods of which each is `longer` times as long as the last."""
     period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
     length = pow(longer, period)
     before = (1.0 - length) / (1.0 - longer)

@@ -37,9 +37,9 @@ def assign_moving_average(
 ) -> Tensor:
     """Return the variable after `variable -= (1 - decay) * (variable - value)`.
 
-    zero_debias: correct for the start of `variable` at 0. The biased average and the number of
-      updates are two more variables, `biased` and `local_step` in a scope named like the variable.
-      Kingma and Ba 2015, Adam, section 3.
+    zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
+      number of updates are two more variables, `biased` and `local_step` in a scope named like the
+      variable. Kingma and Ba 2015, Adam, section 3.
     """
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
@@ -53,7 +53,7 @@ def assign_moving_average(
 
 
 def _shadow_variables(variable: Any) -> tuple[Any, Any]:
-    """Create the biased average of an average, and the count of its updates."""
+    """Create the variables for a debiased average: the biased one, and the count of its updates."""
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name) as scope:
         known = () if scope.reuse else {known.op.name for known in scope.global_variables()}
@@ -73,7 +73,11 @@ def _shadow_variables(variable: Any) -> tuple[Any, Any]:
 def _update_unbiased(
     average: Any, biased: Any, steps: Any, value: Any, rest: Tensor, scope: str
 ) -> Tensor:
-    """Update the average that starts at zero, divided by the sum of the weights of all values."""
+    """Update `biased`, which starts at 0, and assign the debiased value to `average`.
+
+    That is `biased` divided by the sum of the weights of all values so far. steps: the count of
+    updates. rest: 1 - decay, the weight of `value`.
+    """
     moved = assign_sub(biased, (biased.value() - value) * rest)
     count = assign_add(steps, 1.0)
     return assign(average, moved / (1.0 - pow(1.0 - rest, count)), name=scope)
@@ -114,7 +118,7 @@ class ExponentialMovingAverage:
 
     num_updates: a count of updates, an int tensor or variable; the decay then is at most
       (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
-    zero_debias: correct averages of tensors, which start at 0, for that.
+    zero_debias: whether to correct averages of tensors for their start at 0.
     """
 
     def __init__(
@@ -139,9 +143,10 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables, all trainable ones by default, and tensors. Creates missing averages: a
-        variable's starts at its value, a tensor's at zeros. Neither is trainable; variables join
-        the collection MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.
+        var_list: variables, all trainable ones by default, and tensors. Creates missing averages,
+        which are not trainable: a variable's starts at its value, a tensor's at zeros. The
+        variables in `var_list` join the collection MOVING_AVERAGE_VARIABLES. Raises TypeError for
+        dtypes that are not floating.
         """
         graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
@@ -215,10 +220,13 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Map names in a checkpoint to variables, so that averages are read into their variables.
+        """Return a dict for a Saver that restores averages into the variables that are averaged.
+
+        It maps names in a checkpoint to variables. All variables without averages are restored
+        under their own names.
 
         moving_avg_variables: variables that have averages, by default all that are trainable or in
-        MOVING_AVERAGE_VARIABLES. All other variables are read under their own names.
+        MOVING_AVERAGE_VARIABLES.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]

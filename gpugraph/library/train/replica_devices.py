@@ -1,7 +1,7 @@
 """Devices of a graph whose variables are on parameter servers: `replica_device_setter`.
 
-A strategy, a function of the operation, returns the server of a variable. The default strategy is
-round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest load.
+A strategy maps the operation of a variable to the task number of its server. The default strategy
+is round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest load.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STANDARD_PS_OPS = (
     *("BoostedTreesQuantileStreamResourceHandleOp", "ResourceConditionalAccumulator"),
     "DecisionTreeResource",
 )
-"""The op types that hold learned values."""
+"""The op types of variables and tables, which hold learned values."""
 
 
 def replica_device_setter(
@@ -41,14 +41,15 @@ def replica_device_setter(
 ) -> Callable[[Operation], str] | None:
     """Return a function for `tf.device` that places variables on tasks of `ps_device`.
 
-    Other operations go to the worker.
+    Other operations are placed on `worker_device`.
 
     ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
-    merge_devices: whether the fields that an operation's own device leaves open are filled in.
+    merge_devices: whether an operation that requests a device gets the fields that this leaves
+      open; if False, its device stays unchanged.
     cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the number
       of tasks of `ps_device`'s job; None is returned if it has no such job.
     ps_ops: the op types that go to servers; by default those of variables and tables.
-    ps_strategy: returns the task of such an operation; by default round-robin.
+    ps_strategy: maps such an operation to its task; by default round-robin.
 
     Raises TypeError for another cluster, or a strategy that can't be called.
     """

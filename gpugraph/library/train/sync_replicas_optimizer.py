@@ -1,8 +1,9 @@
 """SyncReplicasOptimizer: averages the workers' gradients, and changes the variables once for all.
 
-Each worker adds its gradients to accumulators, and takes a token: the number of its next step.
-The chief's queue runner takes the averages, once there are enough gradients of this step, changes
-the variables, and hands out tokens of the next step. Gradients of earlier steps are dropped.
+Each worker adds its gradients to accumulators, and waits for a token: the number of its next step.
+A thread of the chief (a queue runner) takes the averages once there are enough gradients of the
+current step, changes the variables, and puts tokens of the next step into a queue for the workers.
+Gradients of earlier steps are dropped.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ from gpugraph.ops.state.reference_variable_ops import assign
 class SyncReplicasOptimizer(Optimizer):
     """Averages the gradients of several workers; `opt` changes the variables by the averages.
 
-    replicas_to_aggregate: the number of gradients per step; total_num_replicas: the number of
-    workers, by default the same. If there are more, gradients of the slowest are dropped.
-    variable_averages, variables_to_average: a moving average that each step updates.
+    replicas_to_aggregate: the number of gradients that are averaged in a step. total_num_replicas:
+    the number of workers, by default the same; if it is larger, the gradients that come last in a
+    step are dropped. variable_averages, variables_to_average: an ExponentialMovingAverage, and the
+    variables to which each step applies it.
 
     A program passes the hook of `make_session_run_hook` to its monitored session.
     """
@@ -117,7 +119,11 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
-        """Return ops: the addition of a gradient, the average, the step's setter, the close."""
+        """Create the accumulator of a gradient, and return four ops or tensors.
+
+        They add `gradient`, take the average, set the accumulator's step to the global step, and
+        close the accumulator. step: the worker's local step.
+        """
         name, shape = f"{variable.name}/grad_accum", variable.get_shape()
         with colocate_with(variable.op):
             if isinstance(gradient, IndexedSlices):
@@ -135,7 +141,8 @@ class SyncReplicasOptimizer(Optimizer):
     def _runner(self, update: Any, tokens: FIFOQueue, closes: Sequence[Operation]) -> QueueRunner:
         """Return the runner that changes the variables, step after step, in a thread of the chief.
 
-        When the session stops, the thread's takes are cancelled, so that nothing waits for it.
+        When the session stops, the accumulators are closed, which cancels the thread's wait for
+        averages.
         """
         count = max(self._total, self._replicas)
         with control_dependencies([update]):
@@ -159,7 +166,7 @@ class SyncReplicasOptimizer(Optimizer):
         return self._chief_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """Return the op that hands out the first tokens: `num_tokens`, by default one per gradient.
+        """Return the op that enqueues the first `num_tokens` tokens, by default one per gradient.
 
         Raises ValueError before `apply_gradients`, and for fewer than the first step requires.
         """
@@ -195,7 +202,11 @@ class SyncReplicasOptimizer(Optimizer):
 
 
 class _SyncReplicasHook(SessionRunHook):
-    """Sets accumulators and the local step to the global step, and starts the chief's runner."""
+    """The hook of a worker. In each new session it sets the local step to the global step.
+
+    The chief's also sets the steps of the accumulators, enqueues the first tokens and starts the
+    queue runner.
+    """
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
         self._optimizer, self._is_chief, self._num_tokens = optimizer, is_chief, num_tokens
@@ -204,7 +215,7 @@ class _SyncReplicasHook(SessionRunHook):
         self._is_ready: Tensor | None = None
 
     def begin(self) -> None:
-        """Collect the ops for a new session; raise ValueError before `apply_gradients`."""
+        """Find the ops for `after_create_session`; raise ValueError before `apply_gradients`."""
         optimizer = self._optimizer
         if optimizer.chief_init_op is None:
             raise ValueError(
@@ -218,7 +229,7 @@ class _SyncReplicasHook(SessionRunHook):
             self._init = [optimizer.local_step_init_op]
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Run these ops; raise RuntimeError if the variables are not initialized."""
+        """Run the ops of `begin`; raise RuntimeError if global variables are not initialized."""
         missing = session.run(self._is_ready)
         if len(missing):
             names = ", ".join(name.decode() for name in missing)

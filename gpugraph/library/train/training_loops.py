@@ -45,9 +45,9 @@ class VocabInfo(_VocabInfo):
     """The mapping of a variable from an old vocabulary to a new one.
 
     new_vocab, old_vocab: files, a word in each line. new_vocab_size, old_vocab_size: the number of
-    words to use; -1: all. num_oov_buckets: rows for other words. backup_initializer: for
-    words that are missing in the old one. axis: 0 if rows stand for words, 1 if columns do;
-    raises ValueError for another.
+    words to use; -1: all. num_oov_buckets: the number of rows for words outside of the new
+    vocabulary. backup_initializer: for words that are missing in the old one. axis: 0 if rows stand
+    for words, 1 if columns do; raises ValueError for another.
     """
 
     __slots__ = ()

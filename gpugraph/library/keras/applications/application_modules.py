@@ -1,4 +1,7 @@
-"""The modules of `tf.keras.applications`, each with its networks and two functions of arrays."""
+"""The modules of `tf.keras.applications`.
+
+Each has its networks, and `preprocess_input` and `decode_predictions` for NumPy arrays.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +49,11 @@ _PARAMETERS = {
     "mobilenet_v2": "input_shape alpha include_top weights input_tensor pooling classes",
     "nasnet": "input_shape include_top weights input_tensor pooling classes",
 }
-"""Parameters of the networks by module; "" stands for all other modules."""
+"""Parameters of the networks of each module; "" stands for the modules that are not listed."""
 
 _WITH_MODE = ("imagenet_utils", "vgg16", "vgg19")
 _FROM = {"resnet50": "resnet"}
-"""Modules that have another name in the package, because its `resnet50` is an older network."""
+"""Modules of another name in keras-applications, whose own `resnet50` is an older network."""
 
 _NETWORK_DOC = """The network {name}, a new `tf.keras.Model`.
 
@@ -86,7 +89,9 @@ The names come from ~/.keras/models/imagenet_class_index.json: FileNotFoundError
 
 
 def _function(module: str, name: str, parameters: str, doc: str) -> Any:
-    """Return a function with this name and these parameters that calls the package's function."""
+    """Return a function of this name, parameters and docstring that calls the package
+    keras-applications.
+    """
     signature = Signature(
         [
             Parameter(
@@ -107,7 +112,7 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 
 
 def _module(name: str, networks: list[str]) -> Any:
-    """Return a module that contains these networks."""
+    """Return a new module with these networks, `preprocess_input` and `decode_predictions`."""
     module = ModuleType(
         f"gpugraph.keras.applications.{name}",  # the public path, which pickles name
         f"`tf.keras.applications.{name}`: {', '.join(networks) or 'shared functions'}.",
@@ -128,4 +133,4 @@ MODULES: dict[str, Any] = {
     name: _module(name, networks.split())
     for name, _, networks in (line.partition(":") for line in _NETWORKS.strip().splitlines())
 }
-"""The modules by name."""
+"""The modules of `tf.keras.applications` by name."""

@@ -1,8 +1,9 @@
-"""The package keras-applications, which builds TensorFlow 1.15's networks. Imported on demand.
+"""Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
-The package writes networks with the Keras modules that are passed to it, here those of `tf.keras`.
-It requests files of weights and class names by file name and address. Nothing is downloaded: the
-files are looked up in the folder where Keras keeps downloads.
+It is imported at the first call of one of its functions. The package builds networks with the Keras
+modules that are passed to it, here those of `tf.keras`. It requests files of weights and class
+names by file name and URL. Nothing is downloaded: the files must be in ~/.keras, where Keras keeps
+its downloads.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from gpugraph.library.keras.engine.source_inputs import get_source_inputs
 
 
 class _Utils:
-    """The part of `tf.keras.utils` that the package uses."""
+    """The functions of `tf.keras.utils` that keras-applications uses."""
 
     get_source_inputs = staticmethod(get_source_inputs)
 
     @staticmethod
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
-        """Return the path of a downloaded file.
+        """Return the path of a file that was downloaded to ~/.keras/`cache_subdir` before.
 
-        Raise FileNotFoundError with instructions if it is missing.
+        Raise FileNotFoundError, with instructions, if the file is missing. `hashes` are not
+        checked.
         """
         path = Path.home() / ".keras" / cache_subdir / name
         if path.exists():
@@ -38,20 +40,20 @@ class _Utils:
 
 
 def applications_package() -> Any:
-    """Return the package keras-applications.
+    """Return the package keras-applications, imported.
 
-    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):
         package = importlib.import_module("keras_applications")
-    # Otherwise the package would reuse a tensor of the first graph, and of the first mode, in all
-    # others.
+    # The package keeps this tensor in a global variable. Without the reset it would use a tensor of
+    # an earlier graph, or of another `mode`, again.
     package.imagenet_utils._IMAGENET_MEAN = None
     return package
 
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a function of the package's module with the modules of `tf.keras`."""
+    """Call the function `name` of the package's `module`, with the Keras modules it needs added."""
     function = getattr(getattr(applications_package(), module), name)
     return function(**arguments, backend=backend, layers=layers, models=models, utils=_Utils)

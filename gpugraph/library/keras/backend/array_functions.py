@@ -1,4 +1,4 @@
-"""Shapes, slices and products of tensors under Keras's names and arguments."""
+"""Functions of shapes, slices and matrix products, with Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of zeros, or a tensor if a size is unknown.
+    """Return a variable of zeros, or a tensor if a size in `shape` is unknown.
 
     The default dtype is `floatx()`.
     """
@@ -63,7 +63,7 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of ones, or a tensor if a size is unknown.
+    """Return a variable of ones, or a tensor if a size in `shape` is unknown.
 
     The default dtype is `floatx()`.
     """
@@ -72,7 +72,7 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable: the identity matrix of `size` rows, of `floatx()` by default."""
+    """Return a variable: the identity matrix of `size` rows. Its dtype is `floatx()` by default."""
     dtype = dtype or floatx()
     return variable(matrix_compositions.eye(size, dtype=dtype), dtype, name)
 
@@ -95,7 +95,9 @@ def random_uniform_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable whose initial values are uniformly distributed between `low` and `high`."""
+    """Return a variable with random initial values, uniform in [low, high). Default dtype:
+    `floatx()`.
+    """
     dtype = dtype or floatx()
     return variable(random_ops.random_uniform(shape, low, high, dtype, seed), dtype, name)
 
@@ -108,15 +110,18 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable of normally distributed initial values with this mean and deviation."""
+    """Return a variable with normally distributed initial values.
+
+    scale: their standard deviation. dtype: `floatx()` by default.
+    """
     dtype = dtype or floatx()
     return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
-    """Return the numbers from `start` by `step`, before `stop`.
+    """Return a vector of the numbers start, start + step, ..., excluding `stop`.
 
-    If `stop` is None, `start` is the end and the numbers begin at 0.
+    If `stop` is None, the numbers are 0, step, ..., excluding `start`.
     """
     if stop is None and isinstance(start, int) and start < 0:
         start = 0
@@ -139,7 +144,7 @@ def flatten(x: Any) -> Tensor:
 
 
 def batch_flatten(x: Any) -> Tensor:
-    """Return a matrix with one row for each element of the first axis."""
+    """Return `x` as a matrix with one row for each index of the first axis."""
     sizes: Any = as_shape(x.shape).as_list()[1:]
     count = reduce_prod(shape(x)[1:]) if None in sizes else prod(sizes)
     return reshape_and_transpose.reshape(x, stack([-1, count]))
@@ -161,17 +166,19 @@ def transpose(x: Any) -> Tensor:
 
 
 def permute_dimensions(x: Any, pattern: Any) -> Tensor:
-    """Put the axes in the order `pattern`, for example (0, 2, 1)."""
+    """Transpose `x`: axis i of the result is axis `pattern[i]` of `x`, for example (0, 2, 1)."""
     return reshape_and_transpose.transpose(x, perm=pattern)
 
 
 def reverse(x: Any, axes: Any) -> Tensor:
-    """Reverse the elements along `axes`, an int or several."""
+    """Reverse the elements along `axes`, an int or a list of ints."""
     return reverse_ops.reverse(x, [axes] if isinstance(axes, int) else axes)
 
 
 def tile(x: Any, n: Any) -> Tensor:
-    """Repeat `x` `n` times; `n` is a number, or one number for each axis."""
+    """Repeat `x` along its axes; `n` is the number of repetitions of a vector, or one for each
+    axis.
+    """
     return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
 
 
@@ -181,7 +188,7 @@ def repeat(x: Any, n: int) -> Tensor:
 
 
 def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
-    """Repeat each element along `axis` `rep` times in succession."""
+    """Repeat each element `rep` times in succession along `axis`: [a, b] becomes [a, a, b, b]."""
     axis = place_of_axis(x, axis)
     sizes, dynamic = x.shape.as_list(), shape(x)
     counts = [1] * (len(sizes) + 1)
@@ -196,7 +203,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Concatenate tensors along `axis`; the result is a SparseTensor if all are sparse."""
+    """Concatenate tensors along `axis`: a SparseTensor if all are sparse, else a dense tensor."""
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
     if all(is_sparse(tensor) for tensor in tensors):
@@ -205,19 +212,28 @@ def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
 
 
 def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
-    """Add zeros before and after the steps of [n, steps, features]."""
+    """Add zeros before and after the steps of [n, steps, features].
+
+    padding: the numbers of steps to add before and after.
+    """
     return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
 
 
 def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: Any = None) -> Tensor:
-    """Add zeros around images: before and after the rows and the columns."""
+    """Add zeros around images.
+
+    padding: ((before, after) of the rows, (before, after) of the columns).
+    """
     return _padded(x, padding, data_format)
 
 
 def spatial_3d_padding(
     x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: Any = None
 ) -> Tensor:
-    """Add zeros around volumes: before and after the elements of three axes."""
+    """Add zeros around volumes.
+
+    padding: a pair (before, after) for each of the three spatial axes.
+    """
     return _padded(x, padding, data_format)
 
 
@@ -229,7 +245,9 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 
 
 def known_format(data_format: Any) -> str:
-    """Return the data format, by default `image_data_format()`, or raise ValueError."""
+    """Return `data_format`, or `image_data_format()` if it is None. Raise ValueError for an unknown
+    one.
+    """
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError(
@@ -242,22 +260,29 @@ def known_format(data_format: Any) -> str:
 
 
 def gather(reference: Any, indices: Any) -> Tensor:
-    """Return the elements at these indices of the first axis of `reference`."""
+    """Return the slices of `reference` at these indices of its first axis."""
     return gather_ops.gather(reference, indices)
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Return vectors of zeros with a one at each index: [..., num_classes]."""
+    """Return for each index a vector that is 1 there and 0 elsewhere: [..., num_classes]."""
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
 
 
 def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
-    """Return whether each target is among the `k` largest predictions of its row."""
+    """Return for each row whether its target class is among the `k` largest predictions: bool [n].
+
+    predictions: [n, classes]. targets: ints [n].
+    """
     return top_k.in_top_k(predictions, targets, k)
 
 
 def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
-    """Return `x`; when it is computed, `message` and its value are printed to standard output."""
+    """Return `x` through an op that prints `message` and the value of `x` to standard output in
+    each run.
+
+    summarize: how many elements to print at each end of an axis.
+    """
     printed = print_op(message, x, output_stream=sys.stdout, summarize=summarize)
     with control_dependencies([printed]):
         return identity_and_shape.identity(x)
@@ -267,7 +292,11 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Contract the last axis of `x` with the second-to-last axis of `y`; `x` may be sparse."""
+    """Return the product of tensors, which contracts the last axis of `x` and the second-to-last of
+    `y`.
+
+    `x` may be a SparseTensor.
+    """
     if is_sparse(x):
         return sparse_tensor_dense_matmul(x, y)
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
@@ -277,11 +306,13 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """Contract one axis of `x` with one of `y`, separately for each example; vectors give [n, 1].
+    """Contract one axis of `x` with one axis of `y`, separately for each example.
 
-    axes: an axis, or one for each operand; by default the last of `x` and the second-to-last of
-      `y`. If an operand has more than three axes, the axes between the first and the last two are
-      batch axes too.
+    Two matrices [n, size] give [n, 1].
+
+    axes: the axis to contract, or a pair with one for each operand; by default the last of `x` and
+      the second-to-last of `y`. In operands of more than three axes, all axes before the last two
+      are batch axes.
     """
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
     if axes is None:

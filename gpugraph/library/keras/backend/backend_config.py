@@ -1,4 +1,6 @@
-"""The defaults of Keras's computations: the dtype of floats, a small number, the order of axes."""
+"""Keras's defaults: the dtype of floats, a small number to add to divisors, the order of image
+axes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ _DATA_FORMATS = ("channels_last", "channels_first")
 
 
 class _Config:
-    """The defaults of the process."""
+    """The defaults of this process, as class attributes."""
 
     floatx = "float32"
     epsilon = 1e-7
@@ -36,12 +38,14 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that keeps quotients and logarithms finite, initially 1e-7."""
+    """Return the small number that Keras adds to divisors and arguments of logarithms; 1e-7 at
+    first.
+    """
     return _Config.epsilon
 
 
 def set_epsilon(value: float) -> None:
-    """Set the small number."""
+    """Set the number that `epsilon()` returns."""
     _Config.epsilon = value
 
 
@@ -51,7 +55,7 @@ def image_data_format() -> str:
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Set the default order of an image's axes. Raise ValueError for an unknown one."""
+    """Set the default order of an image's axes. Raise ValueError for an unknown order."""
     if data_format not in _DATA_FORMATS:
         raise ValueError(
             f"Unknown data_format: {data_format}; it is one of {', '.join(_DATA_FORMATS)}"
@@ -60,9 +64,9 @@ def set_image_data_format(data_format: str) -> None:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """Return `x` as a NumPy array of the default dtype.
+    """Return `x` as a NumPy array of the dtype `floatx()`.
 
-    Raise ValueError for an int beyond all floats.
+    Raise ValueError for an int that is too large for a float.
     """
     try:
         return np.asarray(x, dtype=_Config.floatx)

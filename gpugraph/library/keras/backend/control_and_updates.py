@@ -1,4 +1,4 @@
-"""Conditions, loops, gradients and updates of variables under Keras's names and arguments."""
+"""Conditions, loops, gradients and updates of variables, with Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ name_scope = graph_name_scope
 
 
 def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
-    """Return one of two expressions (tensors, or functions that return tensors) by a condition.
+    """Return `then_expression` where `condition` is true, else `else_expression`.
 
-    condition: a scalar; or a tensor that has all axes of the expressions or the first of them,
-      which selects elements. ValueError for a condition with more axes.
+    then_expression, else_expression: tensors, or functions that return tensors.
+    condition: a scalar, for which one branch runs. Or a tensor with all axes of the expressions or
+      only their first axes: both branches are computed, and the condition selects elements.
+      ValueError for a condition with more axes.
     """
     condition = convert_to_tensor(condition)
     if condition.dtype.base_dtype != bool_type:
@@ -47,7 +49,10 @@ def _function(expression: Any) -> Callable[[], Any]:
 
 
 def _like(condition: Tensor, expression: Any) -> Tensor:
-    """Repeat a condition along the remaining axes of an expression."""
+    """Tile `condition` along the axes that only `expression` has.
+
+    A vector, or a condition of the expression's rank, stays as it is, since `where` accepts it.
+    """
     rank, wanted = int(ndim(condition) or 0), int(ndim(expression) or 0)
     if rank > wanted:
         raise ValueError(
@@ -63,9 +68,9 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 
 
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `x` while training, else `alt`. Both are tensors, or functions that return tensors.
+    """Return `x` if in training, else `alt`; both are tensors, or functions that return tensors.
 
-    training: by default the learning phase.
+    training: a bool, int or scalar tensor; by default the learning phase.
     """
     phase = learning_phase() if training is None else training
     if isinstance(phase, (bool, int)) and phase in (0, 1):
@@ -75,14 +80,14 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `alt` while training, else `x`; see `in_train_phase`."""
+    """Return `alt` if in training, else `x`; see `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
 
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
-    """Apply `fn` to each element of the first axis.
+    """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
-    dtype: of the results, by default that of `elems`.
+    dtype: that of the results; by default that of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
@@ -90,14 +95,22 @@ def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: A
 def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Return the last accumulator of `fn(accumulator, element)` from the first element on."""
+    """Apply `accumulator = fn(accumulator, slice)` along the first axis, and return the last
+    accumulator.
+
+    initializer: the first accumulator; by default the first slice.
+    """
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
 
 def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Return the last accumulator of `fn(accumulator, element)` from the last element back."""
+    """Apply `accumulator = fn(accumulator, slice)` from the last slice of the first axis to the
+    first.
+
+    Return the last accumulator. initializer: the first accumulator; by default the last slice.
+    """
     return map_fold_scan.foldr(fn, elems, initializer=initializer, name=name)
 
 
@@ -107,27 +120,30 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 
 def stop_gradient(variables: Any) -> Any:
-    """Return a tensor, or a list of tensors, through which no gradient passes."""
+    """Return `variables`, a tensor or a list of tensors, as constants in gradients."""
     if isinstance(variables, (list, tuple)):
         return [identity_and_shape.stop_gradient(tensor) for tensor in variables]
     return identity_and_shape.stop_gradient(variables)
 
 
 def update(x: Any, new_x: Any) -> Any:
-    """Assign a tensor to a variable."""
+    """Return an op that assigns the tensor `new_x` to the variable `x`."""
     return reference_variable_ops.assign(x, new_x)
 
 
 def update_add(x: Any, increment: Any) -> Any:
-    """Add a tensor to a variable."""
+    """Return an op that adds a tensor to the variable `x`."""
     return reference_variable_ops.assign_add(x, increment)
 
 
 def update_sub(x: Any, decrement: Any) -> Any:
-    """Subtract a tensor from a variable."""
+    """Return an op that subtracts a tensor from the variable `x`."""
     return reference_variable_ops.assign_sub(x, decrement)
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """Set a variable to x * momentum + value * (1 - momentum), with zero debiasing."""
+    """Return an op that sets the variable `x` to x * momentum + value * (1 - momentum).
+
+    The average is corrected for its start at zero, as by `assign_moving_average(zero_debias=True)`.
+    """
     return assign_moving_average(x, value, momentum, zero_debias=True)

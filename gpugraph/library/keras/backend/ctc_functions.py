@@ -1,4 +1,4 @@
-"""Connectionist temporal classification of dense labels, under Keras's names."""
+"""Loss and decoding of connectionist temporal classification (CTC) with dense labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
-    """Convert labels [n, longest] to a SparseTensor that has each row up to its length."""
+    """Convert labels [n, max_length] to a SparseTensor with the first `label_lengths[i]` labels of
+    row i.
+    """
     sizes = shape(labels)
     counts = expand_dims(range_of(sizes[1]), 0) < expand_dims(cast(label_lengths, int32), 1)
     places = where(counts)
@@ -29,15 +31,18 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
 
 
 def _times_first(y_pred: Any) -> Tensor:
-    """Return the logarithms of probabilities [n, steps, classes], with the steps first."""
+    """Return log(y_pred + epsilon()) with transposed axes: [n, steps, classes] -> [steps, n,
+    classes].
+    """
     return log(transpose(y_pred, [1, 0, 2]) + epsilon())
 
 
 def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
     """Return the CTC loss of each example: [n, 1].
 
-    y_true: labels [n, longest]. y_pred: probabilities [n, steps, classes], the blank last.
-    input_length, label_length: [n, 1], the number of valid steps and labels of each example.
+    y_true: labels [n, max_length]. y_pred: probabilities [n, steps, classes]; the last class is the
+      blank.
+    input_length, label_length: [n, 1], the numbers of valid steps and labels of each example.
     """
     lengths = cast(reshape(label_length, [-1]), int32)
     labels = cast_values(ctc_label_dense_to_sparse(y_true, lengths))
@@ -46,17 +51,22 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
 
 
 def cast_values(sparse: SparseTensor) -> SparseTensor:
-    """Return the labels as int32."""
+    """Return a SparseTensor with the values cast to int32."""
     return SparseTensor(sparse.indices, cast(sparse.values, int32), sparse.dense_shape)
 
 
 def ctc_decode(
     y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
-    """Return the most likely labels, a list of [n, longest] padded with -1, and log-probabilities.
+    """Return the most likely sequences of labels, and their log-probabilities, by decoding CTC
+    outputs.
 
-    y_pred: probabilities [n, steps, classes], the blank last. input_length: [n].
-    greedy: take the most likely class of each step; else the `top_paths` of a beam search.
+    The sequences are a list of tensors [n, max_length], padded with -1: `top_paths` of them, the
+    most likely first, or one if `greedy`.
+
+    y_pred: probabilities [n, steps, classes]; the last class is the blank.
+    input_length: the number of valid steps of each example, [n].
+    greedy: take the most likely class of each step; else do a beam search of width `beam_width`.
     """
     inputs, steps = _times_first(y_pred), cast(input_length, int32)
     if greedy:

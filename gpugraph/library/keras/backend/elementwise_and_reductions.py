@@ -1,4 +1,4 @@
-"""Elementwise functions, comparisons and reductions under Keras's names and arguments."""
+"""Elementwise functions, comparisons and reductions, with Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return the elementwise function of one tensor `x` under a Keras name."""
+    """Return `function` as a function named `name` of one tensor `x`, with the first line of its
+    docstring.
+    """
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
     def computed(x: Any) -> Any:
@@ -49,7 +51,7 @@ softsign = _of_one("softsign", selu_softsign_swish.softsign)
 
 
 def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """Return the elementwise function of two tensors under a Keras name."""
+    """Return `function` as a function named `name` of two tensors `x` and `y`."""
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
     def computed(x: Any, y: Any) -> Any:
@@ -70,9 +72,11 @@ maximum, minimum = (
 def _reduction(
     name: str, result: str, function: Callable[..., Any], dtype: Callable[[], Any] | None = None
 ) -> Callable[..., Any]:
-    """Return a reduction along `axis`.
+    """Return a reduction `name(x, axis=None, keepdims=False)` that calls `function`.
 
-    dtype: a function that returns the dtype to which bools are cast; "bool" casts every input.
+    result: what the reduction computes, for its docstring.
+    dtype: a function that returns the dtype to which bools are cast; "bool" casts every input. None
+      casts nothing.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")
@@ -101,14 +105,14 @@ all = _reduction("all", "logical and", reduce_all, lambda: "bool")
 
 
 def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the variance along `axis`, by default of all elements."""
+    """Return the population variance along `axis`, by default of all elements."""
     x = _cast_bools(x, floatx())
     centred = x - reduce_mean(x, axis=axis, keepdims=True)
     return reduce_mean(unary_functions.square(centred), axis=axis, keepdims=keepdims)
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the standard deviation along `axis`, by default of all elements."""
+    """Return the population standard deviation along `axis`, by default of all elements."""
     return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
 
 
@@ -145,7 +149,7 @@ def cast(x: Any, dtype: Any) -> Any:
 def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
     """Clip the elements to the range from `min_value` to `max_value`; None stands for no bound.
 
-    A `max_value` below `min_value` counts as `min_value`.
+    If `max_value` is below `min_value`, all elements become `min_value`.
     """
     low = float("-inf") if min_value is None else min_value
     high = float("inf") if max_value is None else max_value
@@ -155,7 +159,7 @@ def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
 
 
 def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Any:
-    """Return x above `threshold`, cut to `max_value`; below it, `alpha` * (x - threshold)."""
+    """Return min(x, max_value) where x > `threshold`, else `alpha` * (x - threshold)."""
     if not alpha and not threshold and max_value in (None, 6):
         return relu_and_elu.relu(x) if max_value is None else relu_and_elu.relu6(x)
     if alpha and not threshold and max_value is None:
@@ -168,16 +172,16 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """Return x where it is positive, else alpha * (exp(x) - 1)."""
+    """Return `x` where it is positive, else alpha * (exp(x) - 1)."""
     result = relu_and_elu.elu(x)
     return result if alpha == 1 else comparison_and_select.where(x > 0, result, alpha * result)
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """Return exp(x) divided by its sum along `axis`."""
+    """Return exp(x) / sum(exp(x)), the sum along `axis`."""
     return softmax_along(x, axis=axis)
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Tensor:
-    """Scale the vectors along `axis` to length 1."""
+    """Scale the vectors along `axis` to Euclidean length 1; None: all elements are one vector."""
     return normalized(x, axis=axis)

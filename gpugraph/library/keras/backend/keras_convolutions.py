@@ -1,4 +1,4 @@
-"""Convolutions, pooling and other functions of images, under Keras's names and arguments."""
+"""Convolutions, pooling and other functions of images, with Keras's names and arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def order_of_axes(data_format: Any, rank: int) -> str:
-    """Return the axes of inputs with `rank` (1 to 3) spatial axes as ops name them: "NHWC"."""
+    """Return the `data_format` of ops, such as "NHWC", for inputs with `rank` spatial axes.
+
+    Raise ValueError unless `rank` is 1, 2 or 3.
+    """
     if rank not in _AXES:
         raise ValueError(f"Images have 1 to 3 axes of space, with a size for each, not {rank}")
     axes = _AXES[rank]
@@ -37,7 +40,7 @@ def order_of_axes(data_format: Any, rank: int) -> str:
 
 
 def known_padding(padding: str) -> str:
-    """Return the padding as ops name it. Raise ValueError unless it is "same" or "valid"."""
+    """Return "SAME" for "same" and "VALID" for "valid". Raise ValueError for another padding."""
     if padding not in ("same", "valid"):
         raise ValueError(f"Invalid padding: {padding}; it is same or valid")
     return padding.upper()
@@ -51,7 +54,11 @@ def conv1d(
     data_format: Any = None,
     dilation_rate: int = 1,
 ) -> Tensor:
-    """Convolve [n, steps, channels]; the padding "causal" adds zeros before the first step."""
+    """Convolve [n, steps, channels] with a kernel [size, channels, filters].
+
+    The padding "causal" adds zeros before the first step only, so an output depends on no later
+    input.
+    """
     data_format = known_format(data_format)
     if padding == "causal":
         before = dilation_rate * (kernel.shape.as_list()[0] - 1)
@@ -72,7 +79,10 @@ def conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """Convolve images [n, rows, columns, channels], or with the channels first."""
+    """Convolve images with a kernel [rows, columns, channels, filters].
+
+    x: [n, rows, columns, channels], or [n, channels, rows, columns] for "channels_first".
+    """
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
@@ -84,7 +94,9 @@ def conv3d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1, 1),
 ) -> Tensor:
-    """Convolve volumes."""
+    """Convolve volumes [n, depth, rows, columns, channels], or [n, channels, ...] for
+    "channels_first".
+    """
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
@@ -102,7 +114,9 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return strides or sizes for all axes of images: 1 for examples and channels."""
+    """Return strides or dilations for all axes of a tensor: `values` for space, 1 for the other two
+    axes.
+    """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
     return [1, *values, 1]
@@ -117,7 +131,10 @@ def conv2d_transpose(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """Apply a transposed convolution, whose result has `output_shape`: kernels [h, w, out, in]."""
+    """Apply a transposed convolution, the gradient of `conv2d` with respect to its input.
+
+    kernel: [rows, columns, output channels, input channels]. output_shape: that of the result.
+    """
     sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
     return conv2d_functions.conv2d_transpose(
         x,
@@ -138,7 +155,11 @@ def depthwise_conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """Convolve each channel separately: kernels [h, w, channels, multiplier]."""
+    """Convolve each channel separately with its own kernels.
+
+    depthwise_kernel: [rows, columns, channels, multiplier]. The result has channels * multiplier
+    channels.
+    """
     return conv2d_functions.depthwise_conv2d(
         x,
         depthwise_kernel,
@@ -158,7 +179,9 @@ def separable_conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """Convolve each channel separately, then convolve all of them with a 1 x 1 kernel."""
+    """Convolve each channel separately (`depthwise_conv2d`), then mix the channels by a 1 x 1
+    kernel.
+    """
     return conv2d_functions.separable_conv2d(
         x,
         depthwise_kernel,
@@ -178,7 +201,7 @@ def pool2d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """Return the maxima or the means of windows of images."""
+    """Return the maximum, or the mean for `pool_mode` "avg", of each window of images."""
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -190,7 +213,7 @@ def pool3d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """Return the maxima or the means of windows of volumes."""
+    """Return the maximum, or the mean for `pool_mode` "avg", of each window of volumes."""
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -212,9 +235,9 @@ def _pooled(
 def local_conv1d(
     inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: Any = None
 ) -> Tensor:
-    """Convolve [n, steps, channels] with a separate kernel for each output step.
+    """Convolve [n, steps, channels], with a different kernel for each output step.
 
-    kernel: [output steps, kernel_size * channels, filters].
+    kernel: [output steps, kernel_size * channels, filters]; here a kernel's size is a tuple of one.
     """
     steps = kernel.shape[place_of_axis(kernel, 0)].value
     return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
@@ -228,7 +251,7 @@ def local_conv2d(
     output_shape: Any,
     data_format: Any = None,
 ) -> Tensor:
-    """Convolve images with a separate kernel for each output position.
+    """Convolve images, with a different kernel for each output position and no padding.
 
     kernel: [output rows * output columns, kernel rows * kernel columns * channels, filters].
     output_shape: rows and columns of the outputs.
@@ -239,7 +262,10 @@ def local_conv2d(
 def local_conv(
     inputs: Any, kernel: Any, kernel_size: Any, strides: Any, sizes: Any, data_format: Any
 ) -> Tensor:
-    """Convolve any number of axes with a separate kernel for each position; see `local_conv2d`."""
+    """Convolve along any number of axes, with a different kernel for each position.
+
+    sizes: those of the output's spatial axes. Other arguments: see `local_conv2d`.
+    """
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
     windows = []
@@ -259,9 +285,10 @@ def local_conv(
 
 
 def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
-    """Add a bias to `x`: a vector with one element for each channel, or of the shape of an example.
+    """Add `bias` to each example of `x`.
 
-    ValueError for a bias of another rank.
+    bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
+      is that of the channels. ValueError for another rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -280,9 +307,9 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
 def resize_images(
     x: Any, height_factor: int, width_factor: int, data_format: str, interpolation: str = "nearest"
 ) -> Tensor:
-    """Enlarge images by integer factors; `interpolation` is "nearest" or "bilinear".
+    """Enlarge images by integer factors.
 
-    ValueError for another interpolation.
+    interpolation: "nearest" or "bilinear"; ValueError for another.
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:
@@ -302,7 +329,7 @@ def resize_images(
 def resize_volumes(
     x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str
 ) -> Tensor:
-    """Enlarge volumes: repeat each element along three axes."""
+    """Enlarge volumes by integer factors, repeating each element along the three spatial axes."""
     first = 2 if known_format(data_format) == "channels_first" else 1
     for axis, factor in enumerate((depth_factor, height_factor, width_factor), first):
         x = repeat_elements(x, factor, axis)
@@ -310,14 +337,18 @@ def resize_volumes(
 
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
-    """Set a random fraction `level` of the elements to zero; scale the rest to preserve the sum."""
+    """Set a random fraction `level` of the elements to 0, and divide the others by 1 - `level`.
+
+    noise_shape: a shape of 0-or-kept decisions that is broadcast to that of `x`; by default that of
+      `x`.
+    """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
 
 def batch_normalization(
     x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
 ) -> Tensor:
-    """Return (x - mean) / sqrt(var + epsilon) * gamma + beta, with vectors along `axis`.
+    """Return (x - mean) / sqrt(var + epsilon) * gamma + beta, where vectors apply along `axis`.
 
     `beta` and `gamma` may be None.
     """
@@ -328,7 +359,7 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Normalize by mean, variance, offset and scale, of which vectors are reshaped to `sizes`."""
+    """Normalize `x` by `parts`: mean, variance, offset, scale. Vectors are reshaped to `sizes`."""
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
     )
@@ -338,7 +369,9 @@ def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Ten
 def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return `x` normalized by its own mean and variance along `reduction_axes`, and these two."""
+    """Return `x` normalized by its mean and variance over `reduction_axes`, then the mean and
+    variance.
+    """
     reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
     mean, variance = bias_and_moments.moments(x, reduced)
     dynamic = shape(x)

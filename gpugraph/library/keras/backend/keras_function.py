@@ -1,4 +1,4 @@
-"""`function`: computes outputs from inputs, and applies updates, in one run of Keras's session."""
+"""`K.function`: computes outputs from inputs, and applies updates, in a run of Keras's session."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ from gpugraph.session import Session
 
 
 class GraphExecutionFunction:
-    """Runs a part of the graph: called with values of `inputs`, it returns values of `outputs`.
+    """Callable that runs a part of the graph: it receives values of `inputs` and returns those of
+    `outputs`.
 
     Args:
-      inputs, outputs: tensors, or structures of them.
-      updates: operations and (variable, new value) pairs, which are run after the first output is
+      inputs, outputs: tensors, or structures of tensors.
+      updates: operations and (variable, new value) pairs. They run after the first output is
         computed.
-      feed_dict: values of further tensors.
-      fetches: further tensors to compute. `fetch_callbacks` maps tensors of the attribute `fetches`
-        to functions that receive their values.
+      feed_dict: values of further tensors, used in every call.
+      fetches: further tensors to compute. After a call, the value of a tensor of the attribute
+        `fetches` is passed to the function that the attribute `fetch_callbacks` has for the tensor,
+        if any.
       options, run_metadata: see `Session.run`.
 
-    TypeError for updates that are not a list; ValueError for other arguments.
+    TypeError for updates that are not a list or tuple; ValueError for other keyword arguments.
     """
 
     def __init__(
@@ -74,8 +76,9 @@ class GraphExecutionFunction:
     def __call__(self, inputs: Any) -> Any:
         """Return the values of the outputs for these input values, in the structure of `outputs`.
 
-        A value is an array; a SciPy matrix or a SparseTensorValue for a sparse input; a tensor of
-        the graph, which is fed within the run; or None for an input that needs no value.
+        An input's value is an array; a SciPy matrix or a SparseTensorValue for a sparse input; a
+        tensor or variable of the graph, whose value in this run replaces the input; or None for an
+        input that the outputs do not depend on.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -99,7 +102,9 @@ class GraphExecutionFunction:
         return self._answer(results)
 
     def _values(self, inputs: Any) -> list[Any]:
-        """Return one value for each input. A list whose length differs from theirs is flattened."""
+        """Return one value for each input. A structure of another length than `self.inputs` is
+        flattened.
+        """
         if isinstance(inputs, SparseTensorValue):
             return [inputs]
         if isinstance(inputs, (list, tuple)) and len(inputs) == len(self.inputs):
@@ -107,7 +112,9 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """Return (tensor, value) pairs to feed; a sparse input contributes three of them."""
+        """Return the pairs (tensor, value) to feed; for a sparse input, its indices, values and
+        dense shape.
+        """
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):
             if isinstance(tensor, SparseTensor) and value is not None:
@@ -155,9 +162,10 @@ def function(
     name: str | None = None,
     **kwargs: Any,
 ) -> GraphExecutionFunction:
-    """Return a function from values of `inputs` to values of `outputs`; see GraphExecutionFunction.
+    """Return a GraphExecutionFunction, which runs the graph from values of `inputs` to those of
+    `outputs`.
 
-    updates: operations, or (variable, new value) pairs, to run too.
+    updates: operations, or (variable, new value) pairs, that also run.
     ValueError for keyword arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
@@ -182,7 +190,7 @@ def _first_part(output: Any) -> Tensor:
 
 
 def _update(update: Any) -> Any:
-    """Return the operation of an update; a pair becomes an assignment."""
+    """Return the operation of an update; a pair (variable, value) becomes an assignment."""
     return assign(*update) if isinstance(update, tuple) else update
 
 

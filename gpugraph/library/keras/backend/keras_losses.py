@@ -1,7 +1,8 @@
-"""Cross entropies of probabilities or logits, by example, and the hard sigmoid.
+"""Cross entropies of probabilities or logits, one for each example or element, and the hard
+sigmoid.
 
-If the probabilities are the direct output of a softmax or sigmoid, the loss is computed from its
-logits instead, which loses no digits where a probability is near 0.
+If the probabilities are the direct output of a softmax or sigmoid op, the loss is computed from the
+op's input, the logits, which loses no precision where a probability is near 0.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the cross entropy of probabilities, or of logits if `from_logits`, along `axis`.
+    """Return the cross entropy along `axis` of probabilities, or of logits if `from_logits`.
 
-    target, output: of the same shape. Returns that shape without `axis`. Probabilities are scaled
-    to the sum 1, and clipped to the range from epsilon() to 1 - epsilon().
+    target, output: tensors of the same shape, [..., classes] for the last axis. The result has no
+    `axis`. Probabilities are divided by their sum, and clipped to [epsilon(), 1 - epsilon()].
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -46,10 +47,10 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the same as `categorical_crossentropy`, with classes 0, 1, ... as targets.
+    """Return the cross entropies of `categorical_crossentropy` for targets that are class indices.
 
-    target: has as many classes as `output` has vectors along `axis`. Returns [count], or for three
-    or more axes the shape of `output` without `axis`.
+    target: one index for each vector of `output` along `axis`, in any shape. The result is a
+    vector, or for an output of three or more axes has the output's shape without `axis`.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -67,7 +68,7 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
-    """Return the elementwise cross entropy of the probability of class 1, or of a logit."""
+    """Return the cross entropy of each element: of a probability of class 1, or of a logit."""
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Sigmoid")
     if logits is None:
@@ -78,7 +79,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 
 
 def _logits_of(output: Tensor, op_type: str) -> Any:
-    """Return the input of the op that computed `output`, or None if the op has another type."""
+    """Return the input of the op that computed `output`, or None if its type is not `op_type`."""
     return output.op.inputs[0] if output.op.type == op_type else None
 
 

@@ -1,4 +1,4 @@
-"""`rnn`: calls a step function for each step of a sequence, in a loop or unrolled, with a mask."""
+"""`rnn`: calls a step function for each step of a sequence, in a while loop or unrolled."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ def rnn(
 
     inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
     initial_states: a list of tensors [batch, ...]; a state may be a structure.
-    go_backwards: the last step comes first, in the outputs too.
-    mask: bool [batch, time] or [batch, time, 1]. Where it is False the states stay as they are,
-      and the output is the previous one (0 in the first step), or 0 if `zero_output_for_mask`.
-    constants: tensors that each step receives after the states.
-    unroll: build each step once, without a loop; the number of steps must be known.
-    input_length: the number of steps, if the inputs do not determine it.
+    go_backwards: process the steps from the last to the first; the outputs have this order too.
+    mask: bool [batch, time] or [batch, time, 1]. Where it is False the states do not change, and
+      the output is that of the previous step (0 in the first step), or 0 if `zero_output_for_mask`.
+    constants: tensors that are appended to the states in each call.
+    unroll: build the ops of every step separately, without a loop; the number of steps must be
+      known.
+    input_length: the maximum number of steps to run in a loop.
 
-    Returns the last output, all outputs [batch, time, ...] (or time first), the last states.
-    ValueError for inputs of fewer than three axes, or if `unroll` and the number of steps is
-    unknown.
+    Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
+    states. ValueError for inputs of fewer than three axes, or if `unroll` and the number of steps
+    is unknown.
     """
     if not time_major:
         inputs = map_structure(_swapped, inputs)
@@ -88,14 +89,17 @@ def _time_first(mask: Any, time_major: bool) -> Any:
 
 
 def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
-    """Return an output [time, batch, ...] with the sizes and the axis order of the inputs."""
+    """Return an output [time, batch, ...] with the static sizes and the axis order of the inputs.
+
+    first: an input [time, batch, ...].
+    """
     sizes = output.shape.as_list()
     output.set_shape([*first.shape.as_list()[:2], *sizes[2:]])
     return output if time_major else _swapped(output)
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """Tile the mask to the shape of `like`; the first `kept` axes are the mask's already."""
+    """Tile the mask to the shape of `like`; the mask has the first `kept` sizes of it already."""
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
@@ -105,7 +109,9 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
-    """Return `new` where the mask is True, else `old`; both are structures of tensors."""
+    """Return the elements of `new` where the mask is True, else those of `old`; both are
+    structures.
+    """
     return map_structure(lambda x, y: where(_expanded(mask, x, kept), x, y), new, old)
 
 
@@ -114,7 +120,9 @@ def _no_output(output: Any) -> Any:
 
 
 class _Steps:
-    """The steps of one `rnn`: inputs [time, batch, ...], and the mask [time, batch, 1] or None."""
+    """The steps of one call of `rnn`: inputs [time, batch, ...], and a mask [time, batch, 1] or
+    None.
+    """
 
     def __init__(self, step: Step, inputs: Any, constants: list[Any], mask: Any) -> None:
         self.step = step
@@ -133,7 +141,11 @@ class _Steps:
         return output, new_states
 
     def _masked(self, mask: Any, step_inputs: Any, states: Any, previous: Any) -> tuple[Any, Any]:
-        """Return one step's output and states; masked examples keep `previous` and states."""
+        """Return a step's output and new states. Masked-out examples have `previous` and the old
+        `states`.
+
+        previous: the previous step's output; None stands for zeros.
+        """
         output, new_states = self._call(step_inputs, states)
         if mask is None:
             return output, new_states
@@ -143,7 +155,7 @@ class _Steps:
         return _select(mask, output, old), pack_sequence_as(new_states, kept)
 
     def unrolled(self, states: Any, zero_output: bool) -> tuple[Any, Any]:
-        """Return all outputs and the last states, building each step once."""
+        """Return all outputs and the last states, with separate ops for each step."""
         count = flatten(self.inputs)[0].shape.as_list()[0]
         if not count:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
@@ -161,7 +173,10 @@ class _Steps:
         return stacked, states
 
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
-        """Return all outputs and the last states, using one while loop."""
+        """Return all outputs and the last states, computed by one while loop.
+
+        length: the maximum number of steps, or None.
+        """
         states = tuple(states)
         count = shape(flatten(self.inputs)[0])[0]
         read_inputs = [_filled(tensor, count, "input_ta") for tensor in flatten(self.inputs)]
@@ -199,5 +214,5 @@ class _Steps:
 
 
 def _filled(tensor: Tensor, count: Tensor, name: str) -> TensorArray:
-    """Return a TensorArray of the steps of a tensor [time, ...]."""
+    """Return a TensorArray that has an element for each step of a tensor [time, ...]."""
     return TensorArray(tensor.dtype, count, tensor_array_name=name).unstack(tensor)

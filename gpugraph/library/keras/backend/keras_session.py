@@ -1,7 +1,7 @@
-"""Keras's session, its initialization of variables, and the numbering of names.
+"""Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras creates a session when it first needs one, unless there is a default session, and initializes
-its variables in it before their first use.
+Keras uses the default session, or creates one when it first needs it. It initializes the variables
+that its functions created before it runs something in that session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """Per thread: the session that Keras created or that the program set."""
+    """Per thread: the session that Keras created, or that the program passed to `set_session`."""
 
     session: Any = None
 
@@ -36,7 +36,9 @@ class _State(threading.local):
 _STATE = _State()
 _MANUAL_INITIALIZATION = [False]
 _CLEARED: WeakKeyDictionary[Graph, str] = WeakKeyDictionary()
-"""The graphs that `clear_session` replaced, with the line of the program that called it."""
+"""The graphs that `clear_session` replaced, with the line of the program that called
+`clear_session`.
+"""
 
 _RESTORES: WeakKeyDictionary[Any, WeakSet[Callable[[], None]]] = WeakKeyDictionary()
 _VARIABLES: WeakKeyDictionary[Graph, WeakKeyDictionary[Variable, None]] = WeakKeyDictionary()
@@ -44,7 +46,7 @@ _UIDS: WeakKeyDictionary[Graph, defaultdict[str, int]] = WeakKeyDictionary()
 
 
 def get_graph() -> Graph:
-    """Return the graph in which Keras builds: the default graph."""
+    """Return the graph to which Keras adds ops: the default graph."""
     return get_default_graph()
 
 
@@ -52,7 +54,9 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return the number of calls for the prefix in the default graph, including this one."""
+    """Return the next number for a prefix: the number of calls with it in this default graph so
+    far.
+    """
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
     return uids[prefix]
@@ -67,11 +71,12 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """Return the session in which Keras runs: the default session, or else Keras's own.
+    """Return the session in which Keras runs: the default session, or else one that Keras keeps.
 
-    Keras's session is created on first use, and again for another graph: that of the tensors
-    `op_input_list`, or the default graph. Keras's uninitialized variables are initialized in it,
-    unless `manual_variable_initialization(True)` was called.
+    Keras's session is created on first use, for the graph of the tensors `op_input_list` or for the
+    default graph; a call for another graph replaces it. Before the return, Keras's uninitialized
+    variables are initialized in the session, unless `manual_variable_initialization(True)` was
+    called.
 
     ValueError for tensors of a graph that `clear_session` replaced and that is not the default
     graph.
@@ -91,14 +96,16 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
 
 
 def set_session(session: Any) -> None:
-    """Make Keras run in this session from now on, in this thread."""
+    """Set the session in which Keras runs in this thread, unless there is a default session."""
     _STATE.session = session
 
 
 def clear_session() -> None:
-    """Start over: a new default graph and session, names from 1, a learning phase that is fed.
+    """Replace the default graph and Keras's session, restart the names at 1, and reset the learning
+    phase.
 
-    Models built before are not usable afterwards. AssertionError inside `with graph.as_default()`.
+    The new learning phase is a placeholder, False by default. Models built before can no longer be
+    used. AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()
@@ -110,7 +117,9 @@ def clear_session() -> None:
 
 
 def refuse_cleared(values: Sequence[Any]) -> None:
-    """Raise ValueError for tensors of a replaced graph, unless it is the default graph."""
+    """Raise ValueError for tensors of a graph that `clear_session` replaced, unless it is the
+    default graph.
+    """
     for value in values:
         graph = getattr(value, "graph", None)
         if graph in _CLEARED and graph is not get_default_graph():
@@ -120,7 +129,7 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return the sentence that `clear_session` replaced a graph, or "" if it did not."""
+    """Return a sentence for an error: where `clear_session` replaced the graph; "" if not."""
     if graph not in _CLEARED:
         return ""
     return (
@@ -135,17 +144,21 @@ def cleared_text(graph: Any) -> str:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Set whether the program initializes Keras's variables itself; initially False."""
+    """Set whether the program initializes Keras's variables itself; at first it does not."""
     _MANUAL_INITIALIZATION[0] = value
 
 
 def track_variable(v: Variable) -> None:
-    """Make `get_session` initialize this variable."""
+    """Register a variable of Keras, which `get_session` then initializes."""
     _VARIABLES.setdefault(v.graph, WeakKeyDictionary())[v] = None
 
 
 def _initialize_variables(session: Any) -> None:
-    """Initialize Keras's uninitialized variables; each variable is checked only once."""
+    """Initialize the uninitialized variables of Keras in this session's graph.
+
+    Each variable is checked only once, so one that another session initialized counts as
+    initialized.
+    """
     tracked = _VARIABLES.get(session.graph, ())
     new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]
     if not new:
@@ -159,19 +172,19 @@ def _initialize_variables(session: Any) -> None:
 
 
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
-    """Call `restore()` whenever variables that it restores in this session may have been created.
+    """Register `restore()` to be called after layers of the session's graph created variables.
 
-    Only a weak reference is kept: the calls stop when nothing else holds `restore`.
+    It is also called by each `get_session` that returns this session. Only a weak reference is
+    kept: the calls stop when nothing else holds `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 
 
 def restore_created() -> None:
-    """Restore variables of the default graph that were created since.
+    """Call the functions that `restore_later` registered for sessions of the default graph.
 
-    Called after a layer is built.
-
-    Nothing is initialized, because the layer may be built inside a branch.
+    A layer calls this after it created its variables. They are not initialized here, because the
+    layer may be built inside a branch of a `cond`.
     """
     for session in list(_RESTORES):
         if getattr(session, "_closed", False):

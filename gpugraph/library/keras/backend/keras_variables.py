@@ -1,4 +1,4 @@
-"""Variables, constants and placeholders of Keras, their properties, and their values."""
+"""Keras's variables, constants and placeholders, their properties and their values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
-    """Return a variable with the initial value `value`, of `floatx()` by default.
+    """Return a variable with the initial value `value`; the default dtype is `floatx()`.
 
-    Keras initializes it.
-
-    A SciPy sparse matrix becomes a SparseTensor of constants.
+    `get_session` initializes it. A SciPy sparse matrix becomes a constant SparseTensor instead.
     """
     dtype = floatx() if dtype is None else dtype
     if hasattr(value, "tocoo"):
@@ -54,7 +52,7 @@ def _sparse_constant(matrix: Any) -> SparseTensor:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
-    """Return a constant tensor, of `floatx()` by default."""
+    """Return a constant tensor; the default dtype is `floatx()`."""
     dtype = floatx() if dtype is None else dtype
     return tensor_conversion.constant(value, dtype=dtype, shape=shape, name=name or "Const")
 
@@ -67,9 +65,9 @@ def placeholder(
     name: str | None = None,
     ragged: bool = False,
 ) -> Any:
-    """Return a tensor to feed, of `floatx()` by default; a SparseTensor if `sparse`.
+    """Return a placeholder, a sparse one if `sparse`; the default dtype is `floatx()`.
 
-    shape: sizes, None for unknown ones; alternatively `ndim`, the number of axes.
+    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes.
     UnimplementedError for `ragged`.
     """
     if ragged:
@@ -89,9 +87,9 @@ def placeholder(
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Return whether a Keras layer, or `Input`, created this tensor.
+    """Return whether a Keras layer or `Input` created this tensor, variable or SparseTensor.
 
-    Raise ValueError for a non-tensor.
+    Raise ValueError for an object of another class.
     """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(
@@ -112,7 +110,9 @@ def to_dense(tensor: Any) -> Any:
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """Return the static shape as a tuple, None for unknown sizes and for an unknown rank."""
+    """Return the static shape as a tuple, in which None is an unknown size; None for an unknown
+    rank.
+    """
     shape = getattr(x, "shape", None)
     if shape is None:
         return None
@@ -125,7 +125,7 @@ def ndim(x: Any) -> int | None:
 
 
 def place_of_axis(x: Any, axis: int) -> int:
-    """Return the index of an axis of `x`; a negative axis counts from the end.
+    """Return an axis of `x` as an index from 0; a negative axis counts from the end.
 
     ValueError for an axis that `x` does not have, and for an unknown rank.
     """
@@ -145,7 +145,7 @@ def dtype(x: Any) -> str:
 
 
 def count_params(x: Any) -> int:
-    """Return the number of elements, which must be known."""
+    """Return the number of elements of a variable or tensor; all its sizes must be known."""
     sizes: Any = as_shape(x.shape).as_list()
     return int(np.prod(sizes))
 
@@ -154,27 +154,30 @@ def count_params(x: Any) -> int:
 
 
 def eval(x: Any) -> Any:
-    """Return the value of a variable or tensor as a NumPy array."""
+    """Return the value of a variable or tensor as a NumPy array, computed in Keras's session."""
     return get_value(to_dense(x))
 
 
 def get_value(x: Any) -> Any:
-    """Return the value of a variable as a NumPy array."""
+    """Return the value of a variable in Keras's session as a NumPy array."""
     return x.eval(session=get_session((x,)))
 
 
 def batch_get_value(tensors: Sequence[Any]) -> list[Any]:
-    """Return the values of variables, fetched in one run."""
+    """Return the values of variables in Keras's session, fetched in one run."""
     return list(get_session(tensors).run(list(tensors))) if tensors else []
 
 
 def set_value(x: Any, value: Any) -> None:
-    """Set a variable's value; a variable of unknown size accepts any value of its rank."""
+    """Set a variable's value in Keras's session."""
     batch_set_value([(x, value)])
 
 
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
-    """Set the values of (variable, value) pairs in one run."""
+    """Set the values of (variable, value) pairs in one run of Keras's session.
+
+    TypeError for an object that is not a variable.
+    """
     if not tuples:
         return
     updates, feed = [], {}
@@ -189,7 +192,10 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return the placeholder and the op that set a variable; they are created once per variable."""
+    """Return the placeholder and the op that set a variable. Both are created once per variable.
+
+    rank: that of the first value; later values must have the same rank.
+    """
     if not hasattr(x, "_assign_placeholder"):
         with x.graph.as_default(), x.graph.control_dependencies(None):
             x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)

@@ -1,6 +1,7 @@
-"""The learning phase: whether a graph trains (1) or tests (0), by default a tensor that is fed.
+"""The learning phase of each graph: whether it trains (1) or tests (0); by default a tensor to
+feed.
 
-Each graph has its own phase. Its tensor is held by the graph, and only weakly by this module.
+The graph holds the tensor of its phase; this module has only a weak reference to it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PHASES: WeakKeyDictionary[Graph, int | weakref.ref[Tensor]] = WeakKeyDictionary
 def learning_phase() -> Any:
     """Return the learning phase of the default graph: a bool tensor, False unless it is fed.
 
-    After `set_learning_phase` it is the int that was set.
+    After `set_learning_phase`, and in a `learning_phase_scope`, it is the int 0 or 1 that was set.
     """
     graph = get_default_graph()
     phase = _PHASES.get(graph)
@@ -33,7 +34,7 @@ def learning_phase() -> Any:
 
 
 def is_learning_phase(value: Any) -> bool:
-    """Return whether a value is the tensor of the default graph's `learning_phase`."""
+    """Return whether `value` is the tensor that is the learning phase of the default graph."""
     phase = _PHASES.get(get_default_graph())
     return isinstance(phase, weakref.ref) and value is not None and phase() is value
 
@@ -46,9 +47,10 @@ def _new_phase(graph: Graph) -> Tensor:
 
 
 def set_learning_phase(value: int) -> None:
-    """Fix the learning phase of the default graph for everything that is built from now on.
+    """Set the learning phase of the default graph to 0 or 1 for all layers that are called from now
+    on.
 
-    value: 0 or 1. ValueError for another.
+    ValueError for another value.
     """
     _PHASES[get_default_graph()] = _checked(value)
 
@@ -61,7 +63,10 @@ def _checked(value: Any) -> int:
 
 @contextmanager
 def learning_phase_scope(value: int) -> Iterator[None]:
-    """Set the default graph's learning phase to 0 or 1 in this scope; ValueError for others."""
+    """Set the default graph's learning phase to 0 or 1 within a `with` block, then restore it.
+
+    ValueError for another value.
+    """
     graph = get_default_graph()
     phase = _checked(value)
     previous = _PHASES.get(graph)
@@ -76,6 +81,8 @@ def learning_phase_scope(value: int) -> Iterator[None]:
 
 
 def reset_learning_phases() -> None:
-    """Discard the phases of all graphs, and create a new tensor for the default graph."""
+    """Discard the learning phases of all graphs, and create a new tensor as that of the default
+    graph.
+    """
     _PHASES.clear()
     _new_phase(get_default_graph())

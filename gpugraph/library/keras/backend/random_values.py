@@ -1,4 +1,4 @@
-"""Random tensors under Keras's names. A missing seed is drawn from NumPy's generator."""
+"""Random tensors, with Keras's names and arguments. NumPy's generator draws missing seeds."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NUM_SEEDS = 10_000_000
 def random_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return normally distributed numbers of `shape`, of `floatx()` by default."""
+    """Return normally distributed numbers of shape `shape`; the default dtype is `floatx()`."""
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
 def random_uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return uniform numbers of `shape` from `minval` (inclusive) to `maxval` (exclusive).
+    """Return numbers of shape `shape` that are uniform in [minval, maxval).
 
     The default dtype is `floatx()`.
     """
@@ -35,7 +35,7 @@ def random_uniform(
 def random_binomial(
     shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return ones with the probability `p`, else zeros; of `floatx()` by default."""
+    """Return a tensor of ones, with the probability `p`, and zeros; default dtype: `floatx()`."""
     dtype = dtype or floatx()
     chances = random_ops.random_uniform(shape, dtype=dtype, seed=random_seed(seed))
     return where(chances <= p, ones(shape, dtype=dtype), zeros(shape, dtype=dtype))
@@ -44,10 +44,10 @@ def random_binomial(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return the same as `random_normal`, without values beyond two standard deviations."""
+    """Return normally distributed numbers; those beyond two standard deviations are drawn again."""
     return random_ops.truncated_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
 def random_seed(seed: int | None) -> int:
-    """Return the seed, or a number drawn by NumPy if it is None."""
+    """Return `seed`, or a seed from NumPy's global generator if it is None."""
     return int(np.random.randint(_NUM_SEEDS)) if seed is None else seed

@@ -1,4 +1,4 @@
-"""Callback, the base class of objects called at points of a training, and the list of them."""
+"""Callback, the base class of objects that training calls, and CallbackList, a list of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 Logs = dict[str, Any] | None
-"""The losses and metrics so far, by name."""
+"""Losses and metrics of the current batch or epoch by name; for batches also "batch" and "size"."""
 
 
 class Callback:
     """Base class of callbacks: training calls its methods; subclasses override some of them.
 
-    model: the model that is trained. params: the parameters of the training: "batch_size",
-    "epochs", "steps", "samples", "verbose", "do_validation" and "metrics".
+    model: the model that is trained, evaluated or used for predictions.
+    params: a dict of "batch_size", "epochs", "steps" (batches in an epoch), "samples" (examples in
+      an epoch), "verbose", "do_validation" and "metrics" (names in the logs).
     """
 
     def __init__(self) -> None:
@@ -22,11 +23,11 @@ class Callback:
         self.validation_data: Any = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Set the parameters of the training."""
+        """Set `params`, the parameters of the training; called before it begins."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Set the model."""
+        """Set `model`; called before the training begins."""
         self.model = model
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
@@ -59,13 +60,15 @@ class Callback:
         """Run before each epoch."""
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Run after each epoch, with its losses and metrics; `val_` marks those of validation."""
+        """Run after each epoch; `logs` has its losses and metrics, those of validation prefixed by
+        `val_`.
+        """
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Run before a training."""
+        """Run before a training's first epoch."""
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Run after a training."""
+        """Run after a training's last epoch."""
 
     def on_test_begin(self, logs: Logs = None) -> None:
         """Run before `evaluate` and before a validation."""
@@ -88,13 +91,16 @@ _BATCH_HOOKS = {
     "on_predict_batch_begin": None,
     "on_predict_batch_end": None,
 }
-"""The methods that run for each batch, and the methods that they call by default."""
+"""Methods that run for each batch, with the older method that the base class's version calls, if
+any.
+"""
 
 
 class CallbackList:
-    """A sequence of callbacks that are called in order; None for an empty one.
+    """A list of callbacks that are called in order.
 
-    TypeError for a value that is not a list, and for elements that are not callbacks.
+    callbacks: a list, another CallbackList, or None for no callbacks. TypeError for another value,
+      and for elements that are not callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -112,7 +118,7 @@ class CallbackList:
         self.callbacks.append(callback)
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Set the parameters of the training in all callbacks."""
+        """Set the parameters of the training in all callbacks: see `Callback.params`."""
         for callback in self.callbacks:
             callback.set_params(params)
 
@@ -122,7 +128,10 @@ class CallbackList:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """Return the batch method `name` of the callbacks that override it or its default."""
+        """Return the bound methods `name` of those callbacks for which a call has an effect.
+
+        These are the callbacks that override `name`, or the older method that it calls by default.
+        """
         names = [name, _BATCH_HOOKS[name]]
         return [
             getattr(callback, name)
@@ -142,7 +151,7 @@ class CallbackList:
 
 
 def _defines(callback: Any, name: str) -> bool:
-    """Return whether a callback overrides a method, in its class or on the object."""
+    """Return whether a callback overrides a method of `Callback`, in its class or on the object."""
     if name in getattr(callback, "__dict__", ()):
         return True
     method = getattr(type(callback), name, None)
@@ -150,7 +159,11 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions: each one that is not None replaces a method."""
+    """A callback made of functions, each of which replaces the method of its name unless it is
+    None.
+
+    kwargs: functions for other methods of `Callback`, by name.
+    """
 
     def __init__(
         self,
@@ -176,7 +189,10 @@ class LambdaCallback(Callback):
 
 
 class History(Callback):
-    """Records the losses and metrics of each epoch: `history`, lists by name, and `epoch`."""
+    """Records the losses and metrics of all epochs.
+
+    history: lists of values, one per epoch, by name. epoch: the list of the epochs' numbers.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,7 +200,7 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Clear the record."""
+        """Clear the list of epochs; `history` is continued."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
@@ -195,9 +211,9 @@ class History(Callback):
 
 
 class BaseLogger(Callback):
-    """Adds the means over an epoch's batches, weighted by batch size, to the epoch's logs.
+    """Replaces the epoch's logs by means over the epoch's batches, weighted by batch size.
 
-    stateful_metrics: names of values that are means over the epoch already.
+    stateful_metrics: names of values that are means over the epoch already, and are not averaged.
     """
 
     def __init__(self, stateful_metrics: Iterable[str] | None = None) -> None:
@@ -207,11 +223,11 @@ class BaseLogger(Callback):
         self.totals: dict[str, float] = {}
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Reset the totals."""
+        """Reset the sums to 0."""
         self.seen, self.totals = 0, {}
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Add a batch to the totals."""
+        """Add a batch's values, times its number of examples, to the sums."""
         logs = logs or {}
         size = logs.get("size", 0) * logs.get("num_steps", 1)
         self.seen += size
@@ -222,7 +238,7 @@ class BaseLogger(Callback):
                 self.totals[name] = self.totals.get(name, 0) + value * size
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write the means to the logs."""
+        """Set the values in `logs` to the means."""
         if logs is None:
             return
         for name in self.params["metrics"]:

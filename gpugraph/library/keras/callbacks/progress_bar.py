@@ -1,4 +1,4 @@
-"""A progress bar for terminals, notebooks and logs, and the callback that shows one per epoch."""
+"""A progress bar for terminals, notebooks and log files; a callback that shows one per epoch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gpugraph.library.keras.callbacks.callback import Callback, Logs
 
 
 class Progbar:
-    """A progress bar of `target` units on the standard output.
+    """A progress bar of `target` units, with values such as losses, on the standard output.
 
     target: the number of units, or None if it is unknown.
-    width: of the bar, in characters.
-    verbose: 1 for a bar that is redrawn, 2 for one line at the end, 0 for nothing.
+    width: the length of the bar, in characters.
+    verbose: 1 for a bar that is redrawn, 2 for one line when the target is reached, 0 for nothing.
     interval: the minimum number of seconds between two redraws.
-    stateful_metrics: names of values that are shown unchanged; others are averaged.
-    unit_name: the name of one unit.
+    stateful_metrics: names of values that are shown unchanged; others are averaged over all units.
+    unit_name: the word for one unit in the text.
 
-    If the output is neither a terminal nor a notebook, lines are not redrawn: the bar is shown only
-    when it is full.
+    If the output is neither a terminal nor a notebook, lines cannot be redrawn: the bar is shown
+    only when it is full.
     """
 
     def __init__(
@@ -48,7 +48,10 @@ class Progbar:
         self._last_draw = 0.0
 
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Show `current` units. values: (name, value of the units since the last update)."""
+        """Advance the bar to `current` units in total, and show it if it is due.
+
+        values: (name, mean over the units since the last update) pairs.
+        """
         for name, value in values or []:
             if name in self.stateful_metrics:
                 self._values[name] = value
@@ -67,7 +70,7 @@ class Progbar:
             self._write(f"{count} - {now - self._start:.0f}s{self._averages()}\n")
 
     def add(self, n: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Advance the bar by `n` units."""
+        """Advance the bar by `n` units; `values` as in `update`."""
         self.update(self._seen + n, values)
 
     def _is_due(self, now: float) -> bool:
@@ -116,16 +119,18 @@ class Progbar:
 
 
 def _duration(seconds: float) -> str:
-    """Format a duration in a suitable unit."""
+    """Format a duration as whole seconds, milliseconds or microseconds."""
     if seconds >= 1:
         return f"{seconds:.0f}s"
     return f"{seconds * 1e3:.0f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"
 
 
 class ProgbarLogger(Callback):
-    """Shows a progress bar for each epoch, in samples or steps.
+    """Shows a progress bar for each epoch.
 
-    count_mode: "samples" or "steps"; ValueError for another. stateful_metrics: see `Progbar`.
+    count_mode: "samples" if the bar counts examples, "steps" if it counts batches; ValueError for
+      another.
+    stateful_metrics: see `Progbar`.
     """
 
     def __init__(
@@ -146,7 +151,7 @@ class ProgbarLogger(Callback):
         self.epochs = self.params["epochs"]
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Start a bar."""
+        """Print the epoch's number if there are several epochs, and start a bar."""
         self.seen = 0
         self.target = self.params["steps" if self.use_steps else "samples"]
         if self.verbose and self.epochs > 1:
@@ -158,7 +163,7 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Advance the bar by a batch, except the last one, which `on_epoch_end` shows."""
+        """Advance the bar by a batch; the epoch's last batch is shown by `on_epoch_end`."""
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:
@@ -166,7 +171,9 @@ class ProgbarLogger(Callback):
             self.progbar.update(self.seen, values)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Show the full bar with the values of the epoch."""
+        """Show the full bar with the losses and metrics of the epoch, including those of
+        validation.
+        """
         if not self.verbose or self.progbar is None:
             return
         logs = logs or {}

@@ -1,4 +1,4 @@
-"""TensorBoard: the values of a training as events, with its graph and histograms of variables."""
+"""TensorBoard: a callback that writes losses, metrics, graph and histograms to an event file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ _NO_VALUES = ("batch", "size", "num_steps")
 
 
 class TensorBoard(Callback):
-    """Writes losses and metrics as events for TensorBoard: `epoch_loss`, `batch_loss`.
+    """Writes losses and metrics to an event file, as scalars named `epoch_loss`, `batch_loss` and
+    so on.
 
     log_dir: the folder of the event file.
-    histogram_freq: epochs between two histograms of the variables; 0 for none.
-    write_graph: whether the graph is written.
-    update_freq: "epoch", "batch", or the number of examples between two records of batch values.
-    profile_batch: accepted and ignored: `Session.run` has `run_metadata`.
-
-    NotImplementedError for gradients, images and embeddings: use `tf.summary` ops in the graph.
+    histogram_freq: write histograms of the model's variables every so many epochs; 0 for none.
+    write_graph: whether to write the graph too.
+    update_freq: "epoch" for no values of batches, "batch" for those of every batch, or the number
+      of examples from one batch that is written to the next.
+    profile_batch: accepted and ignored; profiles come from the `run_metadata` of `Session.run`.
+    NotImplementedError for `write_grads`, `write_images` and `embeddings_freq`: add `tf.summary`
+    ops to the graph instead.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class TensorBoard(Callback):
                 self._histograms = merge([histogram(weight.op.name, weight) for weight in weights])
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Write the batch's values after every `update_freq` examples."""
+        """Write the batch's values if `update_freq` examples were seen since the last batch
+        written.
+        """
         logs = logs or {}
         self._samples += logs.get("size", 1)
         if self.update_freq == "epoch" or self._samples < self._written + self.update_freq:
@@ -75,7 +79,7 @@ class TensorBoard(Callback):
         self._written = self._samples
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write the epoch's values, and histograms of the variables."""
+        """Write the epoch's values; every `histogram_freq` epochs also histograms of variables."""
         step = epoch if self.update_freq == "epoch" else self._samples
         self._write("epoch", logs or {}, step)
         if self._histograms is not None and epoch % self.histogram_freq == 0:

@@ -1,4 +1,4 @@
-"""Callbacks that monitor a loss or metric: they end a training, or lower its learning rate."""
+"""Callbacks that monitor a loss or metric, and then end a training or change its learning rate."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from gpugraph.platform import logging
 
 
 class Watch:
-    """The direction in which a monitored quantity improves.
+    """A monitored loss or metric, with the direction in which it improves.
 
-    mode: "min", "max", or "auto": "max" for accuracies, areas and F-measures. Another mode counts
-    as "auto", with a warning.
+    monitor: its name in the logs. min_delta: the minimum change that counts as an improvement.
+    mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
+      contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode is "auto", with a
+      warning.
+    owner: the name of the callback, for the warning.
     """
 
     def __init__(self, monitor: str, mode: str, min_delta: float = 0.0, owner: str = "") -> None:
@@ -29,17 +32,23 @@ class Watch:
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
 
     def worst(self) -> float:
-        """Return the worst value: every other is better."""
+        """Return infinity if lower values are better, else minus infinity: any finite value is
+        better.
+        """
         return float("inf") if self.mode == "min" else float("-inf")
 
     def is_better(self, value: Any, best: Any) -> bool:
-        """Return whether a value is better than the best one by more than `min_delta`."""
+        """Return whether `value` is better than `best` by more than `min_delta`."""
         if self.mode == "min":
             return bool(np.less(value, best - self.min_delta))
         return bool(np.greater(value, best + self.min_delta))
 
     def value(self, logs: Logs, purpose: str) -> Any:
-        """Return the value from the logs of an epoch, or None, with a warning, if it is missing."""
+        """Return the monitored value from the logs of an epoch, or None, with a warning, if it is
+        missing.
+
+        purpose: the beginning of the warning, which says what depends on the value.
+        """
         logs = logs or {}
         if self.monitor not in logs:
             logging.warning(
@@ -52,12 +61,13 @@ class Watch:
 
 
 class EarlyStopping(Callback):
-    """Ends a training when a quantity has not improved for `patience` epochs.
+    """Ends a training when a loss or metric has not improved for `patience` epochs.
 
     monitor: the name of the loss or metric. min_delta: the minimum change that counts as
-    improvement.
-    mode: see `Watch`. baseline: a value that the first epochs must improve on.
-    restore_best_weights: whether the variables of the best epoch are restored on early stopping.
+      improvement.
+    mode: see `Watch`. baseline: the value that the first epochs must improve on.
+    restore_best_weights: whether to set the variables to their values after the best epoch if the
+      training ends early.
     """
 
     def __init__(
@@ -79,12 +89,14 @@ class EarlyStopping(Callback):
         self.best_weights: Any = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Reset the state."""
+        """Reset the best value and the count of epochs without improvement."""
         self.wait, self.stopped_epoch, self.best_weights = 0, 0, None
         self.best = self.watch.worst() if self.baseline is None else self.baseline
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Compare the epoch's value with the best; end the training without improvement."""
+        """Compare the epoch's value with the best one, and end the training after `patience` worse
+        epochs.
+        """
         value = self.watch.value(logs, "Early stopping")
         if value is None:
             return
@@ -104,7 +116,7 @@ class EarlyStopping(Callback):
             self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Print a message if the training ended early."""
+        """Print a message if this callback has ended the training and `verbose` is set."""
         if self.stopped_epoch > 0 and self.verbose > 0:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
 
@@ -112,7 +124,8 @@ class EarlyStopping(Callback):
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
-    cooldown: epochs after a reduction that do not count. min_lr: the minimum rate.
+    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the rate.
+    cooldown: the number of epochs after a reduction in which a lack of improvement does not count.
     ValueError for a factor of 1 or more, AttributeError for an optimizer without `lr`.
     """
 
@@ -140,15 +153,17 @@ class ReduceLROnPlateau(Callback):
         self.best, self.wait, self.cooldown_counter = self.watch.worst(), 0, 0
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Reset the state."""
+        """Reset the best value and the counts of epochs."""
         self._begin()
 
     def in_cooldown(self) -> bool:
-        """Return whether the epochs after the last reduction do not count yet."""
+        """Return whether the last reduction was fewer than `cooldown` epochs ago."""
         return self.cooldown_counter > 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Check the epoch's value, lower the rate if needed, and log it as "lr"."""
+        """Add the rate to the logs as "lr", and lower it after `patience` epochs without
+        improvement.
+        """
         rate = float(get_value(self.model.optimizer.lr))
         if logs is not None:
             logs["lr"] = rate
@@ -173,9 +188,11 @@ class ReduceLROnPlateau(Callback):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate of each epoch to schedule(epoch) or schedule(epoch, current rate).
+    """Sets the learning rate before each epoch to schedule(epoch, current rate), or
+    schedule(epoch).
 
-    ValueError for an optimizer without `lr`, and for a schedule that does not return a float.
+    The second form is for functions of one argument. ValueError for an optimizer without `lr`, and
+    for a schedule that does not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
@@ -183,7 +200,7 @@ class LearningRateScheduler(Callback):
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Set the rate."""
+        """Set the optimizer's `lr` to the schedule's value for this epoch."""
         if not hasattr(self.model.optimizer, "lr"):
             raise ValueError('Optimizer must have a "lr" attribute.')
         before = float(get_value(self.model.optimizer.lr))
@@ -200,7 +217,7 @@ class LearningRateScheduler(Callback):
             )
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Add the rate to the logs as "lr"."""
+        """Add the current rate to the logs as "lr"."""
         if logs is not None:
             logs["lr"] = float(get_value(self.model.optimizer.lr))
 

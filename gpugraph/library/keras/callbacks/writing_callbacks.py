@@ -1,4 +1,6 @@
-"""Callbacks that write tables of values, save models, or send requests to a server."""
+"""Callbacks that write the values of epochs to a CSV file, save models, or send requests to a
+server.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from gpugraph.platform import logging
 class CSVLogger(Callback):
     """Writes the losses and metrics of each epoch as a row of a CSV file.
 
-    separator: between values. append: whether an existing file is continued.
+    separator: the string between values. append: whether to append to an existing file instead of
+      overwriting it; a header is written only to an empty file.
     """
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
@@ -35,7 +38,7 @@ class CSVLogger(Callback):
         self._has_header = False
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Open the file."""
+        """Open the file, and note whether it has a header already."""
         self._has_header = False
         if self.append and self.filename.exists():
             with self.filename.open() as file:
@@ -43,7 +46,9 @@ class CSVLogger(Callback):
         self._file = self.filename.open("a" if self.append else "w", newline="")
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write a row, with NA for values that the epoch lacks."""
+        """Write a row; the first epoch determines the columns, and a missing value is written as
+        NA.
+        """
         logs = logs or {}
         if self.keys is None:
             self.keys = sorted(logs)
@@ -66,7 +71,7 @@ class CSVLogger(Callback):
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a table cell; several values become a list."""
+    """Return a value as a table cell; an array becomes the string "[a, b]" in quotes."""
     if not isinstance(value, str) and np.ndim(value) > 0:
         return '"[{}]"'.format(", ".join(map(str, value)))
     return value
@@ -75,14 +80,14 @@ def _cell(value: Any) -> Any:
 class ModelCheckpoint(Callback):
     """Saves the model after each epoch, or after a number of examples.
 
-    filepath: may have fields for the epoch (from 1 on) and its values:
-      "w.{epoch:02d}-{val_loss:.2f}".
+    filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
+      metrics: "w.{epoch:02d}-{val_loss:.2f}".
     monitor, mode: see `Watch`. save_best_only: save only when the monitored value improves.
-    save_weights_only: whether to save with `save_weights`, as a checkpoint unless the path has the
-      suffix of an HDF5 file; else with `save`.
-    save_freq: "epoch", or a number of examples. ValueError for another.
-    kwargs: `period`, the number of epochs from one file to the next, and `load_weights_on_restart`,
-      whether a training begins with the newest file of such a path.
+    save_weights_only: whether to call `save_weights`, which writes a checkpoint unless the path has
+      the suffix of an HDF5 file; otherwise `save` is called.
+    save_freq: "epoch", or the number of examples between two files. ValueError for another.
+    kwargs: `period`, the number of epochs between two files, and `load_weights_on_restart`, whether
+      a training begins by loading the newest file whose name fits `filepath`.
     """
 
     def __init__(
@@ -108,7 +113,10 @@ class ModelCheckpoint(Callback):
         self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Load the newest file if requested. Raise ValueError if it does not fit the model."""
+        """Load the newest file of an earlier training if `load_weights_on_restart` is set.
+
+        Raise ValueError if it cannot be read or does not fit the model.
+        """
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
             try:
@@ -119,7 +127,9 @@ class ModelCheckpoint(Callback):
                 raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
 
     def _newest(self) -> str | None:
-        """Return the newest file or checkpoint of this path, with any epoch and values, or None."""
+        """Return the newest file or checkpoint whose name fits `filepath`, with any epoch and
+        values, or None.
+        """
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
         files = [
@@ -131,11 +141,13 @@ class ModelCheckpoint(Callback):
         return None if newest is None else newest.path.removesuffix(".index")
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Store the number of the epoch."""
+        """Store the number of the epoch, for files that are saved during it."""
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Save after every `save_freq` examples."""
+        """Save if `save_freq` is a number and at least so many examples were seen since the last
+        file.
+        """
         logs = logs or {}
         if isinstance(self.save_freq, int):
             self._samples += logs.get("size", 1)
@@ -144,7 +156,7 @@ class ModelCheckpoint(Callback):
                 self._samples = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Save after every `period` epochs."""
+        """Save if `save_freq` is "epoch" and this is the `period`-th epoch since the last file."""
         self._epochs += 1
         if self.save_freq == "epoch" and self._epochs >= self.period:
             self._epochs = 0
@@ -167,7 +179,9 @@ class ModelCheckpoint(Callback):
         save(path, overwrite=True)
 
     def _path(self, epoch: int, logs: dict[str, Any]) -> str:
-        """Return the path for an epoch. Raise KeyError for a field without a value."""
+        """Return `filepath` with its fields replaced. Raise KeyError for a field that `logs` does
+        not have.
+        """
         try:
             return self.filepath.format(epoch=epoch + 1, **logs)
         except KeyError as error:
@@ -182,13 +196,12 @@ class ModelCheckpoint(Callback):
 
 
 class RemoteMonitor(Callback):
-    """Sends the values of each epoch to a server, as JSON by a POST request.
+    """Sends the losses and metrics of each epoch to a server, as JSON in a POST request.
 
-    root, path: of the server. field: the form field that holds the values, if they are sent as a
-    form.
-    headers: of the request. send_as_json: whether the body is the JSON itself.
-
-    If the server does not answer, a warning is logged and the training continues.
+    root: the URL of the server. path: of the request. headers: additional HTTP headers.
+    send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field named
+      `field` holds the JSON.
+    If the server does not answer within 10 seconds, a warning is logged and the training continues.
     """
 
     def __init__(
@@ -204,7 +217,7 @@ class RemoteMonitor(Callback):
         self.headers, self.send_as_json = headers or {}, send_as_json
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Send the values."""
+        """Send the epoch's number and values."""
         values = {"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}}
         text, kind = json.dumps(values), "application/json"
         if not self.send_as_json:

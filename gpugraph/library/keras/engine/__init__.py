@@ -1,4 +1,5 @@
-"""Layers, networks and models of Keras: their parts, how they run, and how they train.
+"""Layers and networks of layers: their variables, calls, losses, configurations and summaries.
 
-`keras_layer` has the base class of layers, `layer_calls` the context of one call of a layer.
+`keras_layer` has the base class of layers, `layer_calls` the state of a layer's call in progress,
+and `network` the base class of networks.
 """

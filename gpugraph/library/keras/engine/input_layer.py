@@ -1,4 +1,4 @@
-"""Inputs of networks of layers: placeholders, or tensors of the graph."""
+"""The inputs of networks of layers: `Input`, and the layer InputLayer that provides one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 
 
 class InputLayer(Layer):
-    """The layer that an input of a network comes from.
+    """The layer of one input of a network; its output is a placeholder or an existing tensor.
 
-    input_shape: without the batch axis. batch_size: None for any. dtype: by default that of
-      `input_tensor`, or `floatx()`.
+    input_shape: without the batch axis. batch_size: None for any number. dtype: by default that of
+      `input_tensor`, or else `floatx()`.
     input_tensor: the tensor or variable that is the input, instead of a new placeholder.
-    sparse: whether the placeholder is a SparseTensor. ragged: UnimplementedError if True.
-
-    ValueError for a shape together with `batch_input_shape`, and for another keyword argument.
+    sparse: whether the input is a SparseTensor. ragged: UnimplementedError if True.
+    kwargs: `batch_input_shape`, the shape with the batch axis. ValueError if it is passed together
+      with `input_shape`, and for another keyword argument.
     """
 
     supports_masking = True
@@ -74,11 +74,13 @@ class InputLayer(Layer):
 
     @property
     def output_shape(self) -> Any:
-        """A list of the input's shape, as in TensorFlow."""
+        """A list with the input's shape; other layers have the shape itself, as in TensorFlow."""
         return [super().output_shape]
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the full shape as `batch_input_shape`."""
+        """Return the constructor's arguments, with the shape including the batch axis as
+        `batch_input_shape`.
+        """
         dtype = self.dtype
         return {
             "batch_input_shape": self._batch_input_shape,
@@ -105,13 +107,13 @@ def input_tensor(
     ragged: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return an input tensor for a network of layers: `tf.keras.Input`.
+    """Return the tensor of a new input of a network: the function `tf.keras.Input`.
 
-    shape: without the batch axis; None for unknown sizes. batch_size: None for any.
+    shape: without the batch axis; None for unknown sizes. batch_size: None for any number.
     tensor: the tensor that is the input, instead of a new placeholder.
-
-    Source: Keras's `Input`. ValueError without a shape and a tensor, for two shapes, and for
-    another keyword argument.
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
+    ValueError if there is neither a shape nor a tensor, for both kinds of shape, and for another
+    keyword argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)
@@ -135,5 +137,5 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """Return a tensor as an input of a network; wrap it in an InputLayer if no layer created it."""
+    """Return `tensor` if a Keras layer created it, else the output of an InputLayer around it."""
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

@@ -1,4 +1,4 @@
-"""The requirements of a layer on its inputs: rank, shape, dtype, sizes of some axes."""
+"""InputSpec: the rank, shape, dtype and sizes of axes that a layer requires of an input."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 
 
 class InputSpec:
-    """The requirements on one input of a layer, which stores them in `input_spec`.
+    """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
-    dtype, shape (None for sizes that may be any), ndim (overridden by the rank of a shape),
-    max_ndim, min_ndim; axes: sizes by axis. All of them may be None. ValueError for axes beyond the
-    rank.
+    dtype, shape: those of the input; sizes of the shape may be None for any size.
+    ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
+    axes: a dict of required sizes by axis. Each argument may be None for no requirement.
+    ValueError for an axis beyond the rank; TypeError for `axes` that are not a dict.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class InputSpec:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """Return the spec with the arguments that `get_config` returned."""
+        """Return a new InputSpec with arguments that `get_config` returned."""
         return cls(**config)
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """Describe how an input of this shape and dtype violates the spec; "" if it does not."""
+        """Return the text of the first violation by an input of this shape and dtype; "" if there
+        is none.
+        """
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim
         if rank is None and bounds != (None, None, None):
@@ -88,8 +91,9 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 
 
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
-    """Raise ValueError if inputs violate `specs`, one spec or a list; None accepts any input.
+    """Raise ValueError if the inputs of `layer` violate `specs`.
 
+    specs: an InputSpec or None, which accepts any input; or a list with one for each input.
     TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
@@ -109,7 +113,7 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
 
 
 def check_input_count(count: int, inputs: Sequence[Any], layer: Any) -> None:
-    """Raise ValueError unless a layer receives as many inputs as it expects."""
+    """Raise ValueError unless the layer receives `count` inputs."""
     if len(inputs) != count:
         raise ValueError(
             f"Layer {layer.name} expects {count} inputs, but it received {len(inputs)} input "

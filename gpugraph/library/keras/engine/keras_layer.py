@@ -1,8 +1,9 @@
-"""The base class of layers: a function with variables, its calls, masks and learning phase.
+"""The base class of layers: a function with variables, which a program calls on tensors.
 
-Every call opens a name scope with the layer's name. `layer_weights` has the variables,
-`layer_losses` losses and updates, `layer_nodes` the graph of calls, `layer_configs`
-configurations. `tf.layers.Layer` is a subclass whose variables are shared by variable scopes.
+Every call opens a name scope with the layer's name. `layer_weights` has the part of the class for
+variables, `layer_losses` that for losses and updates, `layer_nodes` that for recorded calls;
+`layer_configs` converts constructor arguments for configurations. `tf.layers.Layer` is a
+subclass that creates its variables by `get_variable`, so that variable scopes can share them.
 """
 
 from __future__ import annotations
@@ -46,27 +47,27 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     Subclasses define `call`, and add variables in `build` or in `call`.
 
-    trainable: whether its variables are trained.
-    name: by default the class's name and a number: `dense`, `dense_1`.
-    dtype: of the variables, by default that of the first input.
-    dynamic: whether the layer must run without a graph; accepted for compatibility with TensorFlow.
-    input_shape, or batch_input_shape and batch_size: of the input, for the first layer of a
-      Sequential model.
-    weights: arrays, the initial values of its variables.
-    activity_regularizer: a function from the outputs to a scalar penalty. Divided by the batch
-      size, it is added to the layer's losses.
-
+    trainable: whether training changes its variables.
+    name: by default the class's name in snake case and a number: `dense`, `dense_1`.
+    dtype: that of the variables; by default that of the first input.
+    dynamic: accepted for compatibility with TensorFlow, where it means that the layer runs eagerly.
+    input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
+      first layer of a Sequential model.
+    weights: arrays, the initial values of the variables.
+    activity_regularizer: a function from the outputs to a scalar penalty, which is divided by the
+      batch size and added to the layer's losses.
     TypeError for any other keyword argument.
     """
 
     input_spec: Any = None
-    """An InputSpec, or a list of one for each input; None accepts any inputs."""
+    """An InputSpec, or a list with one for each input; None accepts any inputs."""
 
     supports_masking = False
-    """Whether masks of inputs are passed on as masks of outputs."""
+    """Whether `compute_mask` passes the mask of the inputs on to the outputs."""
 
     stateful = False
-    """Whether the layer keeps values from one batch to the next."""
+    """Whether the layer keeps state, such as that of a recurrent layer, from one batch to the next.
+    """
 
     _SHARED_BY_COPIES = ("_graph", "_scope", "_tracked")
     _untracked = frozenset(UNSEARCHED)
@@ -90,22 +91,24 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None before the first call if it was not passed."""
+        """The dtype of the variables; None if it was not passed, before the first call."""
         return self._dtype
 
     @property
     def dynamic(self) -> bool:
-        """Whether the layer must run without a graph; kept for compatibility with TensorFlow."""
+        """The constructor's argument `dynamic`, which has no effect."""
         return self._dynamic
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call."""
+        """The graph of the first call; a call in another graph is an error. None before the first
+        call.
+        """
         return self._graph
 
     @property
     def activity_regularizer(self) -> Any:
-        """The function from outputs to a penalty, or None."""
+        """The function from outputs to a penalty that the constructor received, or None."""
         return self._activity_regularizer
 
     @activity_regularizer.setter
@@ -115,9 +118,9 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- for subclasses
 
     def build(self, input_shape: Any) -> None:
-        """Add the variables, for the shape (or structure of shapes) of the first inputs.
+        """Create the layer's variables, for the shape (or structure of shapes) of the inputs.
 
-        Programs may call it before the first call, which then adds no variables.
+        The first call of the layer runs this. If the program called it before, the call does not.
         """
         del input_shape
         self.built = True
@@ -128,9 +131,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs for an input shape.
+        """Return the shape of the outputs for the shape of the inputs.
 
-        NotImplementedError if the layer does not define it.
+        NotImplementedError if the subclass does not define it.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -140,7 +143,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_signature(self, input_signature: Any) -> Any:
         """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
 
-        Raise TypeError for others.
+        Raise TypeError for inputs of another class.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
@@ -155,9 +158,9 @@ class Layer(LayerWeights, LayerNodes, Module):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the outputs: that of the inputs.
+        """Return the mask of the outputs; the base class returns that of the inputs.
 
-        Raise TypeError if masks are not supported.
+        Raise TypeError for a mask if the layer does not support masks.
         """
         if self.supports_masking:
             return mask
@@ -169,10 +172,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         return None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor as a dict of plain values.
+        """Return the arguments of the constructor as a dict of plain Python values.
 
-        NotImplementedError for a subclass whose constructor has further arguments: such a subclass
-        must define `get_config` itself.
+        NotImplementedError for a subclass whose constructor has further arguments and that does not
+        override this method.
         """
         config: dict[str, Any] = {
             "name": self._name,
@@ -198,16 +201,16 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a layer from a configuration of `get_config`. It has its own variables."""
+        """Create a layer from a dict that `get_config` returned. It has no variables yet."""
         return cls(**config)
 
     # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `call` within the layer's name scope; the first time, run `build` before it.
+        """Run `call` within the layer's name scope, and before the first call also `build`.
 
-        If `call` accepts `mask` and `training` and they are not passed, `mask` is that of the
-        inputs, and `training` that of the layer which calls this one.
+        If `call` has parameters `mask` and `training` that are not passed, `mask` is the mask of
+        the inputs, and `training` the value in the layer whose `call` calls this one.
         """
         inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
@@ -233,7 +236,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call the layer."""
+        """Call the layer; the same as `layer(inputs, ...)`."""
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
@@ -245,7 +248,10 @@ class Layer(LayerWeights, LayerNodes, Module):
                 self.add_loss(mean, inputs=inputs)
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of the outputs, unless they are set or masks are not supported."""
+        """Set `_keras_mask` of the outputs to `compute_mask(inputs, mask)`.
+
+        Nothing is set if `call` has set all masks already; a layer without masks sets None.
+        """
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
         if is_done or all(mask_of(tensor) is not None for tensor in tensors):
@@ -259,7 +265,9 @@ class Layer(LayerWeights, LayerNodes, Module):
                 tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
-        """Return the name of an unnamed layer: `dense`, then `dense_1`, numbered by graph."""
+        """Return a name for an unnamed layer: `dense`, then `dense_1`. Each graph has its own
+        numbers.
+        """
         count = get_uid(base_name)
         return base_name if count == 1 else f"{base_name}_{count - 1}"
 
@@ -274,9 +282,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         self.build_for(*shapes_and_dtype(inputs))
 
     def build_for(self, input_shape: Any, dtype: Any) -> None:
-        """Build the layer unless it is built; a layer calls this for its sublayers.
+        """Create the layer's variables unless they exist; a layer calls this for its sublayers too.
 
-        dtype: of the variables, if the layer has no dtype yet.
+        input_shape: a shape or a structure of shapes. dtype: for the variables, if the layer has
+          none yet.
         """
         if self._dtype is None:
             self._dtype = dtype
@@ -304,7 +313,9 @@ class Layer(LayerWeights, LayerNodes, Module):
             )
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a resource variable that belongs to this layer only."""
+        """Create a resource variable; unlike those of `tf.layers`, it is not registered in a
+        variable scope.
+        """
         dtype, initializer = options["dtype"], options["initializer"]
         initialize = initializer or default_initializer(name or "Variable", dtype)
         left_out = ("dtype", "initializer", "partitioner", "use_resource")
@@ -319,7 +330,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return a copy that shares the tensors, variables, graph and scope; all else is copied."""
+        """Return a copy of the layer that shares its tensors, variables, graph and scope."""
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():
@@ -332,7 +343,11 @@ class Layer(LayerWeights, LayerNodes, Module):
         return duplicate
 
     def shape_by_trial(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, by calling an unbuilt copy in a separate graph."""
+        """Return the shape of the outputs for an input shape, by calling a new layer in a separate
+        graph.
+
+        The new layer has the same configuration; the separate graph is discarded.
+        """
         with Graph().as_default():
             duplicate = type(self).from_config({**self.get_config(), "name": "trial"})
             dtype = self._dtype or "float32"

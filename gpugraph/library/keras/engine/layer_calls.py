@@ -1,4 +1,4 @@
-"""One call of a layer: its mask and learning phase, which also reach the layers that it calls."""
+"""LayerCall: the mask and training flag of a layer's call, for the layers that its `call` calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugraph.library.keras.engine.layer_paths import call_text, layer_text
 
 
 class _Calls(threading.local):
-    """The calls in progress in a thread, the innermost last."""
+    """The calls of layers in progress in a thread, from the outermost to the innermost."""
 
     def __init__(self) -> None:
         self.stack: list[LayerCall] = []
@@ -24,24 +24,28 @@ _CALLS = _Calls()
 
 
 def innermost_call() -> LayerCall | None:
-    """Return the innermost call in progress in this thread, or None outside of calls."""
+    """Return the innermost call of a layer in progress in this thread, or None."""
     return _CALLS.stack[-1] if _CALLS.stack else None
 
 
 def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
-    """Describe a call of a layer on `inputs` that is not recorded yet, for error messages."""
+    """Describe the call of a layer that is in progress or about to begin, for an error message.
+
+    The text has the layer's name and class, its inputs and the layers whose calls surround it.
+    """
     around = [call.layer for call in _CALLS.stack if call.layer is not layer]
     return call_text(layer, len(layer.inbound_nodes), inputs, around)
 
 
 class LayerCall:
-    """The arguments of one call; entered as a context while the layer runs.
+    """The arguments of one call of a layer; a context manager that is active while the layer runs.
 
-    keywords: the keyword arguments of `call`, including `mask` and `training` if it accepts them
-      and they were not passed.
-    recorded: the arguments that were passed, which a later call repeats.
-    mask: of the inputs.
-    training: as passed, or that of the layer which calls this one; None if neither has one.
+    keywords: the keyword arguments for the layer's `call`: those passed, and `mask` and `training`
+      if `call` has these parameters and they were not passed.
+    recorded: all arguments that were passed, by name, for a repetition of the call on other inputs.
+    mask: the argument `mask`, or else the masks of the inputs.
+    training: the argument, or else that of the layer whose `call` calls this layer; None if neither
+      has one.
     """
 
     def __init__(
@@ -66,9 +70,11 @@ class LayerCall:
         _CALLS.stack.append(self)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """End the call; an error gets a note of the innermost call in a network of layers.
+        """End the call. If an error ends it and an input is from a Keras layer, add a note on the
+        call.
 
-        Raise TypeError in place of an error caused by a Python loop or branch over tensors.
+        Only the innermost call adds a note. Raise TypeError in place of an error that a Python loop
+        or branch over tensors caused.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
             tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
@@ -86,7 +92,7 @@ class LayerCall:
 
 
 def _is_of_control_flow(error: BaseException) -> bool:
-    """Return whether the error is that of a tensor in an `if`, `while`, `for` or `range`."""
+    """Return whether the error is about a tensor in a Python `if`, `while`, `for` or `range`."""
     is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
     first_words = "You are attempting"
     return isinstance(error, OperatorNotAllowedInGraphError) or (
@@ -104,7 +110,7 @@ def _add_note(error: Any, note: str) -> None:
 
 
 def _call_parameters(layer: Any) -> list[str]:
-    """Return the parameter names of a layer's `call`, that of the inputs first."""
+    """Return the names of the parameters of a layer's `call`, the inputs first."""
     return [
         parameter.name
         for parameter in inspect.signature(layer.call).parameters.values()

@@ -1,8 +1,8 @@
-"""The arguments of a layer's constructor: conversion from names to objects and to plain values.
+"""The arguments of layers' constructors, converted between names, objects and plain values.
 
-Activations, initializers, regularizers and constraints are recognized by the suffix of an
-argument's name: `kernel_initializer`. In a configuration they are serialized as Keras's modules
-serialize them.
+The suffix of an argument's name determines the module that converts it: `kernel_initializer` is
+converted by `keras_initializers`, an `activation` by `activations`, and so on. `serialize` of that
+module gives the plain value for a configuration.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 def object_of_argument(name: str, value: Any) -> Any:
-    """Return the object that an argument names, or its value unchanged.
+    """Return the object for an argument's value, for example the function for `activation="relu"`.
 
-    Errors are those of the modules.
+    Other arguments are returned unchanged. An unknown name raises the error of its module.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
 
 
 def plain_argument(name: str, value: Any) -> Any:
-    """Return an argument in the form that a configuration holds."""
+    """Return an argument's value as the plain value that a configuration holds."""
     kind = _KINDS.get(name.rpartition("_")[2])
     if kind is None:
         return value
@@ -49,9 +49,9 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """Collect the arguments of a layer's constructor from attributes `name` or `_name`.
+    """Return the arguments of a layer's constructor, read from its attributes `name` or `_name`.
 
-    NotImplementedError for a layer without an attribute for one of them.
+    NotImplementedError for an argument without such an attribute.
     """
     config = {}
     for name in inspect.signature(type(layer).__init__).parameters:
@@ -67,7 +67,9 @@ def arguments_config(layer: Any) -> dict[str, Any]:
 
 
 def from_plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a configuration, with objects in place of plain values."""
+    """Return constructor arguments for a configuration: names and dicts are replaced by their
+    objects.
+    """
     return {
         name: object_of_argument(name, value) if isinstance(value, (str, Mapping)) else value
         for name, value in config.items()

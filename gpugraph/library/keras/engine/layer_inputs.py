@@ -1,4 +1,4 @@
-"""Inputs of layers: conversion to tensors, and the input shape of a model's first layer."""
+"""Inputs of layers: conversion to tensors, and the input shape in a first layer's constructor."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _NUMBERS = (np.ndarray, np.generic, int, float, complex)
-"""Classes of values that are converted to tensors before a layer receives them."""
+"""Classes of values that a layer's call converts to tensors."""
 
 
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
-    """Remove the input shape, with the batch axis in front, from a constructor's options."""
+    """Remove the input shape from a constructor's options, and return it with the batch axis, or
+    None.
+
+    The options are `batch_input_shape`, or `input_shape` or `input_dim`, and `batch_size`.
+    """
     batch_size = options.pop("batch_size", None)
     size = options.pop("input_dim", None)
     sizes = options.pop("input_shape", size)
@@ -31,7 +35,9 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
 
 
 def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for constructor options that none of a layer's classes consumed."""
+    """Raise TypeError for constructor options that neither the layer's class nor a base class
+    accepts.
+    """
     if options:
         known = [
             parameter.name
@@ -64,7 +70,10 @@ def tensor_of_value(value: Any) -> Any:
 
 
 def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
-    """Return the inputs' shapes, in their structure, and the first dtype; None if unknown."""
+    """Return the shapes of inputs, in their structure, and the dtype of the first input.
+
+    Either is None if an input (for the dtype, the first) does not have it.
+    """
     tensors = flatten(inputs)
     dtype = getattr(tensors[0], "dtype", None)
     has_shapes = all(hasattr(tensor, "shape") for tensor in tensors)
@@ -73,7 +82,7 @@ def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
 
 
 def map_shapes(function: Any, shape: Any) -> Any:
-    """Apply `function` to one shape, or to each shape in lists, tuples and dicts."""
+    """Apply `function` to one shape, or to each shape in nested lists, tuples and dicts."""
     if isinstance(shape, dict):
         return {name: map_shapes(function, item) for name, item in shape.items()}
     parts = (tuple, list, dict, TensorShape)

@@ -1,4 +1,4 @@
-"""The losses, updates and metrics of a layer, and their dependence on its inputs."""
+"""The part of the class Layer for losses, updates and metrics, which may depend on inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
-    """The part of a layer that contributes to training: penalties, and operations for each step."""
+    """The part of Layer that contributes to training: penalties, updates for each step, and
+    metrics.
+    """
 
     _name: str
     trainable: bool
@@ -26,10 +28,10 @@ class LayerLosses:
     _inbound_nodes: list[Any]
 
     _loss_collection: str | None = None
-    """The graph collection that receives the losses; None if they belong to the layer alone."""
+    """The graph collection to which losses are also added; None for no collection."""
 
     _update_collection: str | None = None
-    """The graph collection that receives the updates."""
+    """The graph collection to which updates are also added; None for no collection."""
 
     def __init__(self) -> None:
         self._losses: list[Any] = []
@@ -38,14 +40,15 @@ class LayerLosses:
         self._metrics: list[Any] = []
 
     def sublayers(self) -> list[Any]:
-        """Return the layers in this layer's attributes, in the order of assignment."""
+        """Return the layers among this layer's attributes, in the order of assignment."""
         raise NotImplementedError(f"{type(self).__name__} does not define `sublayers`")
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of regularizers and the losses of `add_loss`, here and in sublayers.
+        """The penalties of regularizers and the losses of `add_loss`, of this layer and its
+        sublayers.
 
-        Functions among them are called anew.
+        Functions that `add_loss` received are called at each access.
         """
         called = (_loss_tensor(function()) for function in self._callable_losses)
         losses = [*self._losses, *(loss for loss in called if loss is not None)]
@@ -53,20 +56,22 @@ class LayerLosses:
 
     @property
     def updates(self) -> list[Any]:
-        """Operations to run in each training step, here and in sublayers.
+        """Operations to run in each training step, of this layer and its sublayers.
 
-        A layer that is not trainable has none, unless it is stateful.
+        The list is empty for a layer that is not trainable, unless the layer is stateful.
         """
         if not self.trainable and not self.stateful:
             return []
         return _with_those_of(self._updates, self.sublayers(), "updates")
 
     def assigned_metrics(self) -> list[Any]:
-        """Return the metrics in this layer's attributes."""
+        """Return the metrics among this layer's attributes."""
         raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
 
     def added_metrics(self) -> list[Any]:
-        """Return the metrics of this layer and its sublayers, both added ones and attributes."""
+        """Return the metrics of this layer and its sublayers: those of `add_metric` and those in
+        attributes.
+        """
         items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
         for layer in self.sublayers():
             items.update((id(metric), metric) for metric in layer.added_metrics())
@@ -74,14 +79,15 @@ class LayerLosses:
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics of the layer and its sublayers, objects of `tf.keras.metrics`."""
+        """The metrics of the layer and its sublayers, as objects of `tf.keras.metrics`."""
         return self.added_metrics()
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Add a loss, or a structure of losses: tensors, numbers, or functions.
+        """Add a loss, or a structure of losses: tensors, numbers, or functions without arguments.
 
-        A function without arguments is called whenever the losses are read.
-        inputs: the tensors on which it depends; None if it is unconditional.
+        A function is called at each access to the property `losses`.
+
+        inputs: the tensors on which the losses depend; None if they depend on no inputs.
         """
         for loss in flatten(losses):
             if callable(loss):
@@ -94,10 +100,12 @@ class LayerLosses:
                 _collect([tensor], self._loss_collection)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Add an operation, a tensor, a function that returns one, or a list of them, as updates.
+        """Add updates: an operation, a tensor, a function that returns one of these, or a list of
+        them.
 
-        inputs: tensors on which it depends. None: it depends on the inputs of the current call, or
-          of all calls, if it is computed from them.
+        inputs: the tensors on which they depend. If None, each update is checked: it is conditional
+          if it is computed from the inputs of the call in progress, or outside of calls from those
+          of any call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -108,7 +116,10 @@ class LayerLosses:
         _collect(ops, self._update_collection)
 
     def _reachable(self, ops: list[Any]) -> set[Any]:
-        """Return the operations that depend on the inputs of the current call, or of all calls."""
+        """Return those of `ops` that are computed from the inputs of a call of the layer.
+
+        This is the innermost call in progress, or outside of calls any recorded call.
+        """
         call = innermost_call()
         if call is not None:
             inputs = call.tensors
@@ -119,11 +130,12 @@ class LayerLosses:
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
     ) -> None:
-        """Add a metric of a tensor, or the metric whose result `value` is.
+        """Add a metric of a tensor, or the metric object that computed `value`.
 
-        value: a tensor, whose mean over all batches is reported; or the result of calling a metric.
-        aggregation: "mean" for a tensor. name: of its metric.
-
+        value: a tensor, whose mean over all batches is reported, or the value that a metric object
+          returned when it was called.
+        aggregation: "mean" for a tensor; None for the value of a metric object.
+        name: of the new metric for a tensor.
         ValueError for another aggregation, for a tensor without a name or aggregation, and for a
         value that is not a tensor.
         """
@@ -144,16 +156,22 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """Return the losses that depend on the tensors `inputs`; None: unconditional losses."""
+        """Return the losses that depend on the tensors `inputs`; for None, those that depend on no
+        inputs.
+        """
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """Return the updates that depend on the tensors `inputs`; None: unconditional updates."""
+        """Return the updates that depend on the tensors `inputs`; for None, those that depend on no
+        inputs.
+        """
         return _among(self.updates, "_unconditional_update", inputs)
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """Return the items that depend on inputs; for None, those with a true `flag`."""
+    """Return the items computed from `inputs`; for None, those whose attribute `flag` is true or
+    missing.
+    """
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
     conditional = [item for item in items if not getattr(item, flag, True)]
@@ -171,14 +189,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update: an operation, a tensor, or a function that returns one."""
+    """Return the operation of an update: an operation, a tensor, or a function of either."""
     if callable(update) and not hasattr(update, "op"):
         update = update()
     return getattr(update, "op", update)
 
 
 def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
-    """Raise ValueError for a metric that is not a tensor or lacks a name or aggregation."""
+    """Raise ValueError unless `value` is a tensor, with a name and an aggregation."""
     if name is None:
         raise ValueError(
             "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
@@ -200,7 +218,7 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> list[Any]:
-    """Return the distinct items of a layer and of the attribute `name` of other layers."""
+    """Return the distinct items of a layer and of the attribute `name` of its sublayers."""
     items = {id(item): item for item in items_of_layer}
     for layer in layers:
         items.update((id(item), item) for item in getattr(layer, name))
@@ -208,7 +226,9 @@ def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> l
 
 
 def _collect(items: Iterable[Any], collection: str | None) -> None:
-    """Add new items to a collection of the graph, unless `collection` is None."""
+    """Add items that are missing in a collection of the default graph; do nothing if `collection`
+    is None.
+    """
     if collection is None:
         return
     group = get_default_graph().get_collection_ref(collection)

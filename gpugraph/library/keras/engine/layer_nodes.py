@@ -1,7 +1,8 @@
-"""The calls of a layer on tensors of a network of layers, as a graph of nodes.
+"""The calls of a layer on tensors of a network of layers, recorded as nodes of a graph.
 
-A tensor belongs to such a network if it has a `_keras_history`: the layer that created it, the
-number of that layer's call, and of its output. Calls on other tensors are not recorded.
+A tensor belongs to a network of layers if it has a `_keras_history`: the layer that created it, the
+number of the call among that layer's calls, and the number of the output. A call is recorded only
+if all its inputs belong to a network.
 """
 
 from __future__ import annotations
@@ -18,17 +19,20 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def mask_of(tensor: Any) -> Any:
-    """Return the bool mask that a layer has set on a tensor, or None."""
+    """Return the bool mask that a layer has set for a tensor, or None."""
     return getattr(tensor, "_keras_mask", None)
 
 
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
-    """Return a property: `function` of a node's tensors, in the structure of these."""
+    """Return a property with `function` of a node's tensors, in their structure.
+
+    tensors: the name of the node's attribute that has the tensors. doc: the property's docstring.
+    """
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
 
 
 class KerasHistory(NamedTuple):
-    """The source of a tensor: a layer, the number of its call, and the number of the output."""
+    """The source of a tensor: a layer, the number of its call, and that of the call's output."""
 
     layer: Any
     node_index: int
@@ -38,7 +42,8 @@ class KerasHistory(NamedTuple):
 class LayerNode:
     """One call of `outbound_layer` on tensors that calls of `inbound_layers` returned.
 
-    is_input: whether it is the node of an InputLayer, whose tensor no layer created.
+    inputs, outputs: the structures of tensors of the call. arguments: its other arguments by name.
+    is_input: whether it is the node of an InputLayer, which has an output but no input layers.
     """
 
     def __init__(
@@ -61,7 +66,9 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """Return the layer tensors that the call requires: its inputs, then its arguments."""
+        """Return the tensors of other layers that the call requires: its inputs, then those in
+        arguments.
+        """
         if self.is_input:
             return []
         arguments = [value for value in flatten(self.arguments) if hasattr(value, "_keras_history")]
@@ -74,7 +81,7 @@ class LayerNode:
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
-    """Return a method that reads an attribute of one of a layer's calls."""
+    """Return a method that returns an attribute of the node of one of a layer's calls."""
     doc = (
         f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "
         "there is none with that number."
@@ -88,7 +95,7 @@ def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
 
 
 class LayerNodes:
-    """The recorded calls of a layer, and the inputs and outputs that follow from them."""
+    """The part of Layer for its recorded calls, and for the inputs and outputs of these calls."""
 
     _name: str
 
@@ -98,19 +105,19 @@ class LayerNodes:
 
     @property
     def inbound_nodes(self) -> list[LayerNode]:
-        """The recorded calls of this layer."""
+        """The nodes of the recorded calls of this layer."""
         return self._inbound_nodes
 
     @property
     def outbound_nodes(self) -> list[LayerNode]:
-        """The recorded calls of other layers on this layer's outputs."""
+        """The nodes of recorded calls of other layers on this layer's outputs."""
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
-        """Record a call whose inputs are all tensors of a network of layers.
+        """Record a call if all its inputs belong to a network of layers, and return its outputs.
 
-        Operations that lead to tensors among the arguments become layers. Returns the outputs; an
-        output that is an input is copied, because it has a history and a mask already.
+        Operations that computed tensors among the arguments become layers. An output that is also
+        an input is replaced by an identity, since a tensor can have only one history and mask.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
@@ -131,34 +138,40 @@ class LayerNodes:
 
     @property
     def input(self) -> Any:
-        """The inputs of the first recorded call; AttributeError without calls."""
+        """The inputs of the first recorded call; AttributeError if there is no recorded call."""
         self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
 
     @property
     def output(self) -> Any:
-        """The outputs of the first recorded call; AttributeError without calls."""
+        """The outputs of the first recorded call; AttributeError if there is no recorded call."""
         self._check_called("has no inbound nodes")
         return self.get_output_at(0)
 
     @property
     def input_mask(self) -> Any:
-        """The masks of `input`, None for those without."""
+        """The masks of `input`, None for a tensor without a mask."""
         return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
-        """The masks of `output`, None for those without."""
+        """The masks of `output`, None for a tensor without a mask."""
         return map_structure(mask_of, self.output)
 
     @property
     def input_shape(self) -> Any:
-        """The shape of the inputs; AttributeError without calls, or if their shapes differ."""
+        """The shape of the inputs of all recorded calls.
+
+        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        """
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
     @property
     def output_shape(self) -> Any:
-        """The shape of the outputs; AttributeError without calls, or if their shapes differ."""
+        """The shape of the outputs of all recorded calls.
+
+        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        """
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 
     get_input_at = _reader("get_input_at", "input_tensors", "input")

@@ -1,7 +1,8 @@
-"""The position of a call in a network of layers, as text for error messages.
+"""The position of a layer's call in a network of layers, as text for error messages.
 
-A call of a layer is written as its name and the number of its node, `dense[1]`; a path as the calls
-from an input on, `x[0] -> dense[0] -> dense[1]`. The middle of a long path is left out.
+A call of a layer is written as the layer's name and the number of the call, `dense[1]`. A path is
+the sequence of calls from an input to it, `x[0] -> dense[0] -> dense[1]`. The middle of a long
+path is replaced by the number of calls left out.
 """
 
 from __future__ import annotations
@@ -10,22 +11,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _CALLS_AT_ENDS = 6
-"""The number of calls that are written at each end of a long path."""
+"""The number of calls that are shown at each end of a long path."""
 
 _MAX_NODES = 5
-"""The maximum number of nodes of a layer that are written."""
+"""The maximum number of a layer's calls for which a message has the path."""
 
 Call = tuple[Any, int]
-"""A layer and the number of its node."""
+"""A layer and the number of one of its calls."""
 
 
 def layer_text(layer: Any) -> str:
-    """Return the class and name of a layer: `Dense layer "dense_1"`."""
+    """Return the class and name of a layer as text: `Dense layer "dense_1"`."""
     return f'{type(layer).__name__} layer "{layer.name}"'
 
 
 def path_text(calls: Sequence[Call]) -> str:
-    """Format a path of calls, each before the calls that use its outputs."""
+    """Format a path of calls, which begins at an input."""
     names = [f"{layer.name}[{index}]" for layer, index in calls]
     if len(names) > 2 * _CALLS_AT_ENDS + 1:
         names[_CALLS_AT_ENDS:-_CALLS_AT_ENDS] = [f"({len(names) - 2 * _CALLS_AT_ENDS} more)"]
@@ -33,9 +34,10 @@ def path_text(calls: Sequence[Call]) -> str:
 
 
 def calls_to(tensors: Iterable[Any]) -> list[Call]:
-    """Return the calls that lead to tensors, along the first input of each; empty without a layer.
+    """Return a path of calls that leads to `tensors`; it is empty if no layer created one of them.
 
-    A path that returns to one of its calls ends there.
+    At each call, the path follows only the first input that a layer created. In a cycle it ends
+    where it would reach a call again.
     """
     calls: dict[Call, None] = {}
     history = _first_history(tensors)
@@ -50,15 +52,16 @@ def calls_to(tensors: Iterable[Any]) -> list[Call]:
 
 
 def _first_history(tensors: Iterable[Any]) -> Any:
-    """Return the history of the first tensor that a layer created, or None."""
+    """Return the `_keras_history` of the first tensor that a layer created, or None."""
     histories = (getattr(tensor, "_keras_history", None) for tensor in tensors)
     return next((history for history in histories if history is not None), None)
 
 
 def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[Any] = ()) -> str:
-    """Format a call of a layer on tensors: ` (Dense layer "d", node 1; path: x[0] -> d[1])`.
+    """Format a call of a layer: ` (Dense layer "d", node 1; path: x[0] -> d[1])`.
 
-    around: the layers within whose calls this call happens, the outermost first.
+    index: the number of the call. before: its inputs.
+    around: the layers whose `call` is in progress around this call, the outermost first.
     """
     path = path_text([*calls_to(before), (layer, index)])
     inside = f"; inside {' / '.join(outer.name for outer in around)}" if around else ""
@@ -66,7 +69,7 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
 
 def nodes_text(layer: Any) -> str:
-    """Return a sentence with the nodes of a layer and the paths to them, or that it has none."""
+    """Return a sentence with the recorded calls of a layer and their paths, or that it has none."""
     nodes = layer.inbound_nodes
     if not nodes:
         return (

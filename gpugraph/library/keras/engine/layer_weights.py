@@ -1,4 +1,4 @@
-"""The variables of a layer: how they are added, which are trainable, and their values."""
+"""The part of the class Layer for variables: their creation, lists of them, and their values."""
 
 from __future__ import annotations
 
@@ -37,26 +37,25 @@ UNSEARCHED = (
     *("_nested_inputs", "_nested_outputs"),
     *("_compile_metrics", "_compile_weighted_metrics", "_compiled", "loss", "optimizer"),
 )
-"""Attributes that are not searched for a layer's sublayers and variables."""
+"""Attributes of layers and models that are not searched for sublayers and variables."""
 
 PLAIN = (str, int, float, type(None), np.ndarray, DType, Tensor)
-"""Classes of values that contain no sublayers or variables."""
+"""Classes of attribute values that contain no sublayers or variables."""
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
-    """Return the items without repetition, by identity."""
+    """Return the distinct objects among the items, in the order of their first occurrence."""
     return list({id(item): item for item in items}.values())
 
 
 class LayerWeights(LayerLosses):
-    """The part of a layer that holds variables."""
+    """The part of Layer that holds variables: its own, and those of layers in its attributes."""
 
     built: bool
     _dtype: DType | None
 
     is_metric = False
-    """Whether this is a metric, which is not a sublayer of the layer that has it as an attribute.
-    """
+    """Whether this is a metric. A metric in an attribute of a layer is not a sublayer of it."""
 
     def __init__(self, trainable: bool) -> None:
         super().__init__()
@@ -66,7 +65,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable(self) -> bool:
-        """Whether its variables are trained; setting it also sets it in the sublayers."""
+        """Whether training changes its variables; assignment also changes it for all sublayers."""
         return self._trainable
 
     @trainable.setter
@@ -76,25 +75,33 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; Keras's session will initialize the variables in its value."""
+        """Set an attribute, and register variables in its value for initialization by Keras's
+        session.
+        """
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
             _initialize_later(leaves(value))
 
     def track_assigned(self) -> None:
-        """Mark variables added to lists and dicts for initialization by Keras's session."""
+        """Register variables for initialization by Keras's session that were added to lists and
+        dicts.
+
+        `__setattr__` finds only those that a list has when it is assigned to an attribute.
+        """
         _initialize_later(self._assigned())
 
     def sublayers(self) -> list[Any]:
-        """Return the layers in this layer's attributes, in the order of assignment."""
+        """Return the layers among this layer's attributes, in the order of assignment."""
         return [layer for layer in self._assigned_layers() if not layer.is_metric]
 
     def assigned_metrics(self) -> list[Any]:
-        """Return the metrics in this layer's attributes."""
+        """Return the metrics among this layer's attributes."""
         return [layer for layer in self._assigned_layers() if layer.is_metric]
 
     def _assigned(self) -> Iterator[Any]:
-        """Yield the values of attributes, and those in lists, tuples and dicts, unless plain."""
+        """Yield the values of attributes, and of lists, tuples and dicts in them, except `PLAIN`
+        values.
+        """
         for name, value in vars(self).items():
             if isinstance(value, PLAIN) or name in UNSEARCHED:
                 continue
@@ -107,7 +114,7 @@ class LayerWeights(LayerLosses):
         return distinct(value for value in self._assigned() if isinstance(value, LayerWeights))
 
     def _assigned_variables(self) -> list[Any]:
-        """Return the variables in the attributes that were not added by `add_weight`."""
+        """Return the variables in attributes, except those of `add_weight`."""
         known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
         return [
             part
@@ -119,7 +126,9 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable variables, with the sublayers'; none if the layer is not trainable."""
+        """The variables to train, of this layer and its sublayers; none if the layer is not
+        trainable.
+        """
         if not self.trainable:
             return []
         assigned = [part for part in self._assigned_variables() if part.trainable]
@@ -128,7 +137,10 @@ class LayerWeights(LayerLosses):
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The variables of the layer and its sublayers that are not trained."""
+        """The variables of this layer and its sublayers that training does not change.
+
+        If the layer is not trainable, these are all its variables.
+        """
         assigned = self._assigned_variables()
         if self.trainable:
             untrained = self._non_trainable_weights + [
@@ -143,7 +155,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def weights(self) -> list[Any]:
-        """The variables of the layer, the trainable ones first."""
+        """The variables of this layer and its sublayers, the trainable ones first."""
         return self.trainable_weights + self.non_trainable_weights
 
     @property
@@ -164,7 +176,9 @@ class LayerWeights(LayerLosses):
     # -- values
 
     def count_params(self) -> int:
-        """Return the number of elements of its variables. Raise ValueError before they exist."""
+        """Return the number of elements of all variables. Raise ValueError if the layer is not
+        built.
+        """
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on {self._name}, but the layer isn't built. "
@@ -173,13 +187,13 @@ class LayerWeights(LayerLosses):
         return sum(int(variable.shape.num_elements() or 0) for variable in self.weights)
 
     def get_weights(self) -> list[Any]:
-        """Return the values of `weights` as arrays."""
+        """Return the values of `weights` in Keras's session as arrays."""
         weights = self.weights
         values: list[Any] = self._session("get_weights").run(weights) if weights else []
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`, or raise ValueError if number or shapes differ."""
+        """Set the values of `weights`. Raise ValueError if the number or a shape differs."""
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -199,7 +213,9 @@ class LayerWeights(LayerLosses):
         batch_set_value(list(zip(variables, arrays)))
 
     def _weight_text(self, variable: Any) -> str:
-        """Return a variable's name, and its number in the layer or sublayer that owns it."""
+        """Return a variable's name, and its index in the innermost sublayer that has it, for a
+        message.
+        """
         owner: Any = self
         layers = self.sublayers()
         while layers:
@@ -210,7 +226,10 @@ class LayerWeights(LayerLosses):
         return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
-        """Return the session in which a method reads or sets values: Keras's."""
+        """Return the session in which `method` reads or sets values: by default Keras's.
+
+        Subclasses, such as `tf.layers.Layer`, override it.
+        """
         del method
         _initialize_later(self.weights)
         return get_session(self.weights)
@@ -218,11 +237,13 @@ class LayerWeights(LayerLosses):
     # -- addition
 
     def _variables_context(self) -> AbstractContextManager[Any]:
-        """Return the context in which the layer's variables are created: here the caller's."""
+        """Return the context in which the layer's variables are created; the base class's changes
+        nothing.
+        """
         return nullcontext()
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a variable with `tf.get_variable`, or one that no other layer shares."""
+        """Create a variable; a subclass uses `tf.get_variable` or `tf.Variable`."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
 
     def add_weight(
@@ -240,17 +261,16 @@ class LayerWeights(LayerLosses):
         partitioner: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Create a variable in the layer's scope; see `tf.get_variable`.
+        """Create a variable that belongs to the layer; see `tf.get_variable` for its arguments.
 
         name: by default "Variable". shape: by default that of a scalar.
-        initializer, regularizer, constraint: functions, or names and configurations of Keras's.
-
-        kwargs: `collections` of the graph, and `getter`, which is called in place of
-          `tf.Variable`.
-
-        The penalty of `regularizer` for a new variable is added to the layer's losses. ValueError
-        for a trainable variable that is synchronized ON_READ, TypeError for other keyword
-        arguments.
+        initializer, regularizer, constraint: functions, or names and configurations that
+          `tf.keras.initializers` and so on accept.
+        kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
+          instead of `_new_variable`.
+        The penalty of `regularizer` is added to the layer's losses, unless the variable existed
+        already and is shared. ValueError for a trainable variable that is synchronized ON_READ,
+        TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -303,9 +323,10 @@ class LayerWeights(LayerLosses):
                 self.add_loss(loss)
 
     def track_variable(self, variable: Any, trainable: bool) -> None:
-        """Add a variable, or the parts of a partitioned one, to the layer's variables.
+        """Add a variable, or the parts of a partitioned one, to the layer's lists of variables.
 
-        trainable: whether to train it, unless a custom getter made it non-trainable.
+        trainable: whether to train it; a part whose own `trainable` is False is not trained, unless
+          that is only because the layer is not trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (part.trainable or not self.trainable)
@@ -315,7 +336,7 @@ class LayerWeights(LayerLosses):
 
 
 def _initialize_later(values: Iterable[Any]) -> None:
-    """Make Keras's session initialize the variables among the values."""
+    """Register the variables among `values` for initialization by Keras's session."""
     for value in values:
         if isinstance(value, (Variable, PartitionedVariable)):
             for part in variable_parts(value):
@@ -325,7 +346,7 @@ def _initialize_later(values: Iterable[Any]) -> None:
 def _getter_and_options(
     default: Callable[..., Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function that creates a variable, and its additional arguments."""
+    """Return the function that creates a variable, and the options of `kwargs` to pass to it."""
     known = ("getter", "collections", "experimental_autocast")
     for key in kwargs:
         if key not in known:

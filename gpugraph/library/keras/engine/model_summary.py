@@ -1,4 +1,4 @@
-"""The table of a network's layers: names, shapes, numbers of parameters, connections."""
+"""The table of a network's layers that `summary` prints: names, shapes, parameters, connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def print_summary(
     positions: Sequence[float] | None = None,
     print_fn: Callable[[str], object] | None = None,
 ) -> None:
-    """Print the table in Keras's format; see `Network.summary`."""
+    """Print the table of a network's layers in Keras's format; see `Network.summary`."""
     show = print if print_fn is None else print_fn
     is_chain = not network.is_graph_network or _is_chain(network)
     width, parts, fields = _PLAIN if is_chain else _CONNECTED
@@ -45,7 +45,9 @@ def print_summary(
 
 
 def _is_chain(network: Any) -> bool:
-    """Return whether each layer is called once, on one tensor, as in a Sequential model."""
+    """Return whether every layer is called once, and on at most one tensor, as in a Sequential
+    model.
+    """
     calls = [
         node
         for layer in network.layers
@@ -62,7 +64,10 @@ def _is_chain(network: Any) -> bool:
 
 
 def _row(cells: Sequence[str], ends: Sequence[int]) -> str:
-    """Format a row: each cell is cut at the end of its column and followed by a blank."""
+    """Format a row of the table; a cell that is too long is cut at the end of its column.
+
+    ends: the position of each column's end, in characters.
+    """
     line = ""
     for number, cell in enumerate(cells):
         if number:

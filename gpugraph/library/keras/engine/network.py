@@ -1,7 +1,7 @@
-"""Networks: layers that run other layers, from inputs to outputs, by depth.
+"""Network: a layer that calls other layers, from its inputs to its outputs.
 
-A network is defined either by the inputs and outputs of a graph of layers, or by a subclass with a
-`call` method. Both are layers, so networks nest.
+The inputs and outputs of a graph of layers define a network, or a subclass with a `call` method.
+Networks are layers, so a network may contain networks.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
     TypeError for other keyword arguments, for inputs without outputs or outputs without inputs, and
-    for inputs of another layer than an InputLayer; ValueError for tensors that no layer created,
-    duplicate inputs, and graphs that `network_graph.map_network` rejects.
+    for inputs created by a layer other than an InputLayer; ValueError for tensors that no layer
+    created, duplicate inputs, and graphs that `network_graph.map_network` rejects.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -74,7 +74,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Raise RuntimeError for a layer if a subclass has not called this constructor."""
+        """Set an attribute; RuntimeError for a layer if `Network.__init__` has not run before."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -86,7 +86,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         super().__setattr__(name, value)
 
     def _init_graph(self, inputs: Any, outputs: Any) -> None:
-        """Initialize a graph of layers from `inputs` to `outputs`, tensors of layers."""
+        """Initialize a network of the layers that lead from the tensors `inputs` to `outputs`."""
         inputs, outputs = _only(inputs), _only(outputs)
         self._nested_inputs, self._nested_outputs = inputs, outputs
         self.inputs, self.outputs = flatten(inputs), flatten(outputs)
@@ -110,10 +110,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The layers of a graph or chain of layers by position, then the other dependencies.
+        """The objects to save in checkpoints: the layers by position, then the attributes.
 
-        Layers with weights are also numbered separately, so that a checkpoint still fits when
-        layers without weights are added or removed.
+        Layers with weights are also numbered separately, so a checkpoint still fits when layers
+        without weights are added or removed.
         """
         references: dict[str, Any] = {}
         for index, layer in enumerate(self._layers_by_place()):
@@ -129,12 +129,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def is_graph_network(self) -> bool:
-        """Whether it is a graph of layers, from inputs to outputs."""
+        """Whether the inputs and outputs of a graph of layers define it, not a `call` method."""
         return self._network_graph is not None
 
     @property
     def network_graph(self) -> NetworkGraph:
-        """The nodes and layers by depth; AttributeError for a subclass that defines `call`."""
+        """The layers and their calls, by depth; AttributeError for a subclass with a `call`."""
         if self._network_graph is None:
             raise AttributeError(
                 f"{self.name} is a subclassed {type(self).__name__}: it has no graph of layers"
@@ -145,14 +145,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Return the layers; those of a graph of layers begin with the deepest."""
+        """Return the layers; those of a graph of layers are sorted by depth, the deepest first."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with a name or an index, or raise ValueError."""
+        """Return the layer with this index or name. ValueError if there is none."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -174,12 +174,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_names(self) -> list[str]:
-        """The names of the layers of the inputs."""
+        """The name of the InputLayer of each input."""
         return [tensor._keras_history.layer.name for tensor in self.inputs]
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs' layers, with a number for further outputs of a layer."""
+        """The names of the outputs' layers; a repeated name gets the suffix `_1`, `_2` ..."""
         names: list[str] = []
         for tensor in self.outputs:
             name = layer_name = tensor._keras_history.layer.name
@@ -191,7 +191,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def weights(self) -> list[Any]:
-        """The variables, layer by layer."""
+        """The variables of the network, in the order of its layers."""
         self._check_created()
         nested = [weight for layer in self.layers for weight in layer.weights]
         assigned = sorted(self._assigned_variables(), key=lambda part: not part.trainable)
@@ -207,35 +207,35 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
-        """Whether a layer keeps values from one batch to the next."""
+        """Whether a layer keeps state from one batch to the next."""
         return any(layer.stateful for layer in self.layers)
 
     @property
     def state_updates(self) -> list[Any]:
-        """The updates of the layers that keep values from one batch to the next."""
+        """The updates of the layers that keep state from one batch to the next."""
         return distinct(
             update for layer in self.layers if layer.stateful for update in layer.updates
         )
 
     def reset_states(self) -> None:
-        """Reset all layers that keep values from one batch to the next."""
+        """Reset the state of all layers that keep state from one batch to the next."""
         for layer in self.layers:
             if hasattr(layer, "reset_states") and layer.stateful:
                 layer.reset_states()
 
     @property
     def input_spec(self) -> Any:
-        """The number of inputs, as a list of None; None for one input and for a subclass."""
+        """One None for each of several inputs, so calls check their number; otherwise None."""
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
     # -- runs
 
     def build(self, input_shape: Any) -> None:
-        """Create the variables of a subclass, by a call on placeholders in the default graph.
+        """Create the variables of a subclass, by running its `call` on placeholders.
 
-        ValueError for an invalid shape, and for a `call` that requires further arguments than
-        `training` (which is False), or other inputs than floating point numbers.
+        ValueError for an invalid shape, and for a `call` that requires arguments other than the
+        inputs and `training` (here False), or inputs of another dtype than `floatx()`.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -257,7 +257,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Build for the first call; the layers of a subclass are built by that call itself."""
+        """Run a program's own `build`; otherwise the first call builds the layers of a subclass."""
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
             return
@@ -266,14 +266,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._dtype = shapes_and_dtype(inputs)[1]
 
     _DEFAULT_BUILDS: tuple[Any, ...] = (build,)
-    """The `build` methods that are not overridden by a program."""
+    """The `build` methods of this package; any other one is defined by the program."""
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the outputs for `inputs`; for a graph of layers, call `run_internal_graph`.
+        """Return the outputs for `inputs`; a graph of layers calls each of its layers again.
 
         NotImplementedError for a subclass that does not define it.
         """
-        del training  # the layers get it from the enclosing call
+        del training  # the layers get it from the enclosing LayerCall
         if not self.is_graph_network:
             raise NotImplementedError(
                 "When subclassing the `Model` class, you should implement a `call` method."
@@ -281,9 +281,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs for other inputs: every layer is called again, the deepest first.
+        """Return the outputs for other inputs: every layer is called again, in the graph's order.
 
-        inputs: tensors in the structure of the network's inputs, or a list of them.
+        inputs: tensors in the structure of the network's inputs, or a list. mask: their masks.
         """
         tensors = flatten(inputs)
         check_input_count(len(self.inputs), tensors, self)
@@ -298,10 +298,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Call a node's layer, or another in its place, on the computed values of its inputs.
+        """Repeat a node's call on other tensors, by the node's layer or by `layer`.
 
-        If the node was passed the learning phase, it gets the `training` of the enclosing call
-        instead.
+        A recorded argument that is the learning phase is replaced by the enclosing call's
+        `training`. computed: the new tensors by the ids of the recorded ones.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -317,18 +317,18 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the outputs for inputs with these masks; None for a subclass."""
+        """Return the outputs' masks, from a call of the layers on `inputs`; None for a subclass."""
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of a subclass; in a graph, the layers have set them."""
+        """Set the masks of a subclass's outputs; in a graph, the calls of its layers set them."""
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs for shapes of the inputs, layer by layer."""
+        """Return the shapes of the outputs for shapes of the inputs, computed layer by layer."""
         if not self.is_graph_network:
             return super().compute_output_shape(input_shape)
         listed = flatten(map_shapes(as_shape, input_shape))
@@ -341,10 +341,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layers, their configurations and calls, as plain values.
-
-        NotImplementedError for a subclass that defines `call`.
-        """
+        """Return the layers' configurations and their calls; NotImplementedError for a subclass."""
         if not self.is_graph_network:
             raise NotImplementedError(
                 f"{type(self).__name__} is a subclass with its own `call`: it must define "
@@ -354,9 +351,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create a network from a configuration of `get_config`. It has its own variables.
+        """Create a network from a dict that `get_config` returned. It has new variables.
 
-        custom_objects: classes and functions by the names that the configuration has for them.
+        custom_objects: classes and functions of the program, by name.
         """
         inputs, outputs, tensors = network_of_config(config, custom_objects)
         network = cls(inputs=inputs, outputs=outputs, name=config.get("name"))
@@ -368,9 +365,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     ) -> None:
         """Print a table of the layers, with shapes and numbers of parameters.
 
-        positions: the ends of the columns, as fractions of the line or in characters.
-        print_fn: receives each line; `print` by default.
-        ValueError before the variables of a subclass are created.
+        line_length: in characters. positions: ends of columns, in characters or parts of a line.
+        print_fn: receives each line; `print` by default. ValueError before the model is built.
         """
         if not self.built:
             raise ValueError(
@@ -381,12 +377,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         print_summary(self, line_length, positions, print_fn)
 
     def _repr_html_(self) -> str:
-        """Return the network's picture for notebooks."""
+        """Return a picture of the layers as SVG, which notebooks show."""
         return model_svg(self, PictureOptions(show_shapes=True))
 
 
 def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
-    """Add the shapes of a call's outputs to `shapes`, which maps tensor ids to shapes."""
+    """Compute the shapes of a call's outputs, and add them to `shapes`, a dict by tensor ids."""
     inputs = map_structure(lambda tensor: shapes[id(tensor)], node.input_tensors)
     computed = node.outbound_layer.compute_output_shape(inputs)
     outputs = flatten(node.output_tensors)

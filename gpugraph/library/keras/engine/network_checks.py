@@ -1,4 +1,4 @@
-"""Requirements on the inputs and outputs of a network of layers."""
+"""Checks of the inputs and outputs with which a network of layers is created."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from gpugraph.platform import logging
 
 
 def check_inputs_of_network(network: Any) -> None:
-    """Raise ValueError for missing inputs or outputs, and for invalid inputs.
+    """Raise ValueError for a network without inputs or outputs, and for invalid inputs.
 
-    Inputs are invalid if they occur twice, if no layer created them, or if their batch sizes
-    differ. An input from a layer other than an InputLayer causes a warning; `check_input_layers`
-    rejects it unless the check of the graph between inputs and outputs does.
+    Inputs are invalid if one occurs twice, if no layer created them, or if their batch sizes
+    differ. An input from a layer other than an InputLayer only causes a warning here.
+    `check_input_layers` rejects it later, unless `map_network` has found an error in the graph
+    before.
     """
     kind = type(network).__name__
     if not network.inputs or not network.outputs:
@@ -46,7 +47,7 @@ def check_inputs_of_network(network: Any) -> None:
 
 
 def check_outputs_of_network(network: Any) -> None:
-    """Raise ValueError for outputs that no layer created."""
+    """Raise ValueError for an output of the network that no layer created."""
     for number, tensor in enumerate(network.outputs):
         if not hasattr(tensor, "_keras_history"):
             raise ValueError(
@@ -57,7 +58,7 @@ def check_outputs_of_network(network: Any) -> None:
 
 
 def check_input_layers(network: Any) -> None:
-    """Raise TypeError for inputs created by a layer other than an InputLayer."""
+    """Raise TypeError for an input of the network that a layer other than an InputLayer created."""
     for number, tensor in enumerate(network.inputs):
         if not _is_input(tensor):
             raise TypeError(
@@ -89,7 +90,7 @@ def _is_input(tensor: Any) -> bool:
 
 
 def _origin(tensor: Any) -> str:
-    """Describe the origin of a tensor that no layer created."""
+    """Describe the origin of a tensor that no layer created, for an error message."""
     operation = getattr(tensor, "op", None)
     if operation is None:
         return f"is not a tensor but a value of type {type(tensor).__name__}"
@@ -102,9 +103,11 @@ def _made_by(tensor: Any) -> str:
 
 
 def arguments_of_build(network: Any) -> dict[str, Any]:
-    """Return the arguments that `call` requires in addition to its inputs, for `build`.
+    """Return the arguments, in addition to the inputs, with which `build` runs the network's
+    `call`.
 
-    ValueError if it accepts no inputs, or requires arguments other than `training`.
+    This is `training=False` if `call` requires it. ValueError if `call` accepts no inputs, or
+    requires other arguments.
     """
     parameters = inspect.signature(network.call).parameters.values()
     positional = [
@@ -127,7 +130,7 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
 
 
 def refuse_legacy_layers(layers: Any) -> None:
-    """Raise TypeError for layers of `tf.layers`, whose variables are shared by variable scopes."""
+    """Raise TypeError for layers of `tf.layers`, whose variables variable scopes share."""
     legacy = [layer for layer in layers if getattr(layer, "_is_legacy_layer", False)]
     if legacy:
         shown = ", ".join(f"{type(layer).__name__} {layer.name}" for layer in legacy)

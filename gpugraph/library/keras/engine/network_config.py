@@ -1,4 +1,8 @@
-"""Networks as plain values: layers, their configurations, and the calls between them."""
+"""Networks as plain Python values: the configurations of layers, and the calls between the layers.
+
+A tensor is written as a reference to a layer's output: [layer name, number of the call, number of
+the output].
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,13 @@ from gpugraph.library.keras.keras_objects import config_entry, deserialize_layer
 from gpugraph.platform import logging
 
 _TENSOR = "_KERAS_TENSOR"
-"""An optional first element in the plain value of a tensor among the arguments of a call."""
+"""A mark that may precede the reference to a tensor among the arguments of a call."""
 
 
 def network_config(network: Any) -> dict[str, Any]:
-    """Return a network's name, layers with their calls, and input and output tensors."""
+    """Return a network's name, its layers with their calls, and references to its inputs and
+    outputs.
+    """
     numbers = _call_numbers(network)
     layers = []
     for layer in network.network_graph.layers:
@@ -50,7 +56,9 @@ def network_config(network: Any) -> dict[str, Any]:
 
 
 def _call_numbers(network: Any) -> dict[str, int]:
-    """Map the key of each call to its number among the calls of its layer in the network."""
+    """Return the number of each call among those calls of its layer that are in the network, by
+    key.
+    """
     numbers: dict[str, int] = {}
     for layer in network.network_graph.layers:
         keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
@@ -61,7 +69,9 @@ def _call_numbers(network: Any) -> dict[str, int]:
 
 
 def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
-    """Return the inputs of a call: [layer, number of its call, number of the output, arguments]."""
+    """Return a call's inputs as a list or dict of references, each followed by the call's
+    arguments.
+    """
     kept = {key: item for key, item in node.arguments.items() if not is_learning_phase(item)}
     arguments = _plain_argument(kept, numbers)
     if not _is_plain(arguments):
@@ -91,7 +101,8 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
     """Convert an argument of a call, or a structure of arguments, to a plain value.
 
-    A tensor of a layer becomes a reference to the layer's output, another tensor its value.
+    A tensor of a layer becomes a reference to the layer's output, another tensor its value as a
+    list.
     """
     if hasattr(value, "_keras_history"):
         return _place(value, numbers)
@@ -121,9 +132,11 @@ def _is_plain(value: Any) -> bool:
 def network_of_config(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> tuple[Any, Any, list[Any]]:
-    """Return inputs and outputs of the configuration's network, and the outputs of all calls.
+    """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
-    ValueError for calls whose inputs no layer provides.
+    These are its inputs, its outputs, and a list of the outputs of all calls. ValueError for calls
+    whose inputs no layer provides.
+    custom_objects: classes and functions of the program, by name.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
@@ -134,9 +147,14 @@ def network_of_config(
 def repeat_calls(
     records: Any, layers: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> list[Any]:
-    """Add the layers of records from `network_config` to `layers`, and repeat their calls.
+    """Create the layers that `records` describe, add them to `layers` by name, and repeat their
+    calls.
 
-    Returns the outputs of the calls, layer by layer. ValueError for calls without their inputs.
+    Calls wait until the layers that compute their inputs have been called. Returns the outputs of
+    the calls, layer by layer.
+
+    records: the "layers" of a dict from `network_config`. ValueError for calls whose inputs no
+      layer provides.
     """
     tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
@@ -177,7 +195,7 @@ def _text(value: Any) -> str:
 
 
 def _checked_call(call: Any) -> Any:
-    """Return a call of a layer. Raise ValueError unless all its inputs are valid references."""
+    """Return a call of a layer. Raise ValueError unless its inputs are references to tensors."""
     places = list(call.values()) if isinstance(call, Mapping) else _listed(call)
     if not places:
         raise improper("a layer is called without inputs")
@@ -189,7 +207,10 @@ def _checked_call(call: Any) -> Any:
 
 
 def _checked_place(place: Any) -> Any:
-    """Check a reference to a tensor: a layer's name, and numbers of its call and output."""
+    """Return a reference to a tensor: [layer name, number of the call, number of the output, ...].
+
+    Raise ValueError for any other value.
+    """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
         raise improper(f"{place!r:.100} is not a tensor of a layer")
@@ -197,7 +218,12 @@ def _checked_place(place: Any) -> Any:
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Repeat a layer's next calls while their inputs exist, and return whether any was repeated."""
+    """Repeat a layer's next calls as long as their inputs exist; return whether there was such a
+    call.
+
+    calls: the remaining calls, from which those repeated are removed. results: receives their
+      outputs.
+    """
     count = len(calls)
     while calls:
         call = calls[0]
@@ -216,9 +242,10 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
 
 
 def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
-    """Convert the plain value of an argument: references become tensors, or are added to `missing`.
+    """Convert an argument's plain value: references become tensors, or are added to `missing`.
 
-    A reference is [layer, number of its call, number of the output], optionally after a mark.
+    A reference is [layer name, number of the call, number of the output], optionally after
+    `_TENSOR`. It is missing if that call has not been made yet.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -235,7 +262,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
-    """Return an output of a layer's call, or None if that call has not been made yet.
+    """Return the tensor of a reference, or None if its call has not been made yet.
 
     ValueError for a layer or an output that does not exist.
     """

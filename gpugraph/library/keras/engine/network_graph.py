@@ -1,7 +1,8 @@
-"""The graph of layers between inputs and outputs: its nodes and layers, sorted by depth.
+"""The graph of the layers between a network's inputs and outputs: its nodes, sorted by depth.
 
-The depth of a node is the length of its longest path to an output. The depth of a layer is the
-maximum of its nodes, and nodes of a layer that are visited later have at least its depth so far.
+A node is one call of a layer. Its depth is the length of its longest path to an output. The depth
+of a layer is the maximum of its nodes' depths. As in TensorFlow, the nodes are visited from the
+outputs back, and a node gets at least the depth that its layer has so far.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from gpugraph.library.keras.engine.layer_paths import Call, calls_to, layer_text
 class NetworkGraph(NamedTuple):
     """The nodes and layers of a network.
 
-    nodes: the keys (layer name and number of the call) of all nodes.
-    nodes_by_depth, layers_by_depth: lists by depth; outputs have the depth 0.
-    layers: all layers, the deepest first. Layers of one depth are in the order of a walk from the
-      outputs back.
+    nodes: the keys of all nodes, from `node_key`.
+    nodes_by_depth, layers_by_depth: lists by depth; calls that only outputs depend on have depth 0.
+    layers: all layers, the deepest first. Layers of the same depth have the order in which a walk
+      back from the outputs first reaches them.
     """
 
     nodes: frozenset[str]
@@ -30,20 +31,22 @@ class NetworkGraph(NamedTuple):
     layers_by_depth: dict[int, list[Any]]
 
     def sorted_nodes(self) -> list[LayerNode]:
-        """Return the nodes, the deepest first, so that each follows the nodes that it requires."""
+        """Return the nodes, the deepest first, so each one comes after the nodes whose outputs it
+        uses.
+        """
         depths = sorted(self.nodes_by_depth, reverse=True)
         return [node for depth in depths for node in self.nodes_by_depth[depth]]
 
 
 def node_key(layer_name: str, node_index: int) -> str:
-    """Return the key of a layer's call."""
+    """Return the key of a layer's call in `NetworkGraph.nodes`."""
     return f"{layer_name}_ib-{node_index}"
 
 
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
-    """Return the graph of the layers from `inputs` to `outputs`, tensors of layers.
+    """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    ValueError for a cycle, a missing input, or duplicate names.
+    ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one name.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)
@@ -82,7 +85,8 @@ def extend_network(
 ) -> NetworkGraph:
     """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    The new calls have negative depths. Errors are those of `map_network`.
+    These are calls after the outputs, for example for a loss; they have negative depths. ValueError
+    as for `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
@@ -112,9 +116,11 @@ def _node_of(tensor: Any) -> LayerNode:
 
 
 def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
-    """Return all calls that outputs require, each after its dependencies, with their numbers.
+    """Return all calls on which `outputs` depend, with their numbers, each call after its inputs'
+    calls.
 
-    Adds the layers to `order`, numbered in the order of a walk from the outputs back.
+    order: receives the layers, numbered in the order in which a walk back from the outputs reaches
+      them.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()
@@ -150,14 +156,16 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
 
 
 def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
-    """Return the calls in progress in a walk back, after that of a node, inputs first."""
+    """Return the calls on the walk's stack that came after `since`, the one nearest to the inputs
+    first.
+    """
     nodes = [node for node, _, _ in stack]
     inner = stack[nodes.index(since) + 1 :]
     return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]
 
 
 def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
-    """Return the depths of nodes and of layers, counted from the outputs back."""
+    """Return the depths of the nodes and of the layers; see the module's docstring."""
     nodes: dict[LayerNode, int] = {}
     layers: dict[Any, int] = {}
     for node, _ in reversed(calls):
@@ -189,7 +197,7 @@ def _check_connected(inputs: Sequence[Any], outputs: Sequence[Any], graph: Netwo
 
 
 def _calls_after(first: LayerNode, outputs: Sequence[Any]) -> list[Call]:
-    """Return the calls of a shortest path from a node to an output."""
+    """Return the calls of a shortest path from the node `first` to an output."""
     path: tuple[Call, ...] = ()
     waiting = deque((tensor, path) for tensor in outputs)
     seen: set[LayerNode] = set()
@@ -227,7 +235,9 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """An attribute that reads the attribute of the same name of the network's graph."""
+    """A read-only attribute of a network, which returns the attribute of that name of its
+    NetworkGraph.
+    """
 
     def __init__(self, doc: str) -> None:
         self.__doc__ = doc

@@ -1,4 +1,7 @@
-"""Losses and metrics of a graph of layers: they become layers, to be part of configurations."""
+"""The part of the class Network for losses and metrics.
+
+In a graph of layers they become layers themselves, so configurations of the network contain them.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The part of a network that adds losses and metrics, in a graph of layers as layers."""
+    """The part of Network that adds losses and metrics; a graph of layers adds layers for them."""
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None
 
     def extend(self, tensors: Sequence[Any]) -> None:
-        """Add the calls that lead from the inputs to tensors of layers that are not outputs.
+        """Add the calls that lead from the network's inputs to `tensors`, which are not outputs.
 
         Calls that the network has already are ignored. ValueError as for `map_network`.
         """
@@ -32,7 +35,7 @@ class NetworkLosses(LayerLosses):
         self._layers = self._network_graph.layers
 
     def added_nodes(self) -> list[LayerNode]:
-        """Return the calls that `extend` has added, each after its dependencies."""
+        """Return the calls that `extend` added, each after the calls that compute its inputs."""
         by_depth = {} if self._network_graph is None else self._network_graph.nodes_by_depth
         depths = sorted((depth for depth in by_depth if depth < 0), reverse=True)
         return [node for depth in depths for node in by_depth[depth]]
@@ -40,8 +43,9 @@ class NetworkLosses(LayerLosses):
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add a loss, or a list of losses; see `Layer.add_loss`.
 
-        In a graph of layers, each loss that depends on its inputs becomes an AddLoss layer, with
-        layers for the operations in between. ValueError for losses that depend on other inputs.
+        In a graph of layers, each loss computed from layers' tensors becomes the input of an
+        AddLoss layer, and operations between become layers too. ValueError for a loss that depends
+        on other inputs than the network's.
         """
         for loss in flatten(losses):
             if self._record_in_graph(loss):
@@ -54,7 +58,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor; see `Layer.add_metric`.
 
-        In a graph of layers it becomes an AddMetric layer; ValueError for a metric object's result.
+        In a graph of layers the tensor becomes the input of an AddMetric layer; ValueError for the
+        value that a metric object returned.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -69,7 +74,11 @@ class NetworkLosses(LayerLosses):
             super().add_metric(value, aggregation, name)
 
     def _record_in_graph(self, value: Any) -> bool:
-        """Record the operations that lead to a tensor; return whether it depends on layers."""
+        """Return whether a loss or metric belongs to the graph of layers: it depends on tensors of
+        layers.
+
+        The operations that lead to it become layers.
+        """
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False
         record_operations([value])

@@ -1,4 +1,4 @@
-"""Operations between layers: those that depend on tensors that layers created."""
+"""The operations between layers: those that a program applied to outputs of layers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gpugraph.library.keras.keras_objects import LAYER_CLASSES
 
 
 def record_operations(tensors: Iterable[Any]) -> None:
-    """Create a TensorFlowOpLayer for each operation between layers' tensors and `tensors`.
+    """Create a TensorFlowOpLayer for each operation that lies between layers' outputs and
+    `tensors`.
 
-    Tensors that depend on none, and tensors that a layer created, are left unchanged.
+    Tensors that depend on no layer, and tensors that a layer created, are left unchanged.
     """
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not hasattr(tensor, "_keras_history"):
@@ -36,9 +37,10 @@ def _only(tensors: list[Any]) -> Any:
 
 
 def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
-    """Return the operations from layers' tensors to this one, each after its predecessors.
+    """Return the operations that compute `tensor` from outputs of layers, each after its
+    predecessors.
 
-    Each comes with the indices of its inputs that depend on layers' tensors.
+    Each is paired with the list of the indices of its inputs that depend on layers' outputs.
     """
     depends: dict[Operation, list[int]] = {}
     order: list[Operation] = []

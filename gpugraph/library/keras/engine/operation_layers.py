@@ -1,7 +1,7 @@
-"""Layers that programs do not create themselves: for operations, losses and metrics.
+"""Layers that are created implicitly: for operations, losses and metrics between layers.
 
 `x * 2` between layers becomes a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs
-and outputs add an AddLoss or AddMetric layer, which makes them part of its configuration.
+and outputs add an AddLoss or AddMetric layer, which its configuration then contains.
 """
 
 from __future__ import annotations
@@ -35,24 +35,28 @@ from gpugraph.ops.op_index import MODULE_OF
 _PREFIX = "tf_op_layer_"
 
 _OF_PLACE = ("_class",)
-"""Attrs that colocate the operation with others, which another graph may not have."""
+"""Attrs that colocate the operation with others, which may be missing in another graph."""
 
 _OF_LOOPS = frozenset({"Enter", "Exit", "LoopCond", "NextIteration", "RefEnter", "RefExit"})
-"""Op types that exist only as parts of loops and cannot be repeated alone."""
+"""Op types that exist only as parts of while loops and cannot be repeated alone."""
 
 _WITH_EFFECTS = ("collectives", "control.py_func", "files", "queues", "readers", "state", "tables")
-"""The modules of ops that are rejected in a model from a file, unless the file is trusted."""
+"""Beginnings of the names of modules in gpugraph/ops whose ops have effects.
+
+A model from a file may contain these ops only if the program trusts the file.
+"""
 
 
 class TensorFlowOpLayer(Layer):
-    """An operation of a graph as a layer, which repeats it on other inputs when called.
+    """An operation of a graph as a layer, which creates the same operation for other inputs when
+    called.
 
     node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
-    name: of the layer, after `tf_op_layer_`.
-    constants: by index, the operation's inputs that are not inputs of the layer: tensors or arrays.
-
-    ValueError for an invalid NodeDef, attrs that the op type does not have, and operations of a
-    file that have effects; NotFoundError for an op type that is not declared.
+    name: the layer's name without its prefix `tf_op_layer_`.
+    constants: the inputs of the operation that are not inputs of the layer, as tensors or arrays by
+      their index.
+    ValueError for an invalid NodeDef, for attrs that the op type does not have, and for an
+    operation with effects from a file that is not trusted; NotFoundError for an unknown op type.
     """
 
     def __init__(
@@ -73,7 +77,9 @@ class TensorFlowOpLayer(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Return the outputs of the same operation on `inputs`, a tensor or a list of them."""
+        """Return the outputs of a new operation of this type on `inputs`, a tensor or a list of
+        tensors.
+        """
         return self._outputs(get_default_graph(), flatten(inputs))
 
     def _outputs(self, graph: Graph, tensors: list[Tensor]) -> Any:
@@ -89,9 +95,10 @@ class TensorFlowOpLayer(Layer):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """Return the dtypes of the inputs, of which there are `count` if their number is variable.
+        """Return the dtypes of the operation's inputs. Raise ValueError for a constant of a wrong
+        index.
 
-        Raise ValueError if a constant has an index beyond the inputs.
+        count: the number of inputs, for an op type with a variable number.
         """
         types = input_types(OP_DEFS[self.node_def.op], self._attrs, count)
         if types is None or any(not 0 <= place < len(types) for place in self.constants):
@@ -99,14 +106,19 @@ class TensorFlowOpLayer(Layer):
         return types
 
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
-        """Return a constant of the layer as a tensor of a graph: itself, or a copy of its value."""
+        """Return a constant of the layer as a tensor of `graph`: itself, or a constant with its
+        value.
+        """
         if isinstance(value, Tensor) and value.graph is graph:
             return value
         with graph.as_default():
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer. Raise NotImplementedError if it has none."""
+        """Return the value of a constant of the layer, which is computed if necessary.
+
+        Raise NotImplementedError if it has none: for handles, and for tensors that must be fed.
+        """
         if not isinstance(value, Tensor):
             return value
         known = constant_value(value)
@@ -132,7 +144,7 @@ class TensorFlowOpLayer(Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs, inferred for inputs of these shapes."""
+        """Return the shapes of the outputs, by creating the operation in a separate graph."""
         types = self._input_types(0)
         free = [dtype for place, dtype in enumerate(types) if place not in self.constants]
         listed = input_shape if len(free) > 1 else [input_shape]
@@ -145,8 +157,9 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        NotImplementedError for an operation of a loop, and for one on a variable's handle, another
-        resource, or a value that a program feeds.
+        NotImplementedError for an operation of a loop, and for an operation with an input that is
+        not of a layer and has no value to store: a variable's handle, another resource, or a tensor
+        to feed.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))
@@ -159,7 +172,7 @@ class TensorFlowOpLayer(Layer):
 
 
 class AddLoss(Layer):
-    """Adds its inputs to the losses of the layer, and returns them.
+    """Adds its inputs to its losses, and returns them.
 
     unconditional: whether the loss does not depend on the inputs of the model.
     """
@@ -183,7 +196,7 @@ class AddLoss(Layer):
 
 
 class AddMetric(Layer):
-    """Adds a metric of its inputs to the layer, and returns the inputs; see `add_metric`."""
+    """Adds a metric of its inputs, and returns the inputs; see `Layer.add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any
@@ -210,7 +223,7 @@ LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMe
 
 
 def _message_of(node_def: Any) -> Any:
-    """Return the NodeDef message of bytes or of a dict from JSON; return a message unchanged."""
+    """Return a NodeDef message for bytes, or for a dict from JSON; return a message unchanged."""
     if isinstance(node_def, Mapping):
         return messages_pb2.message_of_json(messages_pb2.NodeDef, node_def)
     if isinstance(node_def, (bytes, str)):
@@ -220,7 +233,7 @@ def _message_of(node_def: Any) -> Any:
 
 
 def _check_effects(node_def: Any, layer: str) -> None:
-    """Raise ValueError for an operation of a file that has effects besides its outputs."""
+    """Raise ValueError for an operation with effects from a file that is not trusted."""
     if MODULE_OF.get(node_def.op, "").startswith(_WITH_EFFECTS):
         what = f"operation {node_def.op} of layer {layer}"
         kind = "has effects besides its outputs"

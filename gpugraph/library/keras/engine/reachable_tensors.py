@@ -1,4 +1,7 @@
-"""Dependents of tensors: TensorFlow's `tf_utils.get_reachable_from_inputs`."""
+"""Search for tensors and operations that depend on others.
+
+The function is that of TensorFlow's `tf_utils`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
-    """Return the tensors and operations that are computed from `inputs`, including `inputs`.
+    """Return `inputs` and all tensors and operations computed from them.
 
-    inputs: tensors, variables or operations. targets: the search ends when all of them are found.
-    TypeError for inputs of another kind.
+    inputs: tensors, variables or operations; TypeError for others.
+    targets: the search ends when it has found all of these; by default it finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))
@@ -32,7 +35,11 @@ def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
 
 
 def _followers(x: Any, waiting: dict[Operation, list[Operation]]) -> list[Any]:
-    """Return the consumers and control dependents of `x`. `waiting` is filled on first use."""
+    """Return the consumers of a tensor or variable, or the outputs and control dependents of an
+    operation.
+
+    waiting: the control dependents of each operation of the graph; filled on first use.
+    """
     if isinstance(x, Operation):
         if not waiting:
             for op in x.graph.get_operations():

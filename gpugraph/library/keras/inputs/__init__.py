@@ -1,1 +1,1 @@
-"""Batches of data for training: sequences, and enqueuers that compute them ahead in threads."""
+"""Batches of data for training: data sets, and enqueuers, which prepare batches in advance."""

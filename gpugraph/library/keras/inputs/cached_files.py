@@ -1,4 +1,4 @@
-"""`tf.keras.utils.get_file`: files that the user has put into the folder of Keras's downloads."""
+"""`tf.keras.utils.get_file`: files in Keras's download folder, where the user must put them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def get_file(
 ) -> str:
     """Return the path of an existing file in ~/.keras/datasets; nothing is downloaded.
 
-    fname: its name, or a path. origin: the address it comes from, for messages.
-    untar: whether the file is `fname`.tar.gz; the folder `fname` from it is returned. md5_hash,
-    file_hash: of the file; hash_algorithm: "md5", "sha256", or "auto" by its length. extract,
-    archive_format: whether to unpack the file next to itself, and its format: "tar", "zip", "auto"
-    for both, None for none.
-    cache_dir, cache_subdir: of the folder, "~/.keras" and "datasets" by default.
-
+    fname: the file's name, or its path. origin: the URL of the file, for messages.
+    untar: whether the file is `fname`.tar.gz, to be unpacked; the path `fname` of its content is
+      returned.
+    md5_hash, file_hash: the expected hash of the file, in hexadecimal; hash_algorithm: "md5",
+      "sha256", or "auto" to choose by the hash's length.
+    extract: whether to unpack the file in its folder; the file's own path is returned.
+    archive_format: "tar", "zip", "auto" for either, or None for neither.
+    cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
+      "datasets".
     FileNotFoundError if the file is missing, ValueError if its hash differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
@@ -71,7 +73,7 @@ def _has_hash(path: Path, expected: str, algorithm: str) -> bool:
 
 
 def _unpack(path: Path, folder: Path, formats: Any) -> None:
-    """Unpack an archive in one of the formats; no member is written outside the folder."""
+    """Unpack an archive if it has one of the formats; no member is written outside of `folder`."""
     if "tar" in formats and tarfile.is_tarfile(path):
         if not hasattr(tarfile, "data_filter"):
             logging.warning("This Python unpacks archives without checks: unpack %s yourself", path)

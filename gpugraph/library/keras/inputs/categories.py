@@ -1,4 +1,4 @@
-"""Preparation of arrays for training: one-hot rows for classes, and normalization."""
+"""Preparation of NumPy arrays for training: one-hot rows for classes, and normalization."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> Any:
-    """Convert classes 0, 1, ... to rows of `num_classes` columns with a 1 at the class.
+    """Convert an array of classes 0, 1, ... to vectors of `num_classes` numbers with a 1 at the
+    class.
 
-    A last axis of size 1 is replaced. IndexError for a class out of range.
+    The vectors are a new last axis, which replaces a last axis of size 1. num_classes: by default
+    the largest class + 1. IndexError for a class out of range.
     """
     classes = np.array(y, dtype="int")
     shape = classes.shape
@@ -24,7 +26,9 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Divide an array by its norms of an order along an axis; norms of 0 count as 1."""
+    """Divide the vectors of an array along `axis` by their norms of the given order; zeros stay
+    zeros.
+    """
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1
     return x / np.expand_dims(norms, axis)

@@ -1,7 +1,7 @@
-"""Batches computed ahead by threads or processes, in order; errors are raised in the consumer.
+"""Enqueuers: they prepare batches in advance, in threads or processes, and return them in order.
 
-The consumer submits further batches when it takes one. Therefore no scheduling thread is needed,
-and a stopped enqueuer leaves none behind.
+An error in a worker is raised where its batch is taken. The consumer submits further batches
+whenever it takes one, so there is no scheduling thread, and none is left when an enqueuer stops.
 """
 
 from __future__ import annotations
@@ -24,16 +24,21 @@ import numpy as np
 from gpugraph.library.keras.inputs.sequence import Sequence
 
 END = "end of the generator"
-"""The result of a worker when a generator has no further batch."""
+"""The result of a worker when the generator has no further batch."""
 
 _SOURCES: dict[int, Any] = {}
-"""The data of enqueuers by their numbers; a forked worker process inherits it."""
+"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes inherit it.
+"""
 
 _NUMBERS = itertools.count()
 
 
 class SequenceEnqueuer:
-    """Base class of enqueuers: call `start`, take batches from `get`, then call `stop`."""
+    """Base class of enqueuers: call `start`, take batches from the iterator `get()`, then call
+    `stop`.
+
+    use_multiprocessing: whether the workers are forked processes instead of threads.
+    """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
         self.sequence = sequence
@@ -44,11 +49,14 @@ class SequenceEnqueuer:
         self._workers, self._size = 1, 10
 
     def is_running(self) -> bool:
-        """Return whether it has been started and not stopped."""
+        """Return whether the enqueuer has been started and not stopped."""
         return self._executor is not None
 
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """Start workers. max_queue_size: the maximum number of batches computed ahead."""
+        """Start the worker threads or processes.
+
+        max_queue_size: the maximum number of batches that are prepared and not yet taken.
+        """
         self._workers, self._size = max(workers, 1), max(max_queue_size, 1)
         self._executor = self._new_executor()
 
@@ -63,14 +71,17 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches in order; an error of a worker is raised in place of its batch.
+        """Yield the batches in order; an error of a worker is raised where its batch would come.
 
-        RuntimeError if a worker process ended.
+        RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
-        """Yield the results of tasks in order, while further tasks are computed ahead."""
+        """Yield the results of tasks in order, while workers compute the next ones.
+
+        tasks: pairs of a function and its argument; see `_work`.
+        """
         while self._executor is not None:
             for task in itertools.islice(tasks, self._size - len(self._waiting)):
                 self._waiting.append(self._executor.submit(_work, *task, self._number))
@@ -88,7 +99,7 @@ class SequenceEnqueuer:
             ) from error
 
     def stop(self, timeout: float | None = None) -> None:
-        """Stop all workers after the batches that they are computing."""
+        """Stop all workers; this waits until they have finished their current batches."""
         del timeout
         executor, self._executor = self._executor, None
         self._waiting.clear()
@@ -98,7 +109,10 @@ class SequenceEnqueuer:
 
 
 class OrderedEnqueuer(SequenceEnqueuer):
-    """The batches of a `Sequence`, epoch after epoch. shuffle: use a new order in each epoch."""
+    """Yields the batches of a `Sequence`, epoch after epoch.
+
+    shuffle: whether each epoch has a new random order.
+    """
 
     def __init__(
         self, sequence: Sequence, use_multiprocessing: bool = False, shuffle: bool = False
@@ -107,7 +121,10 @@ class OrderedEnqueuer(SequenceEnqueuer):
         self.shuffle = shuffle
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches; `on_epoch_end` is called between epochs, when all workers are idle."""
+        """Yield the batches without end.
+
+        Between epochs, when all workers are idle, `on_epoch_end` of the sequence is called.
+        """
         while self._executor is not None:
             order = list(range(len(self.sequence)))
             if self.shuffle:
@@ -116,7 +133,9 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        """Call `on_epoch_end` of the sequence; new worker processes inherit its changes."""
+        """Call `on_epoch_end` of the sequence, and start new worker processes, which inherit its
+        changes.
+        """
         executor = self._executor
         if executor is None:
             return
@@ -127,7 +146,10 @@ class OrderedEnqueuer(SequenceEnqueuer):
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
-    """The batches of a generator, until it ends. Only one worker takes batches from it."""
+    """Yields the batches of a generator until it ends; a single worker takes batches from it.
+
+    random_seed: the seed of NumPy's generator in the worker process.
+    """
 
     def __init__(
         self, generator: Any, use_multiprocessing: bool = False, random_seed: int | None = None
@@ -139,7 +161,9 @@ class GeneratorEnqueuer(SequenceEnqueuer):
         return super()._seed() if self.random_seed is None else self.random_seed
 
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """Start one worker, because the batches of a generator are computed one after the other."""
+        """Start one worker, whatever `workers` is: a generator computes its batches one after the
+        other.
+        """
         super().start(1, max_queue_size)
 
     def get(self) -> Iterator[Any]:
@@ -164,7 +188,10 @@ class _Locked:
 
 
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
-    """Compute a batch in a worker. Errors are converted to picklable ones."""
+    """Compute a batch in a worker: `function(data set, argument)`.
+
+    number: the key of the data set in `_SOURCES`. An error that cannot be pickled is replaced.
+    """
     try:
         return function(_SOURCES[number], argument)
     except Exception as error:
@@ -175,7 +202,7 @@ def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> An
 
 
 def _item(sequence: Sequence, index: int) -> Any:
-    """Return a batch of a sequence."""
+    """Return the batch of a sequence with this index."""
     return sequence[index]
 
 
@@ -185,7 +212,11 @@ def _next(generator: _Locked, _: Any) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return the error if it can be pickled, or a RuntimeError with its message."""
+    """Return an error that can be pickled, for its way back from a worker process.
+
+    It is the error itself, if its class allows that or can be registered with `copyreg`, or else a
+    RuntimeError with its class and message.
+    """
     if _can_be_pickled(error):
         return error
     copyreg.pickle(type(error), _reduced)
@@ -202,7 +233,7 @@ def _can_be_pickled(value: Any) -> bool:
 
 
 def _reduced(error: Exception) -> tuple[Any, ...]:
-    """Reduce an error for `copyreg`, so that it is recreated without calling its constructor."""
+    """Reduce an error for pickling, so unpickling does not call the constructor of its class."""
     attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
     return _error_of, (type(error), error.args, attributes)
 
@@ -214,5 +245,5 @@ def _error_of(kind: type[Exception], arguments: Any, attributes: dict[str, Any])
 
 
 def _seed_worker(seed: int) -> None:
-    """Seed NumPy's generator differently in each worker process."""
+    """Seed NumPy's generator of a worker process with `seed` plus the process's id."""
     np.random.seed((seed + os.getpid()) % 2**31)

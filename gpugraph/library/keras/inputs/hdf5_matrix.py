@@ -11,17 +11,17 @@ from gpugraph.library.keras.saving.hdf5_groups import opened_file, part_of
 
 
 class HDF5Matrix:
-    """The rows `start` to `end` of an array in an HDF5 file, read on access.
+    """Rows `start` to `end` (exclusive) of an array in an HDF5 file, read when they are accessed.
 
     datapath, dataset: the file's path and the array's name in it. end: None for all rows from
       `start` on. normalizer: a function that is applied to the values read, or None.
-
-    The file stays open. `fit(..., shuffle="batch")` reads batches fastest. OSError for a file that
-    is not HDF5, ValueError for a name that is not in it, ImportError without h5py.
+    The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows
+    of a batch together. OSError for a file that is not HDF5, ValueError for a name that is not in
+    it, ImportError without h5py.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}
-    """The open files by path."""
+    """The open files by path; they are shared by all objects of the class."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class HDF5Matrix:
         return int(self.end - self.start)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return rows by a number, a slice, or an array or list of numbers.
+        """Return rows for an index, a slice, or an array or list of indices.
 
         Raise IndexError beyond the end.
         """
@@ -62,9 +62,10 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Read rows of the file.
+        """Return rows of the file.
 
-        It is read in ascending order and each row once, as h5py requires.
+        The rows in a list are read once each and in ascending order, as h5py requires, then
+        rearranged.
         """
         if not isinstance(place, list):
             return self.data[place]
@@ -73,20 +74,20 @@ class HDF5Matrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of all rows."""
+        """The shape of the array of rows `start` to `end`, after the normalizer."""
         return (len(self), *self[0].shape) if self.normalizer else (len(self), *self.data.shape[1:])
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the values in the file or after the normalizer."""
+        """The dtype of the values, after the normalizer."""
         return self[0].dtype if self.normalizer else self.data.dtype
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """The number of axes of the array in the file."""
         return int(self.data.ndim)
 
     @property
     def size(self) -> int:
-        """The number of elements of all rows."""
+        """The number of elements of rows `start` to `end`."""
         return int(np.prod(self.shape))

@@ -1,4 +1,4 @@
-"""Activations with arguments, as layers."""
+"""Layers that apply an activation function with parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpugraph.ops.arrays.cast import cast
 
 
 def _rounded(value: Any) -> float:
-    """Round a number to Keras's default dtype, as configurations show it."""
+    """Round a number to the dtype `floatx()`, as configurations of TensorFlow contain it."""
     return float(cast_to_floatx(value))
 
 
 class LeakyReLU(SameShape):
-    """x where it is positive, else alpha * x."""
+    """Returns x where it is positive, else alpha * x."""
 
     def __init__(self, alpha: Any = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -32,9 +32,10 @@ class LeakyReLU(SameShape):
 
 
 class PReLU(SameShape):
-    """x where it is positive, else alpha * x; alpha is trained, for each element of an example.
+    """Returns x where it is positive, else alpha * x, with a trained alpha for each element.
 
-    shared_axes: axes along which alpha is shared.
+    shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
+      alpha.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class PReLU(SameShape):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create alpha."""
+        """Create the variable `alpha`: an example's shape, with size 1 along `shared_axes`."""
         sizes = as_shape(input_shape).as_list()
         shared = self.shared_axes or ()
         shape = [1 if axis in shared else sizes[axis] for axis in range(1, len(sizes))]
@@ -66,7 +67,7 @@ class PReLU(SameShape):
 
 
 class ELU(SameShape):
-    """x where it is positive, else alpha * (exp(x) - 1)."""
+    """Returns x where it is positive, else alpha * (exp(x) - 1)."""
 
     def __init__(self, alpha: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -79,7 +80,7 @@ class ELU(SameShape):
 
 
 class ThresholdedReLU(SameShape):
-    """x where it is above theta, else 0."""
+    """Returns x where it is greater than theta, else 0."""
 
     def __init__(self, theta: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -93,7 +94,7 @@ class ThresholdedReLU(SameShape):
 
 
 class Softmax(SameShape):
-    """exp(x) divided by its sum along `axis`."""
+    """Returns exp(x) / sum(exp(x)), the sum along `axis`."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -106,9 +107,9 @@ class Softmax(SameShape):
 
 
 class ReLU(SameShape):
-    """x above `threshold`, negative_slope * (x - threshold) below, limited to `max_value`.
+    """Returns min(x, max_value) where x > threshold, else negative_slope * (x - threshold).
 
-    ValueError for negative arguments.
+    ValueError for a negative `max_value` or `negative_slope`.
     """
 
     def __init__(

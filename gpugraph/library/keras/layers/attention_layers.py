@@ -1,4 +1,4 @@
-"""Attention: means of values, weighted by the match of queries and keys."""
+"""Attention: means of values, weighted by the similarity of queries and keys."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 _FAR = 1e9
-"""The amount subtracted from the scores of masked keys."""
+"""The number subtracted from the scores of masked keys."""
 
 
 class _Attention(ConfiguredLayer):
-    """Attention over [query, value] or [query, value, key], [n, queries or values, size].
+    """Base class of attention layers, which are called on [query, value] or [query, value, key].
 
-    causal: whether later values are hidden from a query.
-    Masks: of the queries, whose results become 0, and of the values, which are hidden from all
-    queries.
-
-    ValueError for inputs or masks that are not such lists.
+    query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
+    causal: whether query i ignores the values after value i.
+    Masks: [query mask, value mask]. The results of masked-out queries become 0; masked-out values
+    are ignored by all queries. ValueError for inputs or masks that are not such lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:
@@ -37,11 +36,11 @@ class _Attention(ConfiguredLayer):
         self.keep_arguments({"causal": causal})
 
     def scores(self, query: Any, key: Any) -> Any:
-        """Return the scores of queries and keys: [n, queries, keys]."""
+        """Return the similarity of each query and key: [n, queries, keys]."""
         raise NotImplementedError
 
     def call(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return the weighted means of the values: [n, queries, size]."""
+        """Return for each query the mean of the values, weighted by the softmax of its scores."""
         self._check(inputs, mask)
         query, value = inputs[0], inputs[1]
         scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
@@ -71,7 +70,7 @@ class _Attention(ConfiguredLayer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the queries."""
+        """Return the mask of the queries, which is that of the outputs."""
         self._check(inputs, mask)
         return None if mask is None else mask[0]
 
@@ -86,7 +85,7 @@ def _last(sizes: Any) -> list[Any]:
 
 
 class Attention(_Attention):
-    """Attention by dot products of queries and keys (Luong).
+    """Attention whose scores are dot products of queries and keys (Luong).
 
     use_scale: whether the products are multiplied by a trained scalar `scale`.
     """
@@ -98,22 +97,22 @@ class Attention(_Attention):
         self.scale: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create the scale."""
+        """Create the scalar variable `scale` if `use_scale` is set."""
         del input_shape
         if self.use_scale:
             self.scale = self.add_weight("scale", (), initializer=_ones)
         self.built = True
 
     def scores(self, query: Any, key: Any) -> Any:
-        """Return the products of queries and keys."""
+        """Return the dot products of queries and keys, times `scale`."""
         products = matmul(query, key, transpose_b=True)
         return products if self.scale is None else products * self.scale
 
 
 class AdditiveAttention(_Attention):
-    """Attention by sum(tanh(query + key)) (Bahdanau).
+    """Attention whose scores are sum(scale * tanh(query + key)) (Bahdanau).
 
-    use_scale: whether the elements of the sum are multiplied by a trained vector `scale`.
+    use_scale: whether `scale` is a trained vector; else it is 1.
     """
 
     def __init__(self, use_scale: bool = True, **kwargs: Any) -> None:
@@ -123,14 +122,14 @@ class AdditiveAttention(_Attention):
         self.scale: Any = 1.0
 
     def build(self, input_shape: Any) -> None:
-        """Create the scale."""
+        """Create the vector variable `scale` if `use_scale` is set."""
         if self.use_scale:
             size = as_shape(input_shape[1]).as_list()[-1]
             self.scale = self.add_weight("scale", [size])
         self.built = True
 
     def scores(self, query: Any, key: Any) -> Any:
-        """Return the scaled sums."""
+        """Return sum(scale * tanh(query + key)) for each query and key."""
         parts = tanh(expand_dims(query, -2) + expand_dims(key, -3))
         return reduce_sum(self.scale * parts, axis=-1)
 

@@ -1,4 +1,4 @@
-"""Batch normalization; outside of training it uses moving averages of mean and variance.
+"""Batch normalization, with the moments of the batch in training, else with moving averages.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
 Internal Covariate Shift.
@@ -46,36 +46,36 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 from gpugraph.ops.state.reference_variable_ops import assign
 
 _NARROW = (dtypes.float16, dtypes.bfloat16)
-"""Dtypes of inputs whose means and variances are float32."""
+"""Dtypes of inputs whose means and variances are computed and stored as float32."""
 
 _TENSORFLOWS = {
     "renorm": False, "renorm_clipping": None, "renorm_momentum": None, "fused": None,
     "virtual_batch_size": None, "adjustment": None,
 }  # fmt: skip
-"""Arguments that Keras itself does not have; a configuration omits these values of them."""
+"""Arguments that only TensorFlow has, not Keras; configurations leave them out at these values."""
 
 
 class BatchNormalization(SameShape):
     """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel along `axis`.
 
-    While training, mean and variance are those of the inputs, and `moving_mean` and
-    `moving_variance` move towards them by 1 - momentum each time the ops in UPDATE_OPS run.
-    Otherwise mean and variance are these averages.
+    In training, mean and variance are those of the batch, and updates of the layer set the averages
+    `moving_mean` and `moving_variance` to average * momentum + value * (1 - momentum). Otherwise
+    mean and variance are these averages.
 
     axis: the channel axis, or a list of axes whose elements are normalized separately.
     center, scale: whether there are `beta` and `gamma`.
-    *_initializer, *_regularizer, *_constraint: of these, and of the averages.
-    renorm: whether training, too, uses averages of mean and deviation, `renorm_mean` and
-      `renorm_stddev`, which move towards those of the batches by 1 - renorm_momentum;
-      renorm_clipping: the bounds `rmin`, `rmax`, `dmax` of the correction. Source: Ioffe, 2017
+    *_initializer, *_regularizer, *_constraint: those of `gamma`, `beta` and the averages.
+    renorm: whether to correct the outputs in training towards averages of mean and deviation,
+      `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`. renorm_clipping:
+      a dict with the bounds `rmin`, `rmax` and `dmax` of the correction. Source: Ioffe, 2017
       (arXiv:1702.03275).
     fused: whether images (rank 4) are normalized by a single op; by default they are. Never with
       renorm, virtual batches, an adjustment, float64, or a channel axis other than the second or
-      last. The average of the variance is then that of the sample, divided by n - 1.
-    virtual_batch_size: the size of the parts of a batch that are normalized separately.
+      last. `moving_variance` then averages sample variances, with the divisor n - 1.
+    virtual_batch_size: the number of examples in each part of a batch that is normalized
+      separately.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
-      applied to the normalized inputs before `gamma` and `beta`, while training.
-
+      applied to the normalized inputs before `gamma` and `beta`, in training.
     TypeError for an axis that is not a number; ValueError for inputs of unknown rank or channels,
     an axis that does not exist or occurs twice, unknown bounds, and a virtual batch size that is
     not positive or is combined with `adjustment` or channels on axis 0.
@@ -85,7 +85,7 @@ class BatchNormalization(SameShape):
     moving_variance_initializer: Any
     _bessels_correction_test_only = True  # tests of programs set it to False
     parameter_order = ("gamma", "beta")
-    """The order in which the trained variables are created."""
+    """The order in which `build` creates the trained variables."""
 
     def __init__(
         self,
@@ -130,7 +130,9 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, TensorFlow's own ones only if set."""
+        """Return the constructor's arguments, without those that only TensorFlow has and that are
+        not set.
+        """
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
             if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):
@@ -163,7 +165,7 @@ class BatchNormalization(SameShape):
         self.built = True
 
     def _axes(self, rank: int) -> list[int]:
-        """Return the channel axes of inputs of this rank, counted from the front."""
+        """Return the channel axes for inputs of this rank as indices from 0."""
         listed = [self.axis] if isinstance(self.axis, int) else self.axis
         axes = [axis + rank if axis < 0 else axis for axis in listed]
         for axis in axes:
@@ -219,7 +221,7 @@ class BatchNormalization(SameShape):
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
-        """Disable partitioning of variables in this context, whatever partitioner the scope has."""
+        """Do not partition variables created in this context, whatever the scope's partitioner."""
         scope = getattr(self, "_scope", None)
         if scope is None:  # in the style of tf.keras nothing is partitioned
             yield
@@ -234,7 +236,7 @@ class BatchNormalization(SameShape):
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
         """Normalize the inputs.
 
-        training: by default the learning phase; a bool, or a tensor that each run evaluates.
+        training: a bool, or a tensor that each run evaluates; by default the learning phase.
         """
         training = learning_phase() if training is None else training
         if self.fused:
@@ -276,7 +278,11 @@ class BatchNormalization(SameShape):
         return outputs
 
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add the updates of the averages; outside of training they have a momentum of 1."""
+        """Add updates of the averages with the batch's mean and variance, for the fused op.
+
+        If `training` is a tensor, an update outside of training has a momentum of 1, without
+        effect.
+        """
         known = static_bool(training)
         if known is None:
             momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
@@ -298,7 +304,7 @@ class BatchNormalization(SameShape):
         rank = int(inputs.shape.rank or 0)
 
         def spread(vector: Any) -> Any:
-            """Reshape a vector of one value per channel to broadcast against the inputs."""
+            """Reshape a vector of one value per channel, so it broadcasts against the inputs."""
             if vector is None or len(vector.shape) == rank or self._kept_axes == [rank - 1]:
                 return vector
             return reshape(vector, [-1 if axis in self._kept_axes else 1 for axis in range(rank)])
@@ -319,7 +325,7 @@ class BatchNormalization(SameShape):
         return cast(outputs, input_type)
 
     def _adjustments(self, inputs: Tensor, training: Any) -> list[Any]:
-        """Return the scale and bias of `adjustment` while training, else 1 and 0."""
+        """Return scale and bias of the function `adjustment` in training, otherwise 1 and 0."""
         adjustments = [convert_to_tensor(value) for value in self.adjustment(shape_of(inputs))]
         return [
             smart_cond(training, partial(identity, value), partial(neutral, value))
@@ -327,11 +333,14 @@ class BatchNormalization(SameShape):
         ]
 
     def batch_moments(self, inputs: Tensor, axes: list[int], keepdims: bool) -> tuple[Any, Any]:
-        """Return the mean and variance of the inputs along `axes`."""
+        """Return the mean and variance of the inputs over `axes`."""
         return moments(inputs, axes, keepdims=keepdims)
 
     def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
-        """Return the mean and variance for the normalization, and those for the moving averages."""
+        """Return the mean and variance to normalize with, and a list of those for the averages.
+
+        The latter are means over the virtual batches.
+        """
         axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
         is_divided = self.virtual_batch_size is not None
         if is_divided:
@@ -353,7 +362,9 @@ class BatchNormalization(SameShape):
     # -- averages
 
     def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add the updates of the moving averages, which take effect while training."""
+        """Add updates of the averages with a mean and a variance; they change nothing outside of
+        training.
+        """
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)
         if not self.renorm:
@@ -373,6 +384,9 @@ class BatchNormalization(SameShape):
         self.add_update(smart_cond(training, update, keep), inputs=value)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
-        """Create the op that moves an average towards a value; momentum: by default the layer's."""
+        """Return an op that sets an average to average * momentum + value * (1 - momentum).
+
+        momentum: by default the layer's.
+        """
         decay = self.momentum if momentum is None else momentum
         return assign_moving_average(average, value, decay, zero_debias=False)

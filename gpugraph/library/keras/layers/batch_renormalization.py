@@ -1,4 +1,4 @@
-"""Batch renormalization: training, too, normalizes by moving averages, within bounds.
+"""Batch renormalization: outputs in training are corrected towards moving averages, within bounds.
 
 Ioffe 2017, Batch Renormalization: Towards Reducing Minibatch Dependence in Batch-Normalized
 Models (arXiv:1702.03275).
@@ -21,7 +21,7 @@ _BOUNDS = ("rmax", "rmin", "dmax")
 
 
 def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the bounds by name. Raise ValueError for other names."""
+    """Return the bounds of `renorm_clipping` as a dict. Raise ValueError for unknown names."""
     bounds = dict(clipping or {})
     if set(bounds) - set(_BOUNDS):
         raise ValueError(f"renorm_clipping {bounds} contains keys not in {list(_BOUNDS)}")
@@ -29,23 +29,25 @@ def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class DeviationInitializer:
-    """The square root of the values of another initializer, that of a variance."""
+    """An initializer of a standard deviation: the square roots of a variance's initial values."""
 
     def __init__(self, of_variance: Any) -> None:
         self.of_variance = of_variance
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        """Return the initial deviation for a variable of this shape."""
+        """Return the initial standard deviations for a variable of this shape."""
         del partition_info
         return sqrt(self.of_variance(shape, dtype=dtype))
 
 
 def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[Any]:
-    """Return scale and bias of normalized inputs, then mean and variance for the moving averages.
+    """Return [scale, bias, mean, variance]; the scale and bias correct the normalized inputs.
 
-    The scale is deviation / `renorm_stddev`, the bias (mean - `renorm_mean`) / `renorm_stddev`,
-    within the layer's bounds; outside of training they are 1 and 0. No gradient passes through
-    them. The averages are updated after they are read.
+    With the batch's deviation sqrt(variance + epsilon), the scale is deviation / `renorm_stddev`
+    and the bias (mean - `renorm_mean`) / `renorm_stddev`, within the layer's bounds; outside of
+    training they are 1 and 0. No gradient passes through them. The mean and variance are those of
+    the batch, for the moving averages. `renorm_mean` and `renorm_stddev` are updated after they are
+    read here.
     """
     graph = get_default_graph()
     mean, variance = moments_of_batch
@@ -83,7 +85,7 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Return scale and bias of `(x * scale + bias) * gamma + beta`; gamma and beta may be None."""
+    """Return scale and bias of (x * scale + bias) * gamma + beta, without a factor that is None."""
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma
     return scale, bias if beta is None else bias + beta

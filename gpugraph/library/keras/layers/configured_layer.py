@@ -1,4 +1,7 @@
-"""Layers whose constructor arguments are their attributes and their configuration."""
+"""ConfiguredLayer: a layer whose constructor arguments become attributes and its configuration.
+
+This module also has the checks of arguments that several layers share.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 class ConfiguredLayer(Layer):
     """A layer that stores each argument of its constructor in an attribute of the same name.
 
-    A constructor ends with `self.keep_arguments(locals())`: activations, initializers,
-    regularizers and constraints may be names or configurations.
+    A constructor ends with `self.keep_arguments(locals())`. Activations, initializers, regularizers
+    and constraints may be passed as names or configurations, and are stored as functions.
     """
 
     activation: Any
@@ -30,9 +33,9 @@ class ConfiguredLayer(Layer):
         super().__init__(*args, activity_regularizer=regularizer, **kwargs)
 
     def keep_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Store a constructor's arguments as attributes, and include them in the configuration.
+        """Store a constructor's arguments as attributes, and record their names for `get_config`.
 
-        An attribute that the constructor has already set is left unchanged.
+        An attribute that the constructor has set before keeps its value.
         """
         for name, value in arguments.items():
             if name in _OF_ALL_LAYERS or name.startswith("_"):
@@ -43,16 +46,17 @@ class ConfiguredLayer(Layer):
                 setattr(self, name, object_of_argument(name, value))
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor as a dict of plain values."""
+        """Return the arguments of the constructor as a dict of plain Python values."""
         arguments = {
             name: plain_argument(name, getattr(self, name)) for name in self._argument_names
         }
         return {**super().get_config(), **arguments}
 
     def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
-        """Create a trained variable with the layer's arguments `kernel_initializer` and so on.
+        """Create a trained variable, with its initializer, regularizer and constraint from
+        attributes.
 
-        options: the prefix of these arguments, by default the name.
+        options: the prefix of these attributes, as in `kernel_initializer`; by default `name`.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)
@@ -72,9 +76,10 @@ class SameShape(ConfiguredLayer):
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """Return `count` numbers, from one number for all axes or one for each.
+    """Return a tuple of `count` ints for one int, which is repeated, or for a sequence of `count`
+    ints.
 
-    Raise ValueError for anything else.
+    Raise ValueError, with the argument's name, for anything else.
     """
     if isinstance(value, int):
         return (value,) * count
@@ -90,9 +95,9 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return "channels_first" or "channels_last", by default Keras's.
+    """Return "channels_first" or "channels_last"; for None, `image_data_format()`.
 
-    Raise ValueError for another.
+    Raise ValueError for another value.
     """
     try:
         return known_format(None if data_format is None else str(data_format).lower())
@@ -104,7 +109,9 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return "valid", "same", or one of `further`. Raise ValueError for another padding."""
+    """Return "valid", "same" or one of `further` in lower case. Raise ValueError for another
+    padding.
+    """
     padding = str(value).lower()
     known = ("valid", "same", *further)
     if padding not in known:

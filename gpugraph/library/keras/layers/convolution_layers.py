@@ -27,22 +27,24 @@ _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 class Convolution(ConfiguredLayer):
     """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
 
-    filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
-      for each axis: the size of windows, and the distances between them and between their elements.
-    padding: "valid" or "same". data_format: "channels_first" for inputs [n, channels, ...].
+    filters: the number of output channels.
+    kernel_size, strides, dilation_rate: a number, or one for each spatial axis: the size of a
+      window, the distance between windows, and the distance between the elements of a window.
+    padding: "valid" or "same"; `Conv1D` also has "causal".
+    data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
-    *_initializer, *_regularizer, *_constraint: of `kernel` [..., channels, filters] and `bias`.
-
+    *_initializer, *_regularizer, *_constraint: those of `kernel` [..., channels, filters] and
+      `bias`.
     ValueError for inputs of another rank, for channels that are unknown or differ from those of the
     first inputs, and for windows larger than the inputs.
     """
 
     dimensions = 2
     further_paddings: tuple[str, ...] = ()
-    """Paddings besides "valid" and "same"."""
+    """Paddings that a subclass accepts in addition to "valid" and "same"."""
 
     convolution: Callable[..., Tensor]
-    """The function of `tf.nn`."""
+    """The function of `tf.nn` that computes the convolution."""
 
     def __init__(
         self,
@@ -78,22 +80,25 @@ class Convolution(ConfiguredLayer):
 
     @property
     def layout(self) -> str:
-        """The name of the data format in ops: "NHWC"."""
+        """The `data_format` that ops take, such as "NHWC"."""
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias."""
+        """Create `kernel` and `bias`."""
         self.add_kernels(self.channels(as_shape(input_shape)))
         if self.use_bias:
             self.bias = self.add_parameter("bias", [self.filters])
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, ..., filters], or with the channels second."""
+        """Return the shape [n, ..., filters], or [n, filters, ...] for "channels_first"."""
         return self.shape_by_trial(input_shape)
 
     def channels(self, input_shape: TensorShape) -> int:
-        """Return the number of the inputs' channels, which all later inputs must have."""
+        """Return the number of channels of the inputs, and require it of all later inputs.
+
+        Raise ValueError if it is unknown.
+        """
         axis = 1 if self.first else -1
         sizes = input_shape.sizes
         if sizes is None or sizes[axis] is None:
@@ -106,7 +111,7 @@ class Convolution(ConfiguredLayer):
         return channels
 
     def add_kernels(self, channels: int) -> None:
-        """Create the kernel for this number of input channels."""
+        """Create the kernel [..., channels, filters]."""
         shape = [*self.kernel_size, channels, self.filters]
         self.kernel = self.add_parameter("kernel", shape)
 
@@ -124,10 +129,10 @@ class Convolution(ConfiguredLayer):
         )
 
     def padded(self, inputs: Tensor) -> tuple[Tensor, str]:
-        """Return the inputs and the padding in the form that ops accept.
+        """Return the inputs and the name of the padding for the convolution op.
 
-        "causal" adds zeros before the first step: as many as the window extends before its last
-        element.
+        For "causal", zeros are added before the first step: (kernel_size - 1) * dilation_rate of
+        them.
         """
         if self.padding != "causal":
             return inputs, self.padding.upper()
@@ -136,7 +141,10 @@ class Convolution(ConfiguredLayer):
         return pad(inputs, paddings), "VALID"
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
-        """Reshape the sum of convolution and bias to the shape of the layer's outputs."""
+        """Return the sum of convolution and bias in the shape of the layer's outputs.
+
+        Subclasses whose convolution has another shape override this.
+        """
         return outputs
 
     def call(self, inputs: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Basic layers: activations, masks, new shapes, noise."""
+"""Basic layers: activations, masks, reshaping and transposing, noise, and penalties."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Activation(SameShape):
-    """An activation: a function, or the name of one; see `tf.keras.activations.get`."""
+    """Applies an activation: a function, or the name of one; see `tf.keras.activations.get`."""
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -36,7 +36,7 @@ class Activation(SameShape):
 
 
 class Masking(SameShape):
-    """Masks the steps of inputs [n, steps, features] whose features are all `mask_value`."""
+    """Masks out the steps of inputs [n, steps, features] whose features all equal `mask_value`."""
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -44,12 +44,12 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return True for the steps with a feature other than `mask_value`: [n, steps]."""
+        """Return a mask [n, steps], True for steps with a feature other than `mask_value`."""
         del mask
         return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the inputs with zeros at masked steps."""
+        """Return the inputs with zeros at the steps that are masked out."""
         kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
         outputs: Any = inputs * cast(kept, inputs.dtype.base_dtype)
         outputs._keras_mask = kept[..., 0]
@@ -57,7 +57,7 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """Reshapes inputs except for the batch axis; -1 stands for the remaining elements.
+    """Gives each example the shape `target_shape`, in which one size may be -1, to be inferred.
 
     ValueError for a shape with another number of elements.
     """
@@ -68,7 +68,7 @@ class Reshape(ConfiguredLayer):
         self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return [n, *target_shape], with -1 replaced if the inputs' sizes are known."""
+        """Return [n, *target_shape]; -1 is replaced if the inputs' sizes are known."""
         batch, *sizes = as_shape(input_shape).as_list()
         if None in sizes:
             return TensorShape(
@@ -86,7 +86,7 @@ class Reshape(ConfiguredLayer):
         return TensorShape([batch, *known])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the inputs in their new shape."""
+        """Return the inputs in the shape [n, *target_shape]."""
         sizes = self.compute_output_shape(inputs.shape).as_list()[1:]
         sizes = [-1 if size is None else size for size in sizes]
         batch = inputs.shape.as_list()[0]
@@ -97,7 +97,7 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """Transposes the axes of the inputs: `dims` counts from 1; axis 0, the batch, stays."""
+    """Transposes each example by the permutation `dims`; its first axis has the number 1."""
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -111,7 +111,7 @@ class Permute(ConfiguredLayer):
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the sizes in the new order."""
+        """Return the sizes of the inputs in the order `dims`."""
         sizes = as_shape(input_shape).as_list()
         return TensorShape([sizes[axis] for axis in (0, *self.dims)])
 
@@ -121,7 +121,7 @@ class Permute(ConfiguredLayer):
 
 
 class RepeatVector(ConfiguredLayer):
-    """Repeats vectors [n, size] `n` times: [n, times, size]."""
+    """Repeats vectors [batch, size] `n` times: [batch, n, size]."""
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -132,17 +132,17 @@ class RepeatVector(ConfiguredLayer):
         self.input_spec = InputSpec(ndim=2)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, times, size]."""
+        """Return the shape [batch, n, size]."""
         batch, size = as_shape(input_shape).as_list()
         return TensorShape([batch, self.n, size])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the repeated vectors."""
+        """Return the inputs with each vector repeated `n` times, along a new second axis."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
 
 class ActivityRegularization(SameShape):
-    """Adds a penalty on the inputs to the losses: l1 * sum(|x|) + l2 * sum(x ** 2)."""
+    """Returns its inputs, and adds their penalty l1 * sum(|x|) + l2 * sum(x ** 2) to the losses."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
@@ -150,7 +150,7 @@ class ActivityRegularization(SameShape):
 
 
 class GaussianNoise(SameShape):
-    """Adds normal noise of deviation `stddev` while training."""
+    """Adds normally distributed noise of standard deviation `stddev` in training."""
 
     def __init__(self, stddev: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -158,7 +158,7 @@ class GaussianNoise(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """Add the noise.
+        """Return the inputs plus noise in training, otherwise the inputs.
 
         training: by default the learning phase.
         """
@@ -170,7 +170,11 @@ class GaussianNoise(SameShape):
 
 
 class GaussianDropout(SameShape):
-    """Multiplies by normal noise of mean 1 and deviation sqrt(rate / (1 - rate)) while training."""
+    """Multiplies by normally distributed noise in training.
+
+    Its mean is 1 and its standard deviation sqrt(rate / (1 - rate)). A `rate` outside of (0, 1)
+    disables the noise.
+    """
 
     def __init__(self, rate: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -178,7 +182,7 @@ class GaussianDropout(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """Apply the noise.
+        """Return the inputs times noise in training, otherwise the inputs.
 
         training: by default the learning phase.
         """
@@ -193,10 +197,13 @@ class GaussianDropout(SameShape):
 
 
 class AlphaDropout(SameShape):
-    """Dropout during training that preserves mean and variance of the outputs of `selu`.
+    """Dropout in training that preserves the mean and variance of the outputs of `selu`.
 
-    noise_shape: a 1 drops elements along that axis together or not at all.
+    Dropped elements become the negative limit of `selu`, and the result is scaled and shifted.
 
+    rate: the probability of dropping an element.
+    noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements along
+      an axis of size 1 are dropped together.
     Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
     (arXiv:1706.02515).
     """
@@ -209,7 +216,7 @@ class AlphaDropout(SameShape):
         self._argument_names = ("rate",)  # as in TensorFlow
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """Apply dropout.
+        """Return the inputs with dropout in training, otherwise the inputs.
 
         training: by default the learning phase.
         """
@@ -227,6 +234,9 @@ class AlphaDropout(SameShape):
 
 
 def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> Tensor:
-    """Call `function` while training, else return the inputs; None: the learning phase."""
+    """Return `function()` in training, otherwise `inputs`.
+
+    training: a bool or a tensor; None stands for the learning phase.
+    """
     phase = learning_phase() if training is None else training
     return smart_cond(phase, function, lambda: inputs + 0)

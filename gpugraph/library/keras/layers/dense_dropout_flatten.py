@@ -1,4 +1,4 @@
-"""Fully connected layers, dropout, and flattening."""
+"""Layers: fully connected (`Dense`), dropout and flattening."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class Dense(ConfiguredLayer):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
 
-    units: the number of outputs, the columns of `kernel` [size, units].
+    units: the number of outputs of an example, which are the columns of `kernel` [size, units].
     use_bias: whether there is a `bias` [units].
-    *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`; see `tf.get_variable`.
-
+    *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`; see `tf.get_variable`.
     ValueError for inputs whose last size is unknown, or differs from that of the first inputs;
     TypeError for inputs that are not floating point numbers.
     """
@@ -60,7 +59,7 @@ class Dense(ConfiguredLayer):
     supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernel and the bias."""
+        """Create `kernel` and `bias`."""
         dtype = self.dtype
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
             raise TypeError(
@@ -80,7 +79,9 @@ class Dense(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Return activation(inputs @ kernel + bias); matrices are cast to the kernel's dtype."""
+        """Return activation(inputs @ kernel + bias); inputs of rank 2 are cast to the kernel's
+        dtype.
+        """
         if inputs.shape.rank == 2:
             inputs = cast(inputs, self.kernel.dtype.base_dtype)
             is_sparse = isinstance(inputs, SparseTensor)
@@ -107,9 +108,10 @@ class Dense(ConfiguredLayer):
 
 
 class Dropout(SameShape):
-    """Sets elements to 0 with probability `rate` while training; others grow by 1 / (1 - rate).
+    """Sets elements to 0 with probability `rate` in training, and divides the others by 1 - rate.
 
-    noise_shape: a 1 drops elements along that axis together or not at all.
+    noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements along
+      an axis of size 1 are dropped together. None in it stands for the inputs' size.
     seed: see `tf.set_random_seed`.
     """
 
@@ -121,9 +123,9 @@ class Dropout(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Tensor, training: Any = None) -> Tensor:
-        """Apply dropout.
+        """Return the inputs with dropout in training, otherwise the inputs.
 
-        training: by default the learning phase; a bool, or a tensor that each run evaluates.
+        training: a bool, or a tensor that each run evaluates; by default the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,
@@ -134,7 +136,7 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with the inputs' sizes for None; None: the shape of the inputs."""
+        """Return `noise_shape` with the inputs' sizes in place of None, or None if it is None."""
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
         sizes = shape(inputs)
@@ -142,7 +144,7 @@ class Dropout(SameShape):
 
 
 class _SpatialDropout(Dropout):
-    """Drops whole channels together."""
+    """Base class of dropout layers that drop whole channels of an example."""
 
     dimensions = 1
 
@@ -153,7 +155,7 @@ class _SpatialDropout(Dropout):
         self.input_spec = InputSpec(ndim=self.dimensions + 2)
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return the shape of the inputs with 1 for the spatial axes."""
+        """Return the shape of the inputs with size 1 for the spatial axes."""
         sizes, ones = shape(inputs), [1] * self.dimensions
         if self.data_format == "channels_first":
             return [sizes[0], sizes[1], *ones]
@@ -161,29 +163,31 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Sets whole channels of sequences [n, steps, channels] to 0, as `Dropout` sets elements."""
+    """Sets whole channels of sequences [n, steps, channels] to 0, instead of elements as `Dropout`
+    does.
+    """
 
     def __init__(self, rate: Any, **kwargs: Any) -> None:
         super().__init__(rate, "channels_last", **kwargs)
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Sets whole channels of images to 0, as `Dropout` does with elements."""
+    """Sets whole channels of images to 0, instead of single elements as `Dropout` does."""
 
     dimensions = 2
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Sets whole channels of volumes to 0, as `Dropout` does with elements."""
+    """Sets whole channels of volumes to 0, instead of single elements as `Dropout` does."""
 
     dimensions = 3
 
 
 class Flatten(ConfiguredLayer):
-    """Flattens all axes after the first: [n, ...] to [n, k].
+    """Flattens each example to a vector: [n, ...] to [n, size].
 
-    data_format: "channels_first" for inputs [n, channels, ...], whose channels become the last
-    axis.
+    data_format: "channels_first" for inputs [n, channels, ...], which are transposed to channels
+      last before they are flattened.
     """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -194,14 +198,14 @@ class Flatten(ConfiguredLayer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, k]; unknown sizes stay unknown."""
+        """Return the shape [n, size], with None for an unknown size."""
         sizes = as_shape(input_shape).sizes
         if sizes is None:
             return TensorShape([None, None])
         return TensorShape([sizes[0], _product(sizes[1:])])
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Reshape inputs [n, ...] to [n, k]."""
+        """Return the inputs [n, ...] in the shape [n, size]."""
         rank = inputs.shape.rank
         if self._first and rank is not None and rank > 2:
             inputs = transpose(inputs, [0, *range(2, rank), 1])

@@ -1,4 +1,4 @@
-"""Embedding: a vector for each integer."""
+"""Embedding: a layer that maps integers to trained vectors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 
 
 class Embedding(ConfiguredLayer):
-    """Rows of `embeddings` [input_dim, output_dim] for integers: [..., output_dim].
+    """Maps integers [...] to rows of the variable `embeddings` [input_dim, output_dim].
 
-    input_dim: the number of integers, from 0. output_dim: the length of the vectors.
-    mask_zero: whether 0 stands for padding, which the mask excludes.
-    input_length: the length of the inputs, if it is fixed.
+    The result has the shape [..., output_dim].
 
-    ValueError for inputs of another length.
+    input_dim: the number of different integers, which begin at 0. output_dim: the length of a
+      vector.
+    mask_zero: whether 0 stands for padding, which the mask of the outputs excludes.
+    input_length: the number of integers in an example if it is fixed, or a tuple of sizes.
+      ValueError for inputs of another length.
     """
 
     def __init__(
@@ -46,13 +48,13 @@ class Embedding(ConfiguredLayer):
         self.embeddings: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create the vectors."""
+        """Create the variable `embeddings`."""
         del input_shape
         self.embeddings = self.add_parameter("embeddings", [self.input_dim, self.output_dim])
         self.built = True
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return a mask of the inputs that are not 0 if `mask_zero`, else None."""
+        """Return a mask that is True where an input is not 0, or None unless `mask_zero` is set."""
         del mask
         return not_equal(inputs, 0) if self.mask_zero else None
 

@@ -1,9 +1,10 @@
-"""Functions of the program in configurations: a named one by its name, others as bytecode.
+"""Functions of the program in configurations: named functions by their names, others as bytecode.
 
-The bytecode has Keras's format: marshal's bytes in base64, the default arguments and the contents
-of the closure. It is run only if this process put it into a configuration that was not read from a
-file, or if `load_model(..., safe_mode=False)` permits it. In such a configuration, a name that
-belonged to a single function is found without `custom_objects`.
+Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
+the contents of the closure. It is run only if this process put it into a configuration that was not
+read from a file, or if `load_model(..., safe_mode=False)` permits it. For a configuration that this
+process created, a named function is found without `custom_objects` if no other function of the
+same module has its name.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from gpugraph.library.keras.keras_objects import (
 
 
 def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]:
-    """Return the configuration of a function: its value, kind ("lambda" or "function"), and module.
+    """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
+    module.
 
-    ValueError for a callable object without a name.
+    The value of a lambda is its bytecode, that of another function its name. ValueError for a
+    callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
@@ -43,7 +46,9 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
 
 
 def bytecode_of(function: types.FunctionType) -> list[Any]:
-    """Return the bytecode, default arguments and closure contents of a function."""
+    """Return the bytecode in base64, the default arguments and the closure's contents of a
+    function.
+    """
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
     remember_own_code(code, function.__module__)
     contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
@@ -53,10 +58,10 @@ def bytecode_of(function: types.FunctionType) -> list[Any]:
 def function_of_config(
     value: Any, kind: str, module: str | None, custom_objects: Mapping[str, Any] | None, layer: str
 ) -> Any:
-    """Return the function for a result of `function_config`.
+    """Return the function for the values that `function_config` returned.
 
-    layer: its name, for errors. ValueError for bytecode that must not be run, and for an unknown
-    name.
+    layer: the name of the layer, for errors. ValueError for bytecode that must not be run, and for
+      an unknown name.
     """
     if kind == "function":
         known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"
@@ -68,7 +73,10 @@ def function_of_config(
 
 
 def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
-    """Raise ValueError for bytecode in a configuration that `check_code_of_files` rejects."""
+    """Raise ValueError for bytecode in a configuration that must not be run.
+
+    The rules and the arguments are those of `check_code_of_files`.
+    """
     text = value[0] if isinstance(value, (list, tuple)) and value else value
     check_code_of_files(what, "is Python code", (text, module), is_refused_elsewhere)
 
@@ -82,9 +90,9 @@ def _function_of_code(
 
 
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
-    """Return the function of a `bytecode_of` result, with these global names.
+    """Return the function for a value of `bytecode_of`, with `names` as its global names.
 
-    Raise ValueError for other code.
+    Raise ValueError if the value does not contain the code of a function.
     """
     text, defaults, contents = value if isinstance(value, (list, tuple)) else (value, None, None)
     code = marshal.loads(base64.b64decode(text))

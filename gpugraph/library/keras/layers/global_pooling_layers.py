@@ -1,4 +1,4 @@
-"""Global pooling: the maximum or the mean of each channel over all of its spatial axes."""
+"""Global pooling: the maximum or the mean of each channel over all spatial axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 
 
 class _GlobalPooling(ConfiguredLayer):
-    """Inputs [n, ..., channels] to [n, channels]."""
+    """Base class: reduces the spatial axes of inputs [n, ..., channels] to [n, channels]."""
 
     dimensions = 2
     is_mean = False
@@ -37,7 +37,7 @@ class _GlobalPooling(ConfiguredLayer):
         return TensorShape([sizes[0], sizes[1 if self.axes[0] == 2 else -1]])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the pooled inputs."""
+        """Return the maximum or the mean of each channel."""
         pooled: Tensor = (mean if self.is_mean else max_of)(inputs, axis=self.axes)
         return pooled
 
@@ -59,12 +59,12 @@ class GlobalMaxPooling3D(_GlobalPooling):
 
 
 class GlobalAveragePooling1D(_GlobalPooling):
-    """The mean of each channel of sequences [n, steps, channels], over the steps in the mask."""
+    """The mean of each channel of sequences [n, steps, channels]; steps masked out do not count."""
 
     dimensions, is_mean, supports_masking = 1, True, True
 
     def call(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return the means; mask: [n, steps]."""
+        """Return the means over the steps for which `mask` [n, steps] is True."""
         if mask is None:
             return super().call(inputs)
         place = 2 if self.axes == [1] else 1
@@ -73,7 +73,7 @@ class GlobalAveragePooling1D(_GlobalPooling):
         return kept
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None, because the outputs have no steps."""
+        """Return None: the mask is one of steps, which the outputs do not have."""
 
 
 class GlobalAveragePooling2D(_GlobalPooling):

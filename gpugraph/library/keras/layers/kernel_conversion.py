@@ -1,4 +1,4 @@
-"""Conversion of convolution kernels between Keras's backends: Theano's are flipped."""
+"""Flipping of convolution kernels, which Theano, another backend of Keras, stores reversed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLASSES = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 
 
 def convert_kernel(kernel: Any) -> Any:
-    """Return a kernel [..., channels in, channels out] with its spatial axes flipped.
+    """Return a copy of a kernel [..., channels in, channels out], flipped along its spatial axes.
 
     ValueError unless it has 1 to 3 spatial axes.
     """
@@ -23,7 +23,7 @@ def convert_kernel(kernel: Any) -> Any:
 
 
 def convert_all_kernels_in_model(model: Any) -> None:
-    """Flip the kernels of a model's convolutions, after weights of Theano were loaded."""
+    """Flip the kernels of a model's convolution layers, for weights trained with Theano."""
     kernels = [layer.kernel for layer in model.layers if type(layer).__name__ in _CLASSES]
     values = batch_get_value(kernels)
     batch_set_value([(kernel, convert_kernel(value)) for kernel, value in zip(kernels, values)])

@@ -1,4 +1,4 @@
-"""Lambda: a function of the program as a layer."""
+"""Lambda: a layer that calls a function of the program."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _FUNCTIONS = ("function", "output_shape", "mask")
 
 
 class Lambda(Layer):
-    """A function of the program as a layer.
+    """A layer that calls a function of the program.
 
+    function: called with the inputs, and with `mask` and `training` if it has these parameters.
     output_shape: that of the outputs without the batch axis, or a function from the inputs' shape;
       for several inputs or outputs a list of shapes.
-    mask: that of the outputs, or a function of inputs and mask. arguments: further arguments.
+    mask: the mask of the outputs, or a function of the inputs and their mask.
+    arguments: a dict of further arguments for `function`.
 
-    A configuration refers to a named function by its name; to load a model with one, pass it in
-    `custom_objects`. Other functions are stored as bytecode, which is run only if a program permits
-    it.
+    In a configuration, a named function is represented by its name; to load a model with such a
+    layer, pass the function in `custom_objects`. Other functions are stored as bytecode, which is
+    run only if the program permits it: see `load_model`.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions among the layer's arguments that have a name, by name."""
+        """Those of `function`, `output_shape` and `mask` that are named functions, by name."""
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
@@ -59,13 +61,15 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the outputs, as specified in the constructor."""
+        """Return the mask that the constructor received, or the result of its function."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's shape, or that of a call of the function in a separate graph.
+        """Return the constructor's `output_shape`, or that of a call in a separate graph if it is
+        None.
 
-        NotImplementedError if this fails, for example for functions that use tensors of a program.
+        NotImplementedError if this call fails, as it does for a function that uses tensors of the
+        program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -89,7 +93,7 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return the functions as names or bytecode, and the other arguments."""
+        """Return a configuration with functions as names or bytecode, and other arguments."""
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}
         if self.mask is not None:
@@ -105,7 +109,7 @@ class Lambda(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create the layer of a configuration. Raise ValueError for bytecode; see `load_model`."""
+        """Create the layer of a configuration. ValueError for bytecode that must not be run."""
         config = dict(config)
         for name in _FUNCTIONS:
             kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")

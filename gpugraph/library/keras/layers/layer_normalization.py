@@ -1,4 +1,4 @@
-"""Layer normalization: each example is normalized by its own mean and variance."""
+"""Layer normalization: each example is normalized by the mean and variance of its elements."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, 
 
 
 class LayerNormalization(SameShape):
-    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, with the moments along `axis`.
+    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    axis: an axis, or several. center, scale: whether there are `beta` and `gamma`.
+    The mean and variance are those of each example along `axis`; `gamma` and `beta` have the sizes
+    of these axes.
 
-    Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). TypeError for an axis that
-    is not a number, ValueError for one that does not exist or occurs twice.
+    axis: an axis, or a list of axes. center, scale: whether there are `beta` and `gamma`.
+    Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). TypeError for an axis that is
+    not a number, ValueError for one that does not exist or occurs twice.
     """
 
     def __init__(

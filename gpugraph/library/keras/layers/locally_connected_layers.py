@@ -1,4 +1,4 @@
-"""Convolutions with a separate kernel for each output position."""
+"""Locally connected layers: convolutions with a different kernel for each output position."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _LocallyConnected(ConfiguredLayer):
-    """activation(sums + bias): sums over windows, each with the kernel and bias of its position.
+    """activation(sums + bias), where sums are over windows, as in a convolution.
 
-    filters: the number of output channels. kernel_size, strides: the size of windows and their
-      distance. padding: "valid", or "same" for implementations 2 and 3.
-    implementation: the format of `kernel`. 1: [positions, elements of a window, filters]; 2: a
-      dense matrix, [..., channels, ..., filters] from all inputs to all outputs, masked to the
-      windows;
-      3: the elements of that matrix inside of windows, by output, then by input.
-    use_bias: whether there is a `bias` [..., filters], with an element for each output position.
-    *_initializer, *_regularizer, *_constraint: of `kernel` and `bias`.
+    Each output position has its own kernel and bias.
 
+    filters: the number of output channels. kernel_size, strides: the size of a window, and the
+      distance between windows. padding: "valid", or "same" for implementations 2 and 3.
+    implementation: the format of `kernel`. 1: [positions, elements of a window, filters]. 2: a
+      dense matrix from all inputs to all outputs, [..., channels, ..., filters], whose elements
+      outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
+      sorted by output, then by input.
+    use_bias: whether there is a `bias` [..., filters], with an element for each output.
+    *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`.
     ValueError for inputs whose sizes are unknown, for other paddings and implementations.
     """
 
@@ -81,7 +82,7 @@ class _LocallyConnected(ConfiguredLayer):
         self._places: Any = None
 
     def _sizes(self, input_shape: Any) -> tuple[list[Any], list[Any]]:
-        """Return the sizes of one example of inputs and of outputs, None if unknown."""
+        """Return the sizes of one example of the inputs and of the outputs, None if unknown."""
         sizes = as_shape(input_shape).as_list()[1:]
         is_first = self.data_format == "channels_first"
         space = sizes[1:] if is_first else sizes[:-1]
@@ -93,11 +94,14 @@ class _LocallyConnected(ConfiguredLayer):
         return sizes, [self.filters, *places] if is_first else [*places, self.filters]
 
     def _space(self, sizes: list[Any]) -> list[Any]:
-        """Return the sizes of an example without its channels."""
+        """Return the spatial sizes of an example: `sizes` without the channels."""
         return sizes[1:] if self.data_format == "channels_first" else sizes[:-1]
 
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
-        """Return whether inputs are in outputs' windows: bools [*sizes, *outputs], channels 1."""
+        """Return whether an input is in an output's window: bools [*sizes, *outputs].
+
+        The sizes of both channel axes are 1.
+        """
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)
         for size, number, window, stride in axes:
@@ -110,7 +114,7 @@ class _LocallyConnected(ConfiguredLayer):
         return np.expand_dims(mask, (channels, channels + self.dimensions + 1))
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the biases."""
+        """Create `kernel` and `bias`."""
         sizes, outputs = self._sizes(input_shape)
         if None in (*sizes, *outputs):
             raise ValueError(
@@ -138,11 +142,11 @@ class _LocallyConnected(ConfiguredLayer):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, ..., filters], or with the channels second."""
+        """Return the shape [n, ..., filters], or [n, filters, ...] for "channels_first"."""
         return TensorShape([as_shape(input_shape).as_list()[0], *self._sizes(input_shape)[1]])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return activation(sums + biases)."""
+        """Return activation(sums over windows + bias)."""
         outputs = self._sums(inputs)
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias, self.data_format)

@@ -1,4 +1,4 @@
-"""Layers of several inputs: sums, products, extremes, concatenation, products along axes."""
+"""Layers with several inputs: elementwise sums, products, extremes; concatenation, dot products."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ Shape = tuple[int | None, ...]
 
 
 class Merge(Layer):
-    """An elementwise function of several tensors; lower ranks get axes of 1 after the batch.
+    """An elementwise function of several tensors.
 
-    ValueError for fewer than two inputs, and for shapes that do not broadcast.
+    Tensors of lower rank get axes of size 1 after the batch axis. ValueError for fewer than two
+    inputs, and for shapes that do not broadcast.
     """
 
     supports_masking = True
 
     function: Callable[[Any, Any], Tensor]
-    """The function of two tensors."""
+    """The function of two tensors that is applied from the first input to the last."""
 
     def __init_subclass__(cls, function: Callable[[Any, Any], Tensor] | None = None) -> None:
         super().__init_subclass__()
@@ -46,7 +47,7 @@ class Merge(Layer):
             cls.function = staticmethod(function)
 
     def build(self, input_shape: Any) -> None:
-        """Check that there are several inputs of the same batch size, whose shapes broadcast."""
+        """Check that there are at least two inputs, of one batch size, whose shapes broadcast."""
         shapes = _listed_shapes(self, input_shape)
         sizes = {shape[0] for shape in shapes} - {None}
         if len(sizes) > 1:
@@ -58,11 +59,11 @@ class Merge(Layer):
         super().build(input_shape)
 
     def merge(self, inputs: Sequence[Tensor]) -> Tensor:
-        """Apply the function to the inputs, from first to last."""
+        """Apply the function to the first two inputs, then to each result and the next input."""
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """Apply the function to the inputs, expanded to the largest rank."""
+        """Apply the function to the inputs, after adding axes of size 1 where ranks are lower."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]
@@ -76,14 +77,14 @@ class Merge(Layer):
         return self.merge(widened)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape to which the inputs broadcast, apart from the batch axis."""
+        """Return the shape to which the inputs broadcast; the batch axis does not broadcast."""
         shapes = _listed_shapes(self, input_shape)
         sizes = reduce(_broadcast, (shape[1:] for shape in shapes))
         batches = {shape[0] for shape in shapes}
         return TensorShape([batches.pop() if len(batches) == 1 else None, *sizes])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the logical and of the masks of the inputs that have one."""
+        """Return the logical and of those inputs' masks that exist, or None."""
         if mask is None or all(part is None for part in mask):
             return None
         return reduce(logical_and, [cast(part, "bool") for part in mask if part is not None])
@@ -102,7 +103,7 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast, aligned at the last axis."""
+    """Return the shape to which two shapes broadcast, aligned at their last axes."""
     length = max(len(one), len(other))
     one, other = ((1,) * (length - len(shape)) + tuple(shape) for shape in (one, other))
     sizes: list[int | None] = []
@@ -152,14 +153,14 @@ class Minimum(Merge, function=minimum_of_two):
 
 
 class Concatenate(Merge):
-    """Concatenates the inputs along `axis`; ValueError if their other sizes differ."""
+    """Concatenates the inputs along `axis`. ValueError if they differ in another size."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape of the inputs, with the sum of their sizes along the axis."""
+        """Return the shape of the inputs, with the sum of their sizes along `axis`."""
         shapes = [list(shape) for shape in _listed_shapes(self, input_shape)]
         sizes = [shape[self.axis] for shape in shapes]
         for shape in shapes:
@@ -182,7 +183,9 @@ class Concatenate(Merge):
         return concat(list(inputs), self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Concatenate the masks, with ones for inputs without a mask."""
+        """Return the concatenated masks, or None without masks; inputs without a mask count as
+        unmasked.
+        """
         if mask is None or all(part is None for part in mask):
             return None
         masks = []
@@ -202,10 +205,11 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """Products of two inputs along an axis of each, separately for each example.
+    """Dot products of two inputs along one axis of each, separately for each example.
 
-    axes: one axis, or one for each input. normalize: whether vectors along them are scaled to
-    length 1. TypeError and ValueError for other axes; ValueError for sizes that differ along them.
+    axes: an axis of both inputs, or a pair with an axis of each.
+    normalize: whether vectors along these axes are first scaled to length 1.
+    TypeError and ValueError for other `axes`; ValueError for inputs whose sizes along them differ.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
@@ -224,7 +228,7 @@ class Dot(Merge):
         return first, second
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the sizes of the first input, then those of the second, without the axes."""
+        """Return [batch, sizes of the first input, sizes of the second], without `axes`."""
         one, other = (list(shape) for shape in _listed_shapes(self, input_shape))
         first, second = self._places((one, other))
         size, peer = one.pop(first), other.pop(second)
@@ -236,7 +240,7 @@ class Dot(Merge):
         return TensorShape(sizes if len(sizes) > 1 else [*sizes, 1])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the products; vectors give [n, 1]."""
+        """Return the dot products; two matrices [n, size] give [n, 1]."""
         one, other = inputs
         first, second = self._places([tensor.shape.as_list() for tensor in inputs])
         if self.normalize:
@@ -253,7 +257,7 @@ class Dot(Merge):
         return squeeze(product, [2]) if other.shape.rank == 2 and one.shape.rank == 3 else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None, because products have no mask."""
+        """Return None: dot products have no mask."""
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -261,14 +265,18 @@ class Dot(Merge):
 
 
 def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
-    """Move an axis of the tensor to another position."""
+    """Transpose a tensor so that `axis` gets the index `place`, 1 or -1, and the other axes keep
+    their order.
+    """
     order = [index for index in range(int(tensor.shape.rank or 0)) if index != axis]
     order.insert(len(order) if place == -1 else place, axis)
     return tensor if order == sorted(order) else transpose(tensor, order)
 
 
 def merge_function(layer: type[Merge], name: str) -> Callable[..., Any]:
-    """Return a function that applies a new layer to `inputs`, for example `add` for `Add`."""
+    """Return a function `name(inputs, **kwargs)` that calls a new layer on the inputs: `add` for
+    `Add`.
+    """
 
     @named(name, f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}")
     def function(inputs: Any, **kwargs: Any) -> Any:
@@ -287,10 +295,10 @@ minimum = merge_function(Minimum, "minimum")
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
-    """Concatenate the inputs along `axis`, with a new `Concatenate` layer."""
+    """Concatenate the inputs along `axis`, by a new `Concatenate` layer."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Any:
-    """Return products of two inputs along `axes`, with a new `Dot` layer."""
+    """Return dot products of two inputs along `axes`, by a new `Dot` layer."""
     return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

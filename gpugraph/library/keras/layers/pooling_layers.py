@@ -1,4 +1,4 @@
-"""Pooling layers: the maximum or the mean of windows along one to three axes."""
+"""Pooling layers: the maximum or the mean of windows along one, two or three axes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 
 
 class _Pooling(ConfiguredLayer):
-    """Pooling of windows over inputs [n, ..., channels] ("channels_first": [n, channels, ...]).
+    """Base class: pooling of windows of inputs [n, ..., channels] ("channels_first": [n, channels,
+    ...]).
 
-    pool_size, strides: the size of windows and their distance: a number, or one for each axis.
+    pool_size, strides: the size of a window, and the distance between windows: a number, or one for
+      each spatial axis. strides: by default `pool_size`.
     padding: "valid" or "same".
-
     ValueError for inputs of another rank, and for windows larger than the inputs.
     """
 
     dimensions = 2
     pool_function: Callable[..., Tensor]
-    """The function of `tf.nn`, for images or volumes."""
+    """The pooling function of `tf.nn`, for images or volumes."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class _Pooling(ConfiguredLayer):
         return self.shape_by_trial(input_shape)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Apply `pool_function` to the inputs; sequences become images that are one pixel wide."""
+        """Apply `pool_function` to the inputs; sequences become images of width 1 for it."""
         is_1d, first = self.dimensions == 1, self._first
         size, strides = (
             [*([1, 1] if first else [1]), *sizes, *([1] if is_1d else []), *([] if first else [1])]

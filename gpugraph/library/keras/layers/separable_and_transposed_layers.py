@@ -1,4 +1,4 @@
-"""Transposed convolution layers, and separable ones, which first convolve each channel."""
+"""Transposed convolution layers, and separable ones, which convolve each channel separately."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ _DEPTHWISE = (
 class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
-    With padding "same", sizes are multiplied by the strides; with "valid", the outputs are also
-    larger by the excess of the windows over the strides. `kernel` is [..., filters, channels].
-    Everything else as for `Convolution`.
+    With the padding "same", an output axis has size * stride elements, where `size` is that of the
+    input axis. With "valid" there are max(kernel size - stride, 0) more. `kernel` is [..., filters,
+    channels].
+
+    output_padding: if passed, an output axis has (size - 1) * stride + kernel size + output_padding
+      elements; with "same", 2 * (kernel size // 2) fewer. It must be less than the stride.
+    Other arguments: see `Convolution`.
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class Transposed(Convolution):
         self.kernel = self.add_parameter("kernel", shape)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """Return the transposed convolution of the inputs, with its static shape."""
+        """Return the transposed convolution of the inputs, with its static shape set."""
         sizes, static = shape(inputs), inputs.shape.as_list()
         batch, padding = sizes[0], self.padding.upper()
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
@@ -97,7 +101,11 @@ class Transposed(Convolution):
         return {"dilations": [1, 1, *rates] if self.first else [1, *rates, 1]}
 
     def _length(self, place: int, size: Any) -> Any:
-        """Return the size of an output axis for an input `size`, which may be a tensor."""
+        """Return the size of an output axis.
+
+        place: the number of the spatial axis, from 0. size: that of the input axis, an int or a
+          tensor.
+        """
         stride = self.strides[place]
         window = (self.kernel_size[place] - 1) * self.dilation_rate[place] + 1
         if self.output_padding is not None:
@@ -120,16 +128,17 @@ class Conv3DTranspose(Transposed):
     convolution = staticmethod(conv3d_transpose_of)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, which do not include dilations."""
+        """Return the arguments of the constructor, except `dilation_rate`."""
         return {n: value for n, value in super().get_config().items() if n != "dilation_rate"}
 
 
 class Separable(Convolution):
     """A convolution of each channel, followed by a pointwise convolution of all channels.
 
-    depth_multiplier: the number of channels computed from each before they are mixed, with
-      `depthwise_kernel` [..., channels, depth_multiplier]; `pointwise_kernel` is [1, ..., channels
-      * depth_multiplier, filters]. Everything else as for `Convolution`.
+    depth_multiplier: the number of channels that are computed from each input channel, by
+      `depthwise_kernel` [..., channels, depth_multiplier]. They are then mixed by
+      `pointwise_kernel` [1, ..., channels * depth_multiplier, filters]. Other arguments: see
+      `Convolution`.
     """
 
     def __init__(
@@ -166,7 +175,7 @@ class Separable(Convolution):
         self.pointwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
-        """Create the depthwise and the pointwise kernel."""
+        """Create `depthwise_kernel` and `pointwise_kernel`."""
         inner = channels * self.depth_multiplier
         self.depthwise_kernel = self.add_parameter(
             "depthwise_kernel",
@@ -197,7 +206,7 @@ class SeparableConv1D(Separable):
     further_paddings = ("causal",)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """Return the separable convolution of sequences, computed as images one pixel high."""
+        """Return the separable convolution of sequences, computed as images of height 1."""
         inputs, padding = self.padded(inputs)
         axis, stride = (2 if self.first else 1), self.strides[0]
         strides = [1, 1, stride, stride] if self.first else [1, stride, stride, 1]
@@ -212,14 +221,14 @@ class SeparableConv1D(Separable):
         )
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
-        """Reshape the images to sequences."""
+        """Remove the axis of height 1 from the images."""
         return squeeze(outputs, [2 if self.first else 1])
 
 
 class DepthwiseConv2D(Convolution):
-    """A separate convolution of each channel, with `depth_multiplier` outputs for each.
+    """A separate convolution of each channel, which gives `depth_multiplier` channels for each.
 
-    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. Everything else as for
+    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. Other arguments: see
     `Convolution`.
     """
 
@@ -254,13 +263,13 @@ class DepthwiseConv2D(Convolution):
         self.depthwise_kernel: Any = None
 
     def add_kernels(self, channels: int) -> None:
-        """Create the depthwise kernel."""
+        """Create `depthwise_kernel`."""
         self.filters = channels * self.depth_multiplier
         shape = [*self.kernel_size, channels, self.depth_multiplier]
         self.depthwise_kernel = self.add_parameter("depthwise_kernel", shape, options="depthwise")
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """Return the convolution of each channel."""
+        """Return the separate convolutions of the channels."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return depthwise_conv2d_of(
             inputs, self.depthwise_kernel, strides, self.padding.upper(), self.dilation_rate,

@@ -1,6 +1,7 @@
-"""Layers that change spatial axes of sequences, images and volumes: padding, cropping, upsampling.
+"""Layers that change the spatial sizes of sequences, images and volumes: padding, cropping,
+upsampling.
 
-Inputs are [n, ..., channels], or with "channels_first" [n, channels, ...].
+Inputs are [n, ..., channels], or [n, channels, ...] for "channels_first".
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gpugraph.ops.arrays.tile_and_pad import pad
 
 
 class _Space(ConfiguredLayer):
-    """A layer of sequences, images or volumes."""
+    """Base class of layers that change the sizes of the spatial axes."""
 
     dimensions = 2
     has_format = True
@@ -29,7 +30,7 @@ class _Space(ConfiguredLayer):
         self.first_axis = 2 if self.data_format == "channels_first" else 1
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the output size of a spatial axis (from 0)."""
+        """Return the output size for the input size of a spatial axis (numbered from 0)."""
         raise NotImplementedError
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -43,9 +44,10 @@ class _Space(ConfiguredLayer):
 
 
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
-    """Return pairs for all axes, from one number, a number for each axis, or pairs.
+    """Return `count` pairs, for one number, for `count` numbers, or for `count` pairs.
 
-    Raise ValueError for anything else.
+    A number n stands for the pair (n, n). Raise ValueError, with the argument's name, for other
+    values.
     """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)
@@ -62,9 +64,9 @@ def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
 
 
 class _Padding(_Space):
-    """Adds zeros before and after the spatial axes.
+    """Base class: adds zeros before and after the elements of the spatial axes.
 
-    padding: a number for all ends, one for each axis, or pairs for before and after each axis.
+    padding: a number for all ends, one for each axis, or a pair (before, after) for each axis.
     """
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -73,7 +75,7 @@ class _Padding(_Space):
         self.keep_arguments({"padding": padding} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the size with the zeros."""
+        """Return the size of a spatial axis including the zeros."""
         return size + sum(self.padding[axis])
 
     def call(self, inputs: Any) -> Tensor:
@@ -84,9 +86,9 @@ class _Padding(_Space):
 
 
 class _Cropping(_Space):
-    """Removes elements before and after the spatial axes.
+    """Base class: removes elements at the beginning and the end of the spatial axes.
 
-    cropping: a number for all ends, one for each axis, or pairs for before and after each axis.
+    cropping: a number for all ends, one for each axis, or a pair (before, after) for each axis.
     """
 
     def __init__(self, cropping: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
@@ -95,7 +97,7 @@ class _Cropping(_Space):
         self.keep_arguments({"cropping": cropping} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the size without the removed elements."""
+        """Return the size of a spatial axis without the removed elements."""
         return size - sum(self.cropping[axis])
 
     def call(self, inputs: Any) -> Tensor:
@@ -108,7 +110,10 @@ class _Cropping(_Space):
 
 
 class _Upsampling(_Space):
-    """Repeats elements along the spatial axes. size: how many times, one or one for each axis."""
+    """Base class: repeats each element along the spatial axes.
+
+    size: the number of repetitions, or one number for each axis.
+    """
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
@@ -116,11 +121,11 @@ class _Upsampling(_Space):
         self.keep_arguments({"size": size} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the size of the repeated elements."""
+        """Return the size of a spatial axis times its number of repetitions."""
         return size * int(self.size[axis])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the repeated elements."""
+        """Return the inputs with each element repeated."""
         for axis in range(self.dimensions):
             inputs = repeat_elements(inputs, self.size[axis], self.first_axis + axis)
         repeated: Tensor = inputs
@@ -128,7 +133,7 @@ class _Upsampling(_Space):
 
 
 def _format_argument(layer: _Space) -> dict[str, Any]:
-    """Return the data format as a dict if it is an argument of the layer, else an empty dict."""
+    """Return {"data_format": ...} if the layer has this argument, else an empty dict."""
     return {"data_format": layer.data_format} if layer.has_format else {}
 
 
@@ -142,7 +147,7 @@ class ZeroPadding1D(_Padding):
         self.padding: Any = self.padding
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the padding as one pair."""
+        """Return the arguments of the constructor, with `padding` as one pair."""
         return {**super().get_config(), "padding": self.padding[0]}
 
 
@@ -175,7 +180,7 @@ class Cropping1D(_Cropping):
         super().__init__(cropping, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the cropping as one pair."""
+        """Return the arguments of the constructor, with `cropping` as one pair."""
         return {**super().get_config(), "cropping": self.cropping[0]}
 
 
@@ -189,7 +194,7 @@ class Cropping2D(_Cropping):
 
 
 class Cropping3D(_Cropping):
-    """Removes the outer elements of volumes."""
+    """Removes the outer elements of volumes [n, depth, rows, columns, channels]."""
 
     dimensions = 3
 
@@ -211,12 +216,15 @@ class UpSampling1D(_Upsampling):
         super().__init__(size, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the size as a number."""
+        """Return the arguments of the constructor, with `size` as one number."""
         return {**super().get_config(), "size": self.size[0]}
 
 
 class UpSampling2D(_Upsampling):
-    """Enlarges images; interpolation: "nearest" or "bilinear"."""
+    """Enlarges images by integer factors.
+
+    size: the factors of the rows and the columns. interpolation: "nearest" or "bilinear".
+    """
 
     def __init__(
         self,
@@ -241,7 +249,7 @@ class UpSampling2D(_Upsampling):
 
 
 class UpSampling3D(_Upsampling):
-    """Enlarges volumes by repeating each element along three axes."""
+    """Enlarges volumes by integer factors: repeats each element along the three spatial axes."""
 
     dimensions = 3
 

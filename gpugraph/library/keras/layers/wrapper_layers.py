@@ -1,4 +1,4 @@
-"""Layers that wrap another layer: their base class, and application to each time step."""
+"""Wrapper, the base class of layers that wrap another layer, and TimeDistributed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer that wraps `layer` and has its variables; ValueError if `layer` is not a layer."""
+    """A layer that contains another one, `layer`, and has its variables. ValueError for a
+    non-layer.
+    """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
         if not isinstance(layer, Layer):
@@ -32,25 +34,25 @@ class Wrapper(Layer):
         self.layer: Any = layer
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for an input shape."""
+        """Build the wrapped layer for the shape of the inputs."""
         self.layer.build_for(input_shape, self.dtype)
         self.built = True
 
     def get_config(self) -> dict[str, Any]:
-        """Return the configuration, with the class and configuration of the wrapped layer."""
+        """Return the configuration, with the class name and configuration of the wrapped layer."""
         return {**super().get_config(), "layer": config_of(self.layer)}
 
     @classmethod
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a configuration of `get_config`. It has its own variables."""
+        """Create a layer from a dict that `get_config` returned. It has new variables."""
         inner = deserialize_layer(config_entry(config, "layer", cls.__name__), custom_objects)
         return cls(inner, **{name: value for name, value in config.items() if name != "layer"})
 
 
 def config_of(layer: Any) -> dict[str, Any]:
-    """Return the class and configuration of a layer."""
+    """Return a dict of the class name and configuration of a layer."""
     return {"class_name": type(layer).__name__, "config": layer.get_config()}
 
 
@@ -62,8 +64,9 @@ def takes(layer: Any, name: str) -> bool:
 class TimeDistributed(Wrapper):
     """Applies a layer to each step of inputs [n, steps, ...]; the outputs are [n, steps, ...].
 
-    The layer receives all steps at once, as examples [n steps, ...]. If the number of examples is
-    known and the layer is the program's, or stateful, it receives one step after the other.
+    Normally the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
+    ...]. If `n` is known statically, a layer that is stateful, or whose class is not part of
+    gpugraph, is called in a loop over the steps instead.
     """
 
     supports_masking = True
@@ -74,7 +77,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the layer for one step. Raise ValueError for inputs with fewer than three axes."""
+        """Build the wrapped layer for one step. ValueError for inputs of fewer than three axes."""
         shapes = _shapes(input_shape)
         for shape in flatten(shapes):
             if shape.rank is None or shape.rank < 3:
@@ -88,7 +91,9 @@ class TimeDistributed(Wrapper):
         super().build(map_structure(_without_steps, shapes))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the layer's outputs, with the steps after the examples."""
+        """Return the shapes of the wrapped layer's outputs, with the number of steps as second
+        size.
+        """
         shapes = _shapes(input_shape)
         steps = flatten(shapes)[0].as_list()[1]
         outputs = _shapes(self.layer.compute_output_shape(map_structure(_without_steps, shapes)))
@@ -97,9 +102,10 @@ class TimeDistributed(Wrapper):
         )
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the layer's outputs for all steps.
+        """Return the wrapped layer's outputs for all steps.
 
-        mask: of the steps, [n, steps, ...]; the layer receives it if its `call` accepts one.
+        mask: that of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
+          accepts one.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]
@@ -120,7 +126,7 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the layer's outputs, or that of the steps."""
+        """Return the masks of the wrapped layer's outputs, or else that of the steps."""
         first = flatten(inputs)[0]
         if self._goes_by_step(first):
             return mask
@@ -138,7 +144,7 @@ class TimeDistributed(Wrapper):
 
 
 def _shapes(structure: Any) -> Any:
-    """Convert a shape, or a structure of shapes, to TensorShapes; tuples of numbers are shapes."""
+    """Convert a shape or a structure of shapes to TensorShapes; a tuple of ints is one shape."""
     if isinstance(structure, (list, tuple)) and any(
         isinstance(item, (list, tuple, TensorShape)) for item in structure
     ):
@@ -149,7 +155,7 @@ def _shapes(structure: Any) -> Any:
 
 
 def _without_steps(shape: TensorShape) -> TensorShape:
-    """Return the shape of one step."""
+    """Return the shape of one step, for that of a sequence."""
     batch, _, *sizes = shape.as_list()
     return TensorShape([batch, *sizes])
 
@@ -173,12 +179,12 @@ def _reshaped(tensor: Tensor, sizes: list[Any]) -> Tensor:
 
 
 def _steps_as_examples(tensor: Any) -> Any:
-    """Reshape [n, steps, ...] to [n steps, ...]."""
+    """Reshape [n, steps, ...] to [n * steps, ...]."""
     return None if tensor is None else _reshaped(tensor, [-1, *_sizes(tensor, 2)])
 
 
 def _by_steps(output: Tensor, inputs: Tensor) -> Tensor:
-    """Reshape [n steps, ...] to [n, steps, ...], for inputs [n, steps, ...]."""
+    """Reshape `output` [n * steps, ...] to [n, steps, ...], where `inputs` has these sizes."""
     batch, steps = inputs.shape.as_list()[:2]
     count = _sizes(inputs, 1)[0] if steps is None else steps
     return _reshaped(output, [-1 if batch is None else batch, count, *_sizes(output, 1)])

@@ -1,4 +1,4 @@
-"""The base class of losses: functions of targets, predictions and weights, reduced to a number."""
+"""Loss, the base class of losses, which reduces the losses of examples to a number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 
 
 class ReductionV2:
-    """Ways to reduce the losses of examples to one number.
+    """The ways to reduce the losses of examples to one number.
 
-    AUTO: the same as SUM_OVER_BATCH_SIZE. NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE:
-    the sum, divided by the number of losses.
+    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: their sum, divided by their
+    number. AUTO: the same as SUM_OVER_BATCH_SIZE.
     """
 
     AUTO = "auto"
@@ -27,12 +27,12 @@ class ReductionV2:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Return all reductions."""
+        """Return a tuple of all reductions."""
         return (cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE)
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raise ValueError for an invalid reduction."""
+        """Raise ValueError if `key` is not a reduction."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. It is one of {', '.join(cls.all())}.")
 
@@ -43,14 +43,15 @@ _REDUCTIONS = {
     ReductionV2.SUM: Reduction.SUM,
     ReductionV2.SUM_OVER_BATCH_SIZE: Reduction.SUM_OVER_BATCH_SIZE,
 }
-"""The reductions of `tf.losses`, by those of `tf.keras.losses`."""
+"""The corresponding reductions of `tf.losses`."""
 
 
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
-    sample_weight: None, a number, or a tensor that broadcasts to the losses, whose rank may be one
-      less or more. ValueError for another reduction.
+    sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
+      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; ValueError for
+      another.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)
@@ -59,9 +60,9 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
 
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Remove a last axis of size 1 from targets or predictions, to give both the same rank.
+    """Return targets and predictions of the same rank, by removing a last axis of size 1 from one.
 
-    If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` holds
+    If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
     class indices: both are returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
@@ -74,9 +75,10 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
 
 
 class Loss:
-    """Base class of losses: subclasses define `call(y_true, y_pred)`, the loss of each example.
+    """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
+    loss.
 
-    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: of the loss.
+    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: that of the loss.
     """
 
     def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:
@@ -85,15 +87,12 @@ class Loss:
         self.name = name
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
-        """Return the reduced loss of all examples, weighted by `sample_weight`."""
+        """Return the losses of all examples, multiplied by `sample_weight` and reduced."""
         with name_scope(self.name, type(self).__name__, [y_true, y_pred, sample_weight]):
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example.
-
-        Raise NotImplementedError unless a subclass defines it.
-        """
+        """Return the loss of each example; NotImplementedError unless a subclass overrides this."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def get_config(self) -> dict[str, Any]:
@@ -102,12 +101,12 @@ class Loss:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a loss from a configuration of `get_config`."""
+        """Create a loss from a dict that `get_config` returned."""
         return cls(**config)
 
 
 class LossFunctionWrapper(Loss):
-    """The loss of a function `fn(y_true, y_pred, **kwargs)` that returns each example's loss."""
+    """A loss that calls a function `fn(y_true, y_pred, **kwargs)` for the loss of each example."""
 
     def __init__(
         self,
@@ -121,7 +120,9 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example."""
+        """Return `fn(y_true, y_pred, **kwargs)`; a last axis of size 1 may be removed from one
+        argument.
+        """
         y_true, y_pred = of_one_rank(y_true, y_pred)
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 

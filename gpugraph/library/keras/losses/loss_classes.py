@@ -1,4 +1,4 @@
-"""Keras's losses as classes: functions of `loss_functions` with weights and a reduction."""
+"""Keras's losses as classes: they weight and reduce the results of `loss_functions`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.library.keras.losses.loss_class import LossFunctionWrapper, Reduct
 
 
 class FunctionLoss(LossFunctionWrapper):
-    """A loss that is a function without further arguments: the class's own `function`."""
+    """A loss that calls the class attribute `function` without further arguments."""
 
     function: ClassVar[Callable[..., Any]]
 
@@ -38,7 +38,7 @@ class MeanAbsolutePercentageError(FunctionLoss):
 
 
 class MeanSquaredLogarithmicError(FunctionLoss):
-    """The mean of squared differences of log(1 + x)."""
+    """The mean of squared differences between log(1 + prediction) and log(1 + target)."""
 
     function = staticmethod(loss_functions.mean_squared_logarithmic_error)
 
@@ -56,7 +56,7 @@ class SquaredHinge(FunctionLoss):
 
 
 class CategoricalHinge(FunctionLoss):
-    """max(0, 1 + the largest prediction of another class - that of the target's class)."""
+    """max(0, 1 + largest wrong prediction - right prediction): see `categorical_hinge`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 
@@ -68,19 +68,19 @@ class Poisson(FunctionLoss):
 
 
 class LogCosh(FunctionLoss):
-    """The mean of log(cosh(difference))."""
+    """The mean of log(cosh(y_pred - y_true))."""
 
     function = staticmethod(loss_functions.logcosh)
 
 
 class KLDivergence(FunctionLoss):
-    """The Kullback-Leibler divergence of the predictions from the targets."""
+    """The Kullback-Leibler divergence, the sum of y_true * log(y_true / y_pred)."""
 
     function = staticmethod(loss_functions.kullback_leibler_divergence)
 
 
 class BinaryCrossentropy(LossFunctionWrapper):
-    """The cross entropy of the probability of class 1, or of logits; see `binary_crossentropy`."""
+    """The cross entropy of probabilities of class 1, or of logits; see `binary_crossentropy`."""
 
     def __init__(
         self,
@@ -96,7 +96,9 @@ class BinaryCrossentropy(LossFunctionWrapper):
 
 
 class CategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy of distributions, or of logits: see `categorical_crossentropy`."""
+    """The cross entropy of probabilities of all classes, or of logits; see
+    `categorical_crossentropy`.
+    """
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class CategoricalCrossentropy(LossFunctionWrapper):
 
 
 class SparseCategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy with classes as targets: see `sparse_categorical_crossentropy`."""
+    """The cross entropy for targets that are indices; see `sparse_categorical_crossentropy`."""
 
     def __init__(
         self,
@@ -133,7 +135,9 @@ class CosineSimilarity(LossFunctionWrapper):
 
 
 class Huber(LossFunctionWrapper):
-    """The mean of half the square of each difference up to `delta`, and linear beyond it."""
+    """The mean of d ** 2 / 2 for differences |d| <= `delta`, and of a linear function for larger
+    ones.
+    """
 
     def __init__(
         self, delta: float = 1.0, reduction: str = ReductionV2.AUTO, name: str = "huber_loss"

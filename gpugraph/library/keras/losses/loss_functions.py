@@ -1,7 +1,7 @@
-"""Losses of examples, as functions of targets and predictions: [...] of [..., size].
+"""Losses of examples, as functions of targets and predictions [..., size], with results [...].
 
-Both have the same shape, except for sparse classes; the last axis is reduced. Targets of another
-dtype are cast to that of the predictions.
+Targets and predictions have the same shape, unless the targets are class indices; the last axis is
+reduced. Targets of another dtype are cast to that of the predictions.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return both as tensors, with the targets in the dtype of the predictions."""
+    """Return `y_true` and `y_pred` as tensors, both of the dtype of the predictions."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 
 def at_least(x: Tensor, low: float) -> Tensor:
-    """Replace elements below a minimum by the minimum."""
+    """Return the elementwise maximum of `x` and `low`."""
     return maximum(x, convert_to_tensor(low, x.dtype.base_dtype))
 
 
@@ -58,14 +58,20 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
-    """Return the mean of 100 * |y_true - y_pred| / |y_true| over the last axis."""
+    """Return the mean of 100 * |y_true - y_pred| / |y_true| over the last axis.
+
+    Targets below epsilon() in magnitude count as epsilon() in the divisor.
+    """
     y_true, y_pred = alike(y_true, y_pred)
     difference = absolute((y_true - y_pred) / at_least(absolute(y_true), epsilon()))
     return multiply(100.0, reduce_mean(difference, axis=-1))
 
 
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
-    """Return the mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis."""
+    """Return the mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis.
+
+    Elements below epsilon() count as epsilon().
+    """
     y_true, y_pred = (log(at_least(part, epsilon()) + 1.0) for part in alike(y_true, y_pred))
     return reduce_mean(squared_difference(y_pred, y_true), axis=-1)
 
@@ -78,7 +84,10 @@ def logcosh(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Return half the square of each difference up to `delta`, and linear beyond it."""
+    """Return d ** 2 / 2 for each difference |d| <= `delta`, and a linear function for larger ones.
+
+    The result is elementwise: no axis is reduced.
+    """
     return huber_errors(cast(y_true, floatx()), cast(y_pred, floatx()), delta)
 
 
@@ -86,7 +95,7 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Return targets of -1 and 1; if all are 0 or 1, 0 becomes -1."""
+    """Return targets of -1 and 1: if all are 0 or 1, then 0 becomes -1."""
     is_binary = reduce_all(logical_or(equal(y_true, 0), equal(y_true, 1)))
     return cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
 
@@ -104,7 +113,10 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Return max(0, 1 + the largest prediction of another class - that of the target's class)."""
+    """Return max(0, 1 + largest prediction for another class - prediction for the target's class).
+
+    y_true: one-hot vectors along the last axis.
+    """
     y_true, y_pred = alike(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
     wrong = (1.0 - y_true) * y_pred
@@ -117,9 +129,9 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """Return the cross entropy of distributions over the last axis, or of logits if `from_logits`.
+    """Return the cross entropy of probabilities along the last axis, or of logits if `from_logits`.
 
-    label_smoothing: the part of 1 that is spread evenly over all classes.
+    label_smoothing: the fraction of the targets that is replaced by a uniform distribution.
     """
     y_true, y_pred = alike(y_true, y_pred)
     if isinstance(label_smoothing, Tensor) or label_smoothing:
@@ -131,14 +143,14 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the same as `categorical_crossentropy`, with classes 0, 1, ... as targets."""
+    """Return the cross entropies of `categorical_crossentropy` for targets that are indices."""
     return keras_losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits, axis)
 
 
 def binary_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """Return the mean over the last axis of cross entropies, of probabilities or logits.
+    """Return the mean over the last axis of the cross entropies of probabilities, or of logits.
 
     label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
     """

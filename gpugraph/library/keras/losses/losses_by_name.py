@@ -1,4 +1,4 @@
-"""Losses by name: functions, their short names, and classes."""
+"""Lookup of losses by name: functions, their short names, and classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ categorical_crossentropy sparse_categorical_crossentropy binary_crossentropy
 kullback_leibler_divergence poisson cosine_similarity
 """
 FUNCTIONS = {name: getattr(loss_functions, name) for name in _NAMES.split()}
-"""The functions by name."""
+"""The functions of `loss_functions` by name."""
 
 SHORT_NAMES = {
     "mse": "mean_squared_error",
@@ -37,7 +37,7 @@ SHORT_NAMES = {
     "cosine": "cosine_similarity",
     "cosine_proximity": "cosine_similarity",
 }
-"""Aliases of functions."""
+"""Short names of the functions."""
 
 BY_NAME: dict[str, Any] = {
     **FUNCTIONS,
@@ -48,21 +48,21 @@ BY_NAME: dict[str, Any] = {
         if isinstance(value, type) and issubclass(value, Loss)
     },
 }
-"""Functions and classes by all their names."""
+"""Functions by their names and short names, and classes by name."""
 
 
 def serialize(loss: Any) -> Any:
-    """Return the name, or class and configuration, of a loss."""
+    """Return the name of a function, or the class name and configuration of a loss."""
     return serialize_keras_object(loss)
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """Return the loss of a name or configuration. Raise ValueError for an unknown one."""
+    """Return the loss with a name or a configuration. Raise ValueError for an unknown name."""
     return deserialize_keras_object(name, BY_NAME, custom_objects, "loss function")
 
 
 def get(identifier: Any) -> Any:
-    """Return the loss of a name or configuration, or None, a function or a loss unchanged.
+    """Return the loss with a name or a configuration; None and callables are returned unchanged.
 
     ValueError for anything else.
     """

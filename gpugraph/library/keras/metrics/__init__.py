@@ -1,4 +1,4 @@
-"""`tf.keras.metrics`: values over all batches so far, as classes, functions and by name."""
+"""`tf.keras.metrics`: values accumulated over batches, as classes and functions, and by name."""
 
 from gpugraph.library.keras.losses import (
     KLD as KLD,

@@ -1,4 +1,7 @@
-"""Metrics from counts of right and wrong predictions at thresholds, by `tf.metrics`' kernels."""
+"""Metrics from counts of true and false predictions at thresholds.
+
+A prediction above a threshold counts as positive.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,14 @@ from gpugraph.ops.nn.losses.loss_weights import broadcast_weights, squeezed_weig
 from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 BELOW_ALL = -1e10
-"""A threshold, and a prediction, below all others."""
+"""A threshold that every prediction exceeds, and a prediction below every threshold."""
 
 
 def checked_thresholds(thresholds: Any, default: float) -> list[float]:
-    """Return thresholds as a list. Raise ValueError for values outside the range from 0 to 1."""
+    """Return thresholds as a list: [default] for None, or one or several numbers.
+
+    Raise ValueError for a number outside of [0, 1].
+    """
     if thresholds is None:
         return [default]
     listed = list(thresholds) if isinstance(thresholds, (list, tuple)) else [thresholds]
@@ -41,7 +47,10 @@ def checked_thresholds(thresholds: Any, default: float) -> list[float]:
 
 
 class ConfusionMetric(Metric):
-    """The base class: counts of `kinds` ("tp", "fn", "tn", "fp") at thresholds, in variables."""
+    """Base class: counts the predictions of `kinds` at each threshold, in one variable per kind.
+
+    The kinds are true and false positives, "tp" and "fp", and negatives, "tn" and "fn".
+    """
 
     kinds: ClassVar[tuple[str, ...]]
 
@@ -58,7 +67,12 @@ class ConfusionMetric(Metric):
         top_k: int | None = None,
         class_id: int | None = None,
     ) -> Any:
-        """Create the operation that adds a batch; predictions outside 0 to 1 fail in the run."""
+        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
+        1].
+
+        top_k: count only the `top_k` largest predictions of a row as positive. class_id: count only
+          the predictions of this class.
+        """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
             y_true, y_pred = of_one_rank(cast(y_true, float32), identity(y_pred))
@@ -81,25 +95,25 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return a count divided by its sum with another; 0 if both are 0."""
+        """Return the counts part / (part + other) for each threshold; 0 if both are 0."""
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """Return the k largest predictions of each row, with all others replaced by `BELOW_ALL`."""
+    """Return the predictions with all but the k largest of each row replaced by `BELOW_ALL`."""
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
     return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(BELOW_ALL)))
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
-    """Return a single value if there is one threshold, else one for each."""
+    """Return the first value if there is one threshold, else all values."""
     return values[0] if len(thresholds) == 1 else values
 
 
 class _Count(ConfusionMetric):
-    """The weighted count of one kind at thresholds, by default at 0.5."""
+    """Base class: the weighted count of one kind at each threshold; the default is 0.5."""
 
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         self.init_thresholds = thresholds
@@ -107,11 +121,11 @@ class _Count(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a batch."""
+        """Return an op that adds a batch to the counts."""
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the count so far, one for each threshold."""
+        """Return the count for all batches so far: a scalar for one threshold, else a vector."""
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
@@ -120,31 +134,31 @@ class _Count(ConfusionMetric):
 
 
 class TruePositives(_Count):
-    """The number of examples whose target and prediction are true."""
+    """The number of predictions above the threshold whose target is true."""
 
     kinds = ("tp",)
 
 
 class TrueNegatives(_Count):
-    """The number of examples whose target and prediction are false."""
+    """The number of predictions not above the threshold whose target is false."""
 
     kinds = ("tn",)
 
 
 class FalsePositives(_Count):
-    """The number of examples of which only the prediction is true."""
+    """The number of predictions above the threshold whose target is false."""
 
     kinds = ("fp",)
 
 
 class FalseNegatives(_Count):
-    """The number of examples of which only the target is true."""
+    """The number of predictions not above the threshold whose target is true."""
 
     kinds = ("fn",)
 
 
 class _Quotient(ConfusionMetric):
-    """True positives divided by their sum with another count; 0 if both are 0."""
+    """Base class: true positives / (true positives + another count); 0 if both are 0."""
 
     def __init__(
         self,
@@ -159,11 +173,14 @@ class _Quotient(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a batch."""
+        """Return an op that adds a batch to the counts."""
         return self.add_hits(y_true, y_pred, sample_weight, self.top_k, self.class_id)
 
     def result(self) -> Any:
-        """Return the quotient so far, one for each threshold."""
+        """Return true positives / (true positives + the other count), for all batches so far.
+
+        The result is a scalar for one threshold, else a vector.
+        """
         return _of_thresholds(self.quotient(*self.kinds), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
@@ -173,25 +190,27 @@ class _Quotient(ConfusionMetric):
 
 
 class Precision(_Quotient):
-    """The fraction of the predicted positives that are true.
+    """The fraction of the positive predictions whose target is true.
 
-    thresholds: predictions above one count as true, by default 0.5. top_k: the maximum number of
-    predictions of each row that may be true. class_id: the only class that counts.
+    thresholds: predictions above a threshold are positive, by default 0.5. top_k: only the `top_k`
+      largest predictions of a row may be positive; the default is then no threshold. class_id: the
+      index of the only class that counts; by default all do.
     """
 
     kinds = ("tp", "fp")
 
 
 class Recall(_Quotient):
-    """The fraction of the true examples predicted as such; arguments as for `Precision`."""
+    """The fraction of true targets whose prediction is positive; arguments as for `Precision`."""
 
     kinds = ("tp", "fn")
 
 
 class MeanIoU(Metric):
-    """The mean over classes of intersection over union; see `tf.metrics.mean_iou`.
+    """The mean over classes of intersection / union of targets and predictions; see
+    `tf.metrics.mean_iou`.
 
-    num_classes: targets and predictions are classes below this number.
+    num_classes: targets and predictions are class indices below this number.
     """
 
     def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
@@ -201,12 +220,14 @@ class MeanIoU(Metric):
         self.total_cm = self.add_weight("total_confusion_matrix", sizes, dtype=float64)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a batch; classes and weights may have any common shape."""
+        """Return an op that adds a batch; targets, predictions and weights may have any common
+        shape.
+        """
         batch = confusions_of(y_true, y_pred, sample_weight, self.num_classes)
         return self.total_cm.assign_add(batch)
 
     def result(self) -> Any:
-        """Return the mean so far."""
+        """Return the mean over classes of intersection / union, for all batches so far."""
         return mean_overlap(self.total_cm, self.num_classes)
 
     def get_config(self) -> dict[str, Any]:

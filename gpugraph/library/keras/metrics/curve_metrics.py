@@ -1,4 +1,4 @@
-"""Metrics from curves over thresholds: areas, and points at which another measure has a value."""
+"""Metrics from curves over thresholds: the area under a curve, and values at one of its points."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _METHODS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under a curve over thresholds.
 
-    num_thresholds: evenly spaced from 0 to 1; or `thresholds`, in addition to 0 and 1.
-    curve: "ROC" (true over false positives) or "PR" (precision over recall).
-    summation_method: "interpolation", "minoring" or "majoring".
-
+    num_thresholds: the number of thresholds, evenly spaced from 0 to 1.
+    thresholds: the thresholds besides 0 and 1, instead of `num_thresholds`.
+    curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
+    summation_method: between two points the curve is interpolated, for "interpolation", or has the
+      minimum ("minoring") or the maximum ("majoring") of the two values.
     ValueError for other arguments.
     """
 
@@ -57,11 +58,13 @@ class AUC(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a batch; predictions are from 0 to 1."""
+        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
+        1].
+        """
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the area so far."""
+        """Return the area under the curve of all batches so far."""
         method, counts = self.summation_method, self.counts
         if self.curve == "PR" and method == "interpolation":
             return careful_area(*(counts[kind].read_value() for kind in ("tp", "fp", "fn")))
@@ -82,12 +85,13 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """A measure at the threshold at which another measure is nearest to a value."""
+    """Base class: a measure at the threshold at which another one is nearest to a given value."""
 
     kinds = ("tp", "tn", "fp", "fn")
     measures: ClassVar[tuple[tuple[str, str], tuple[str, str]]]
-    """Pairs of counts, for the measure that is compared and for the result: the first divided by
-    the sum.
+    """The measure to compare with the value, then the measure to return.
+
+    A pair (part, other) of kinds stands for part / (part + other).
     """
 
     value_name: ClassVar[str]
@@ -105,11 +109,15 @@ class _PointOfCurve(ConfusionMetric):
         ConfusionMetric.__init__(self, self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a batch; predictions are from 0 to 1."""
+        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
+        1].
+        """
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the measure so far."""
+        """Return the second measure at the threshold at which the first one is nearest to the
+        value.
+        """
         nearest, measured = (self.quotient(*kinds) for kinds in self.measures)
         return measured[argmin(absolute(nearest - self.value), 0)]
 
@@ -120,7 +128,7 @@ class _PointOfCurve(ConfusionMetric):
 
 
 class SensitivityAtSpecificity(_PointOfCurve):
-    """The recall at the threshold whose specificity is nearest to a value."""
+    """The sensitivity (recall) at the threshold whose specificity is nearest to `specificity`."""
 
     measures = (("tn", "fp"), ("tp", "fn"))
     value_name = "specificity"
@@ -137,7 +145,7 @@ class SensitivityAtSpecificity(_PointOfCurve):
 
 
 class SpecificityAtSensitivity(_PointOfCurve):
-    """The specificity at the threshold whose recall is nearest to a value."""
+    """The specificity at the threshold whose sensitivity (recall) is nearest to `sensitivity`."""
 
     measures = (("tp", "fn"), ("tn", "fp"))
     value_name = "sensitivity"

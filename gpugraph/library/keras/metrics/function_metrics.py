@@ -1,4 +1,4 @@
-"""Metrics that are the mean of a function of targets and predictions."""
+"""Metrics that are the mean over examples of a function of targets and predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of a function without further arguments: the class's own `function`."""
+    """The mean of the class attribute `function`, which is called without further arguments."""
 
     function: ClassVar[Callable[..., Any]]
 
@@ -21,19 +21,19 @@ class FunctionMetric(MeanMetricWrapper):
 
 
 class Accuracy(FunctionMetric):
-    """The fraction of predictions that equal the targets."""
+    """The fraction of predictions that equal their targets."""
 
     function = staticmethod(metric_functions.accuracy)
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """The fraction of examples whose largest prediction and largest target have the same class."""
+    """The fraction of examples whose largest prediction has the class of the largest target."""
 
     function = staticmethod(metric_functions.categorical_accuracy)
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The fraction of examples whose largest prediction is of the target's class."""
+    """The fraction of examples whose largest prediction has the index that is the target."""
 
     function = staticmethod(metric_functions.sparse_categorical_accuracy)
 
@@ -57,7 +57,7 @@ class MeanAbsolutePercentageError(FunctionMetric):
 
 
 class MeanSquaredLogarithmicError(FunctionMetric):
-    """The mean of squared differences of log(1 + x)."""
+    """The mean of squared differences between log(1 + prediction) and log(1 + target)."""
 
     function = staticmethod(loss_functions.mean_squared_logarithmic_error)
 
@@ -75,7 +75,7 @@ class SquaredHinge(FunctionMetric):
 
 
 class CategoricalHinge(FunctionMetric):
-    """The mean of `categorical_hinge`."""
+    """The mean over examples of the function `categorical_hinge` of `tf.keras.losses`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 
@@ -87,19 +87,19 @@ class Poisson(FunctionMetric):
 
 
 class LogCoshError(FunctionMetric):
-    """The mean of log(cosh(difference))."""
+    """The mean of log(cosh(y_pred - y_true))."""
 
     function = staticmethod(loss_functions.logcosh)
 
 
 class KLDivergence(FunctionMetric):
-    """The mean Kullback-Leibler divergence of the predictions from the targets."""
+    """The mean Kullback-Leibler divergence, the sum of y_true * log(y_true / y_pred)."""
 
     function = staticmethod(loss_functions.kullback_leibler_divergence)
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The fraction of predictions that are on the target's side of the threshold."""
+    """The fraction of predictions above `threshold` for the target 1, or not above it for 0."""
 
     def __init__(
         self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
@@ -108,7 +108,9 @@ class BinaryAccuracy(MeanMetricWrapper):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """The fraction of examples whose largest target is among the `k` largest predictions."""
+    """The fraction of examples whose largest target has the class of one of the `k` largest
+    predictions.
+    """
 
     def __init__(
         self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None
@@ -117,7 +119,7 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """The fraction of examples whose target class is among the `k` largest predictions."""
+    """The fraction of examples whose target is the class of one of the `k` largest predictions."""
 
     def __init__(
         self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None
@@ -147,7 +149,7 @@ class BinaryCrossentropy(MeanMetricWrapper):
 
 
 class CategoricalCrossentropy(MeanMetricWrapper):
-    """The mean cross entropy of distributions, or of logits."""
+    """The mean cross entropy of probabilities of all classes, or of logits."""
 
     def __init__(
         self,
@@ -161,7 +163,7 @@ class CategoricalCrossentropy(MeanMetricWrapper):
 
 
 class SparseCategoricalCrossentropy(MeanMetricWrapper):
-    """The mean cross entropy with classes as targets."""
+    """The mean cross entropy for targets that are class indices."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The base class of metrics: layers whose variables accumulate batches, with a tensor as result."""
+"""Metric, the base class of metrics: layers whose variables accumulate values over batches."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 class Metric(Layer):
     """Base class of metrics: subclasses add variables and define `update_state` and `result`.
 
-    A call adds a batch and returns the result after it. dtype: of the variables and the result,
-    `floatx()` by default.
+    A call adds a batch, and returns the result for all batches including it.
+
+    dtype: that of the variables and the result; `floatx()` by default.
     """
 
     is_metric = True
@@ -43,13 +44,15 @@ class Metric(Layer):
         self.call_result: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Make the operation of `update_state` in a program's class depend on all of its writes."""
+        """Wrap `update_state` of a program's class: its op then includes all writes of variables in
+        it.
+        """
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
             cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Pass a batch to `update_state`, and return the result after it."""
+        """Return the result for all batches so far, after `update_state` has added one."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)
@@ -60,18 +63,15 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Create the operation that adds a batch; NotImplementedError in the base class."""
+        """Return an op that adds a batch to the variables; NotImplementedError by default."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:
-        """Return the value over all batches so far.
-
-        Raise NotImplementedError unless a subclass defines it.
-        """
+        """Return the value for all batches so far; NotImplementedError in the base class."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def reset_states(self) -> None:
-        """Set the variables to zero."""
+        """Set the variables to zero, in Keras's session."""
         batch_set_value(
             [(variable, np.zeros(variable.shape.as_list())) for variable in self.weights]
         )
@@ -85,7 +85,9 @@ class Metric(Layer):
         initializer: Any = None,
         dtype: Any = None,
     ) -> Any:
-        """Create a variable of the metric that is not trained, by default zero."""
+        """Create a variable of the metric, which is not trained and is initialized to zero by
+        default.
+        """
         del aggregation, synchronization
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()
@@ -102,7 +104,9 @@ class Metric(Layer):
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function to return an operation that waits for all writes to variables."""
+    """Wrap a function to return an op that runs the function's result and all its writes of
+    variables.
+    """
 
     @wraps(update_state)
     def update(self: Any, *args: Any, **kwargs: Any) -> Operation:

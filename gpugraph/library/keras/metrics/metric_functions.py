@@ -1,6 +1,6 @@
 """Metrics of examples, as functions of targets and predictions: accuracies and cosines.
 
-Losses serve as metrics too: `library/keras/losses/loss_functions.py`.
+The losses of `library/keras/losses/loss_functions.py` serve as metrics too.
 """
 
 from __future__ import annotations
@@ -22,33 +22,40 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return 1 where targets and predictions are equal, else 0."""
+    """Return 1 where a prediction equals its target, else 0."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     y_pred.shape.assert_is_compatible_with(y_true.shape)
     return cast(equal(cast(y_true, y_pred.dtype.base_dtype), y_pred), floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Return, by example, the fraction of predictions on the target's side of the threshold."""
+    """Return for each example the fraction of predictions that fit their targets, 0 or 1.
+
+    A prediction above `threshold` counts as 1, another one as 0.
+    """
     y_true, y_pred = loss_functions.alike(y_true, y_pred)
     decided = cast(greater(y_pred, threshold), y_pred.dtype.base_dtype)
     return reduce_mean(cast(equal(y_true, decided), floatx()), axis=-1)
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return 1 if the largest target and the largest prediction have the same class, else 0."""
+    """Return for each example 1 if the largest prediction has the class of the largest target, else
+    0.
+    """
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
 def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
-    """Return classes as targets, without a last axis of 1 that the predictions do not have."""
+    """Return class indices as a tensor without a last axis of size 1, if it has the predictions'
+    rank.
+    """
     y_true = convert_to_tensor(y_true)
     ranks = y_true.shape.rank, y_pred.shape.rank
     return squeeze(y_true, [-1]) if None not in ranks and ranks[0] == ranks[1] else y_true
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return 1 if the largest prediction is of the target's class, else 0."""
+    """Return for each example 1 if its largest prediction has the target as index, else 0."""
     y_pred = convert_to_tensor(y_pred)
     classes = _classes(y_true, y_pred)
     largest = cast(argmax(y_pred, axis=-1), classes.dtype.base_dtype)
@@ -56,7 +63,11 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
-    """Return whether the classes [...] are among the k largest predictions [..., classes]."""
+    """Return 1 where a class index [...] is that of one of the k largest predictions [...,
+    classes].
+
+    Elsewhere the result is 0.
+    """
     y_pred = cast(y_pred, float32)
     if y_pred.shape.rank is None or y_pred.shape.rank <= 2:
         return cast(in_top_k(y_pred, cast(classes, int32), k), floatx())
@@ -66,12 +77,14 @@ def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return 1 if the largest target is among the k largest predictions, else 0."""
+    """Return for each example 1 if the class of the largest target has one of the k largest
+    predictions.
+    """
     return _in_top(y_pred, argmax(y_true, axis=-1), k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return 1 if the target's class is among the k largest predictions, else 0."""
+    """Return for each example 1 if its target has one of the k largest predictions, else 0."""
     y_pred = convert_to_tensor(y_pred)
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)
 

@@ -1,4 +1,4 @@
-"""Metrics that are sums and means of values: over whole batches, and for each element."""
+"""Metrics that are sums and means of values over batches, of all elements or for each element."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Return values times weights, and the broadcast weights; without weights values and None.
+    """Return values * weights, and the weights broadcast to them; without weights, `values` and
+    None.
 
-    If the weights do not broadcast, the further axes of the values are averaged or summed first.
+    averages: if the weights do not broadcast, the further axes of the values are averaged first, or
+    summed if `averages` is False.
     """
     if sample_weight is None:
         return values, None
@@ -40,14 +42,14 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
 
 
 class Sum(Metric):
-    """The weighted sum of values."""
+    """The weighted sum of all values passed to `update_state`."""
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.total = self.add_weight("total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds values, with weights that broadcast to them."""
+        """Return an op that adds values, times weights that broadcast to them, to the sum."""
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))
 
@@ -57,7 +59,7 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of values; 0 without values."""
+    """The weighted mean of all values passed to `update_state`; 0 before there are any."""
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -65,7 +67,7 @@ class Mean(Metric):
         self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds values, with weights that broadcast to them."""
+        """Return an op that adds values, with weights that broadcast to them, to the mean."""
         values, weights = weighted(cast(values, self._dtype), sample_weight, True)
         count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
         return group(self.total.assign_add(reduce_sum(values)), self.count.assign_add(count))
@@ -76,7 +78,7 @@ class Mean(Metric):
 
 
 class MeanRelativeError(Mean):
-    """The mean of |y_true - y_pred| / normalizer; elements with a normalizer of 0 count as 0."""
+    """The mean of |y_true - y_pred| / normalizer; an element whose normalizer is 0 counts as 0."""
 
     def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -85,7 +87,7 @@ class MeanRelativeError(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """Create the operation that adds a batch."""
+        """Return an op that adds the errors of a batch to the mean."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         y_pred, normalizer = of_one_rank(y_pred, cast(self.normalizer, self._dtype))
         y_pred.shape.assert_is_compatible_with(y_true.shape)
@@ -98,7 +100,7 @@ class MeanRelativeError(Mean):
 
 
 class RootMeanSquaredError(Mean):
-    """The square root of the mean of squared differences."""
+    """The square root of the mean of squared differences of predictions and targets."""
 
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -106,7 +108,7 @@ class RootMeanSquaredError(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """Create the operation that adds a batch."""
+        """Return an op that adds the squared differences of a batch to the mean."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         return super().update_state(squared_difference(y_pred, y_true), sample_weight)
 
@@ -116,7 +118,7 @@ class RootMeanSquaredError(Mean):
 
 
 class MeanMetricWrapper(Mean):
-    """The mean of a function `fn(y_true, y_pred, **kwargs)`."""
+    """The mean of the values of a function `fn(y_true, y_pred, **kwargs)`."""
 
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -128,7 +130,7 @@ class MeanMetricWrapper(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """Create the operation that adds a batch."""
+        """Return an op that adds the function's values for a batch to the mean."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         return super().update_state(self.fn(y_true, y_pred, **self._fn_kwargs), sample_weight)
 
@@ -138,9 +140,9 @@ class MeanMetricWrapper(Mean):
 
 
 class MeanTensor(Metric):
-    """The weighted mean of each element of tensors that have the shape of the first one.
+    """The weighted mean for each element of tensors, which all have the shape of the first one.
 
-    ValueError for values of another shape, and for a result before any values.
+    ValueError for a tensor of another shape, and for `result` before `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
@@ -151,16 +153,16 @@ class MeanTensor(Metric):
 
     @property
     def total(self) -> Any:
-        """The variable of the weighted sums; None before the first values."""
+        """The variable of the weighted sums; None before the first `update_state`."""
         return self._total
 
     @property
     def count(self) -> Any:
-        """The variable of the sums of weights; None before the first values."""
+        """The variable of the sums of weights; None before the first `update_state`."""
         return self._count
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Create the operation that adds a tensor, with weights that broadcast to it."""
+        """Return an op that adds a tensor, with weights that broadcast to it, to the means."""
         values = cast(convert_to_tensor(values), self._dtype)
         if self._shape is None:
             self._shape = as_shape(values.shape)
@@ -177,7 +179,7 @@ class MeanTensor(Metric):
             return group(self._total.assign_add(values), self._count.assign_add(counts))
 
     def result(self) -> Any:
-        """Return the means so far."""
+        """Return the mean of each element so far."""
         if self._shape is None:
             raise ValueError(
                 "MeanTensor does not have any result yet. Please call the MeanTensor instance or "

@@ -1,4 +1,4 @@
-"""Metrics by name: functions, their short names, and classes."""
+"""Lookup of metrics by name: functions, their short names, and classes."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ BY_NAME: dict[str, Any] = {
     **{short: _FUNCTIONS[name] for short, name in _SHORT_NAMES.items()},
     **METRIC_CLASSES,
 }
-"""Functions and classes by all their names."""
+"""Functions by their names and short names, and classes by name."""
 
 
 def serialize(metric: Any) -> Any:
-    """Return the name, or class and configuration, of a metric."""
+    """Return the name of a function, or the class name and configuration of a metric."""
     return serialize_keras_object(metric)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the metric of a name or configuration. Raise ValueError for an unknown one."""
+    """Return the metric with a name or a configuration. Raise ValueError for an unknown name."""
     return deserialize_keras_object(config, BY_NAME, custom_objects, "metric function")
 
 
 def get(identifier: Any) -> Any:
-    """Return the metric of a name or configuration, or a function or metric unchanged.
+    """Return the metric with a name or a configuration; a callable is returned unchanged.
 
     ValueError for anything else.
     """

@@ -1,4 +1,6 @@
-"""`tf.keras.optimizers`: updates of variables by their gradients, and learning rates."""
+"""`tf.keras.optimizers`: objects that update variables by gradients, and schedules of learning
+rates.
+"""
 
 from gpugraph.library.keras.optimizers import schedules as schedules
 from gpugraph.library.keras.optimizers.moment_optimizers import (

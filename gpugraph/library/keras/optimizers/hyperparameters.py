@@ -1,4 +1,7 @@
-"""The settings of an optimizer: numbers, schedules or functions. Numbers become variables."""
+"""Hyperparameters: an optimizer's settings, such as its learning rate.
+
+A setting is a number, a schedule, a function or a tensor. Numbers become variables.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,19 @@ _OTHER_NAMES = {"lr": "learning_rate"}
 
 
 def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
-    """Create a scalar variable that is not trained and that Keras's session initializes."""
+    """Create a variable that is not trained, and that Keras's session will initialize."""
     variable = ResourceVariable(convert_to_tensor(value, dtype), trainable=False, name=name)
     track_variable(variable)
     return variable
 
 
 class Hyperparameters(Trackable):
-    """The part of an optimizer that has settings: they are attributes, and `lr` is a short name.
+    """The part of an optimizer for its settings, which are attributes; `lr` stands for
+    `learning_rate`.
 
-    A number becomes a variable when an attribute access or a step first reads it, so that a program
-    can change it between steps; a schedule, a tensor or a function is left unchanged.
+    A number becomes a variable when a program reads the attribute or the optimizer creates a step.
+    After that an assignment to the attribute sets the variable, so a program can change the setting
+    between steps. A schedule, a tensor or a function is stored unchanged.
     """
 
     _name: str
@@ -51,7 +56,7 @@ class Hyperparameters(Trackable):
             object.__setattr__(self, name, value)
 
     def _set_hyper(self, name: str, value: Any) -> None:
-        """Set a setting, or the value of its variable."""
+        """Store a setting, or set its variable if it has become one and `value` is a number."""
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
         if isinstance(before, Variable) and is_number:
@@ -60,7 +65,9 @@ class Hyperparameters(Trackable):
             self._hyper[name] = value
 
     def _get_hyper(self, name: str, dtype: Any = None) -> Any:
-        """Return a setting: a variable, schedule or tensor; cast to `dtype` unless that is None."""
+        """Return a setting: a schedule, or a variable or tensor, cast to `dtype` if that is not
+        None.
+        """
         self._create_hypers()
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
@@ -70,14 +77,14 @@ class Hyperparameters(Trackable):
         return value if dtype is None else cast(value, dtype)
 
     def _create_hypers(self) -> None:
-        """Replace the numbers among the settings by variables, once."""
+        """Replace those settings that are still numbers by variables."""
         for name, value in sorted(self._hyper.items()):
             if not callable(value) and not isinstance(value, (Tensor, Variable)):
                 with_scope = f"{self._name}/{name}"
                 self._hyper[name] = scalar_variable(float(value), with_scope)
 
     def _serialize_hyperparameter(self, name: str) -> Any:
-        """Return a setting as a number, or a schedule as its configuration."""
+        """Return a setting for a configuration: a number, or the configuration of a schedule."""
         value = self._hyper[name]
         if isinstance(value, LearningRateSchedule):
             return serialize(value)

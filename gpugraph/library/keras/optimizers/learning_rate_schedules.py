@@ -1,6 +1,6 @@
-"""Learning rates that change with the steps of an optimizer: `tf.keras.optimizers.schedules`.
+"""Learning rates that depend on the number of the step: `tf.keras.optimizers.schedules`.
 
-Each is a decay function of `tf.train` (`library/train/learning_rate_decay.py`) with its settings.
+All classes here apply a decay function of `tf.train` (`library/train/learning_rate_decay.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LearningRateSchedule:
-    """Base class of schedules: `schedule(step)` is a scalar tensor, the rate of that step.
+    """Base class of schedules: `schedule(step)` returns the learning rate of a step, a scalar
+    tensor.
 
     Subclasses define `__call__` and `get_config`.
     """
@@ -31,12 +32,14 @@ class LearningRateSchedule:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a schedule from a configuration of `get_config`."""
+        """Create a schedule from a dict that `get_config` returned."""
         return cls(**config)
 
 
 class _Decay(LearningRateSchedule):
-    """A schedule that is a function of a rate, the step and further settings."""
+    """Base class of schedules that call the class attribute `decay` with their arguments and the
+    step.
+    """
 
     decay: ClassVar[Callable[..., Tensor]]
 
@@ -56,9 +59,9 @@ class _Decay(LearningRateSchedule):
 
 
 class ExponentialDecay(_Decay):
-    """initial_learning_rate * decay_rate ** (step / decay_steps).
+    """The rate initial_learning_rate * decay_rate ** (step / decay_steps).
 
-    staircase: whether step / decay_steps is floored.
+    staircase: whether to round step / decay_steps down to an integer.
     """
 
     decay = staticmethod(learning_rate_decay.exponential_decay)
@@ -75,9 +78,9 @@ class ExponentialDecay(_Decay):
 
 
 class InverseTimeDecay(_Decay):
-    """initial_learning_rate / (1 + decay_rate * step / decay_steps).
+    """The rate initial_learning_rate / (1 + decay_rate * step / decay_steps).
 
-    staircase: whether step / decay_steps is floored.
+    staircase: whether to round step / decay_steps down to an integer.
     """
 
     decay = staticmethod(learning_rate_decay.inverse_time_decay)
@@ -94,7 +97,10 @@ class InverseTimeDecay(_Decay):
 
 
 class PolynomialDecay(_Decay):
-    """A polynomial decay from one rate to another in `decay_steps` steps."""
+    """A polynomial of degree `power` from the initial to the end rate in `decay_steps` steps.
+
+    cycle: whether the decay starts again afterwards; see `tf.train.polynomial_decay`.
+    """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)
 
@@ -111,7 +117,7 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """A decay from initial_learning_rate to `alpha` times that along half a cosine."""
+    """A decay from initial_learning_rate to alpha * initial_learning_rate along half a cosine."""
 
     decay = staticmethod(learning_rate_decay.cosine_decay)
 
@@ -126,7 +132,11 @@ class CosineDecay(_Decay):
 
 
 class CosineDecayRestarts(_Decay):
-    """CosineDecay with restarts: periods are `t_mul` times as long, rates `m_mul` times as high."""
+    """A sequence of decays like `CosineDecay`.
+
+    The first has `first_decay_steps` steps. Each has `t_mul` times as many steps as the one before,
+    and an initial rate that is `m_mul` times as high.
+    """
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
 
@@ -143,7 +153,7 @@ class CosineDecayRestarts(_Decay):
 
 
 class LinearCosineDecay(_Decay):
-    """A linear decay times a cosine wave; see `tf.train.linear_cosine_decay`."""
+    """A linear decay, multiplied by a cosine wave; see `tf.train.linear_cosine_decay`."""
 
     decay = staticmethod(learning_rate_decay.linear_cosine_decay)
 
@@ -160,7 +170,9 @@ class LinearCosineDecay(_Decay):
 
 
 class NoisyLinearCosineDecay(_Decay):
-    """LinearCosineDecay with noise that decreases; see `tf.train.noisy_linear_cosine_decay`."""
+    """LinearCosineDecay with noise of decreasing variance; see
+    `tf.train.noisy_linear_cosine_decay`.
+    """
 
     decay = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
 
@@ -179,7 +191,8 @@ class NoisyLinearCosineDecay(_Decay):
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """values[0] up to step boundaries[0], values[1] up to boundaries[1], and so on.
+    """The rate values[0] up to step boundaries[0], then values[1] up to step boundaries[1], and so
+    on.
 
     ValueError unless there is one value more than boundaries.
     """
@@ -219,10 +232,10 @@ _SCHEDULES = {
 
 
 def serialize(learning_rate_schedule: Any) -> Any:
-    """Return the name, or class and configuration, of a schedule."""
+    """Return the class name and configuration of a schedule."""
     return serialize_keras_object(learning_rate_schedule)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the schedule of a configuration. Raise ValueError for an unknown class."""
+    """Return the schedule that a configuration describes. Raise ValueError for an unknown class."""
     return deserialize_keras_object(config, _SCHEDULES, custom_objects, "decay")

@@ -1,4 +1,4 @@
-"""Optimizers with running means of the gradient and of its size: Adam, Adamax and Nadam."""
+"""Optimizers with running means of gradients and of their squares: Adam, Adamax and Nadam."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class _Moments(OptimizerV2):
-    """An optimizer with the settings beta_1, beta_2 and epsilon, and slots for every variable."""
+    """Base class: optimizers with settings `beta_1` and `beta_2`, and slots for every variable.
+
+    A slot is a variable of the optimizer that belongs to a variable it trains.
+    """
 
     slot_names: ClassVar[tuple[str, ...]] = ("m", "v")
 
@@ -37,7 +40,7 @@ class _Moments(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _powers(self, variable: Variable) -> tuple[Tensor, Tensor]:
-        """Return beta_1 and beta_2, each to the power of the step's number."""
+        """Return beta_1 ** t and beta_2 ** t for the number t of the step, from 1 on."""
         numbers = self.numbers(variable)
         for name in ("beta_1", "beta_2"):
             if f"{name}_power" not in numbers:
@@ -50,10 +53,12 @@ class _Moments(OptimizerV2):
 
 
 class Adam(_Moments):
-    """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).
+    """Adam: m and v are running means of the gradient and of its square, with decays beta_1 and
+    beta_2.
 
-    lr_t = lr * sqrt(1 - beta_2^t) / (1 - beta_1^t). amsgrad: the maximum of v so far replaces v.
-    Slots: "m", "v", and "vhat" with amsgrad.
+    var -= lr_t * m / (sqrt(v) + epsilon), with lr_t = lr * sqrt(1 - beta_2^t) / (1 - beta_1^t) in
+    step t. amsgrad: whether the maximum of v so far takes the place of v. Slots: "m", "v", and with
+    amsgrad "vhat".
     """
 
     def __init__(
@@ -96,7 +101,7 @@ class Adam(_Moments):
         return assign_all((m, first), (v, second), (vhat, largest), (handle, handle - step))
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Update all rows: m and v decay as if the gradient of the rows without one were zero."""
+        """Update all rows: m and v decay as for a dense gradient that is zero in the other rows."""
         numbers = self.numbers(handle)
         beta_1, beta_2 = numbers["beta_1"], numbers["beta_2"]
         m, v = (self.get_slot(handle, name) for name in self.slot_names)
@@ -120,7 +125,7 @@ class Adam(_Moments):
         return {**super().get_config(), "amsgrad": self.amsgrad}
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Drop the "vhat" that Keras 2 wrote for every variable, even without amsgrad."""
+        """Remove the "vhat" that Keras 2 stores for every variable, if this optimizer has none."""
         count = len(self._weights)
         if not self.amsgrad and 2 * (len(arrays) - 1) == 3 * (count - 1):
             return arrays[:count]
@@ -128,9 +133,9 @@ class Adam(_Moments):
 
 
 class Adamax(_Moments):
-    """Adam with the largest gradient: v = max(beta_2 * v, |gradient|); var -= lr_t * m / (v + eps).
+    """Adam with the maximum of gradients: v = max(beta_2 * v, |gradient|), m as in `Adam`.
 
-    lr_t = lr / (1 - beta_1^t). Slots: "m", "v".
+    var -= lr_t * m / (v + epsilon), with lr_t = lr / (1 - beta_1^t) in step t. Slots: "m", "v".
     """
 
     def __init__(
@@ -146,7 +151,7 @@ class Adamax(_Moments):
         self._take(learning_rate, beta_1, beta_2, epsilon, kwargs)
 
     def _new(self, variable: Any, m: Any, v: Any, grad: Tensor) -> tuple[Any, Any, Any]:
-        """Return the new m and v, and the step."""
+        """Return the new m and v, and the amount to subtract from the variable."""
         numbers = self.numbers(variable)
         beta_1 = numbers["beta_1"]
         first = beta_1 * m + (1.0 - beta_1) * grad
@@ -171,8 +176,10 @@ class Adamax(_Moments):
 
 
 class Nadam(_Moments):
-    """Adam with Nesterov's momentum, whose schedule approaches beta_1 (Dozat, 2015).
+    """Adam with Nesterov's momentum (Dozat, 2015).
 
+    The momentum of step t is beta_1 * (1 - 0.5 * 0.96^(t * schedule_decay)), which approaches
+    beta_1.
     Slots: "m", "v". ValueError for a schedule as the learning rate.
     """
 
@@ -212,7 +219,9 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """Return the momenta of this step and the next, and the products up to each."""
+        """Return the momenta of this step and of the next, and the products of all momenta up to
+        each.
+        """
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:
             numbers = self.numbers(variable)
@@ -229,7 +238,7 @@ class Nadam(_Moments):
         return self._schedules[dtype]
 
     def _mixed(self, variable: Any, first: Any, second: Any, grad: Tensor) -> Any:
-        """Return the step, computed from the new m and v."""
+        """Return the amount to subtract from the variable. first, second: the new m and v."""
         now, following, product, next_product = self._schedule(variable)
         unbiased = (1.0 - now) * grad / (1.0 - product) + following * first / (1.0 - next_product)
         spread = second / (1.0 - self._powers(variable)[1])

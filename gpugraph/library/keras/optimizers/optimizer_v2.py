@@ -1,8 +1,8 @@
-"""The base class of Keras's optimizers: settings, slots of variables, and one step.
+"""The base class of Keras's optimizers, with their settings, slots and steps.
 
-A subclass, here or in a program, sets its settings (`_set_hyper`), creates slots (`_create_slots`)
-and defines the op that changes a variable (`_resource_apply_dense`) or rows of it
-(`_resource_apply_sparse`, each row once).
+A slot is a variable of the optimizer that belongs to a variable it trains. A subclass, here or in a
+program, stores its settings (`_set_hyper`), creates slots (`_create_slots`) and defines the op that
+changes a variable (`_resource_apply_dense`) or distinct rows of it (`_resource_apply_sparse`).
 """
 
 from __future__ import annotations
@@ -42,13 +42,12 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
 
 class OptimizerV2(Hyperparameters):
-    """Base class of the optimizers.
+    """Base class of Keras's optimizers.
 
-    name: of the ops and variables.
-    clipnorm, clipvalue: the maximum norm of a gradient, and the maximum size of its elements.
+    name: a prefix for the names of ops and variables.
+    clipnorm, clipvalue: the maximum norm of a variable's gradient, and the maximum of |element|.
     lr: the learning rate, by its short name.
-    decay: the rate is divided by 1 + decay * steps.
-
+    decay: the learning rate is divided by 1 + decay * (number of steps taken).
     TypeError for another keyword argument, ValueError for one below 0.
     """
 
@@ -71,14 +70,14 @@ class OptimizerV2(Hyperparameters):
         self._numbers: dict[Any, dict[str, Any]] = {}
 
     def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
-        """Set the learning rate, with `lr` in preference to `learning_rate`, and its decay."""
+        """Store the learning rate, which `lr` in `kwargs` overrides, and its decay."""
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
 
     def _take_momentum(self, momentum: Any) -> bool:
-        """Set the momentum, and return whether it may be nonzero.
+        """Store the momentum, and return whether it may be nonzero.
 
-        Raise ValueError for a number outside the range from 0 to 1.
+        Raise ValueError for a number outside of [0, 1].
         """
         is_number = isinstance(momentum, (int, float))
         if is_number and not 0 <= momentum <= 1:
@@ -91,7 +90,7 @@ class OptimizerV2(Hyperparameters):
     def minimize(
         self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that takes one step on a loss: a tensor, or a function of one."""
+        """Return an op that takes one step on a loss: a tensor, or a function that returns one."""
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -99,7 +98,8 @@ class OptimizerV2(Hyperparameters):
         return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to variables, clipped.
+        """Return the gradients of a loss with respect to the variables `params`, clipped as
+        configured.
 
         ValueError for a variable without a gradient.
         """
@@ -128,14 +128,14 @@ class OptimizerV2(Hyperparameters):
         return clipped
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [the operation that takes one step on a loss]; errors as for `get_gradients`."""
+        """Return [op that takes one step on a loss]; ValueError as for `get_gradients`."""
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
-        """Return an operation that changes variables by their gradients, and counts the step.
+        """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
-        ValueError if no variable has a gradient; a warning for single ones without.
+        A variable without a gradient causes a warning, ValueError if there are no others.
         """
         pairs = _with_gradients(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
@@ -169,32 +169,32 @@ class OptimizerV2(Hyperparameters):
     # -- for subclasses
 
     def _prepare(self, var_list: Sequence[Variable]) -> None:
-        """Prepare a step before the variables change."""
+        """Prepare the ops of a step, before those that change variables are created."""
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Create the slots with `add_slot`."""
+        """Create the slots of these variables with `add_slot`."""
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
-        """Return the op that changes a variable by its gradient."""
+        """Return the op that changes the variable `handle` by its gradient."""
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Return the op that changes distinct rows of a variable by their gradients."""
+        """Return the op that changes distinct rows `indices` of a variable by their gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Any, indices: Tensor
     ) -> Any:
-        """Change rows that may be repeated; by default, their gradients are summed first."""
+        """Return the op for rows that may be repeated; by default it sums their gradients first."""
         summed = summed_by_row(IndexedSlices(grad, indices))
         return self._resource_apply_sparse(summed.values, handle, summed.indices)
 
     def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Any:
-        """Add values to rows of a variable."""
+        """Return an op that adds the values `v` to the rows `i` of the variable `x`."""
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """Return the learning rate of this step, after the schedule and `decay`."""
+        """Return this step's learning rate: the schedule's, or the setting reduced by `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -204,7 +204,7 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype: this step's `lr`, and `step` from 1 on."""
+        """Return the settings in a variable's dtype, and this step's rate `lr` and its `step`."""
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()
@@ -242,7 +242,7 @@ class OptimizerV2(Hyperparameters):
         self._weights.append(variable)
 
     def create_weights(self, var_list: Sequence[Any]) -> list[Any]:
-        """Create the variables required for steps on `var_list`, and return `weights`."""
+        """Create the slots and other variables for steps on `var_list`, and return `weights`."""
         graph = get_default_graph()
         with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
             self.iterations  # noqa: B018  the first of the weights
@@ -251,7 +251,7 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """Return the slot of a variable, of its shape and dtype; it is created once.
+        """Return the variable's slot of this name, created with its shape and dtype if missing.
 
         initializer: "zeros", a number, or an initializer.
         """
@@ -266,11 +266,11 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot of a variable. Raise KeyError if there is none."""
+        """Return the slot of a variable with this name. Raise KeyError if there is none."""
         return self._slots[slot_name][var]
 
     def get_slot_names(self) -> list[str]:
-        """Return the names of the slots created so far."""
+        """Return the names of the slots that were created so far."""
         return list(self._slots)
 
     def add_weight(
@@ -281,7 +281,7 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """Create a further variable of the optimizer, and add it to its weights."""
+        """Create another variable of the optimizer, which `weights` then contains."""
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):
@@ -292,7 +292,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The number of steps and the settings that are variables; slots are handled separately."""
+        """`iterations`, and settings that are variables; checkpoints find the slots separately."""
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
@@ -300,7 +300,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def weights(self) -> list[Any]:
-        """The number of steps, and the slots."""
+        """The variables `iterations`, the slots and those of `add_weight`, as they were created."""
         return self._weights
 
     def variables(self) -> list[Any]:
@@ -308,13 +308,13 @@ class OptimizerV2(Hyperparameters):
         return self._weights
 
     def get_weights(self) -> list[Any]:
-        """Return the values of `weights` as arrays."""
+        """Return the values of `weights` in Keras's session as arrays."""
         return batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raise ValueError for a wrong number or other shapes.
+        """Set the values of `weights`. Raise ValueError for a wrong number or shape of arrays.
 
-        weights: arrays, also from the optimizer of Keras 2 with this name, which may lack some.
+        weights: arrays, which may be those of Keras 2's optimizer of this name, with some missing.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):
@@ -332,10 +332,10 @@ class OptimizerV2(Hyperparameters):
         batch_set_value(list(zip(self._weights, weights)))
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {}
-    """The indices of weights that the optimizer of Keras 2 lacks, with their initial values."""
+    """The indices in `weights` of variables that Keras 2's optimizer lacks, with their values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Return the arrays for `weights`, from arrays that Keras 2 may have written."""
+        """Return arrays for `weights`, from arrays that Keras 2 may have written."""
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))
@@ -344,13 +344,13 @@ class OptimizerV2(Hyperparameters):
     # -- configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor as plain values."""
+        """Return the arguments of the constructor as plain Python values."""
         settings = {name: self._serialize_hyperparameter(name) for name in self._hyper}
         return {"name": self._name, **self._clips, **settings}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create an optimizer from a configuration of `get_config`."""
+        """Create an optimizer from a dict that `get_config` returned; it has no slots yet."""
         arguments = dict(config)
         if "lr" in arguments:
             arguments["learning_rate"] = arguments.pop("lr")
@@ -366,7 +366,7 @@ def _references(variables: Sequence[Any]) -> list[Any]:
 
 
 def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the pairs that have a gradient; the others cause a warning.
+    """Return those pairs (gradient, variable) that have a gradient; others cause a warning.
 
     Raise ValueError if no pair has one.
     """
@@ -384,10 +384,10 @@ def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:
-    """Create the op that changes a variable and its slots; they precede the numbers."""
+    """Create the op of type `op_type` on a variable, its slots, and then `numbers`."""
     return change(op_type, variable._ref(), *[slot._ref() for slot in slots], *numbers)
 
 
 def assign_all(*pairs: tuple[Any, Any]) -> Any:
-    """Return an operation that sets variables to values, which are all computed first."""
+    """Return an op that assigns values to variables, given as (variable, value) pairs."""
     return group(*[variable.assign(value) for variable, value in pairs])

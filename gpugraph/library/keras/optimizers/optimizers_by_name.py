@@ -1,4 +1,4 @@
-"""Optimizers by name and by configuration."""
+"""Lookup of optimizers by name and by configuration."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ _BY_NAME = {kind.__name__.lower(): kind for kind in _CLASSES}
 
 
 def serialize(optimizer: Any) -> Any:
-    """Return the name, or class and configuration, of an optimizer."""
+    """Return the class name and configuration of an optimizer."""
     return serialize_keras_object(optimizer)
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the optimizer of a configuration. The case of Keras's own names does not matter.
+    """Return the optimizer of a configuration, in which the case of Keras's class names does not
+    matter.
 
-    As in TensorFlow, such a name becomes lower case in `config`. ValueError for an unknown class.
+    As in TensorFlow, such a name is changed to lower case in `config` itself. ValueError for an
+    unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
     if isinstance(name, str) and name.lower() in _BY_NAME:
@@ -38,9 +40,9 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return the optimizer of a name or configuration; one of `tf.train` becomes a TFOptimizer.
+    """Return the optimizer with a name or a configuration; an optimizer is returned unchanged.
 
-    ValueError for anything else.
+    An optimizer of `tf.train` is wrapped in a TFOptimizer. ValueError for anything else.
     """
     if isinstance(identifier, (OptimizerV2, TFOptimizer)):
         return identifier

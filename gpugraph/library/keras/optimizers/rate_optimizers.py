@@ -1,4 +1,7 @@
-"""Optimizers that scale the gradient: by a rate, and by the squares of past gradients."""
+"""The optimizers SGD, RMSprop, Adagrad, Adadelta and Ftrl.
+
+They multiply the gradient by a rate, which all except SGD derive from squares of past gradients.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 class SGD(OptimizerV2):
     """velocity = momentum * velocity - lr * gradient; var += velocity.
 
-    nesterov: var += momentum * velocity - lr * gradient, with the new velocity. Slot: "momentum".
-    ValueError for a momentum outside the range from 0 to 1.
+    nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
+    "momentum" holds the velocity. ValueError for a momentum outside of [0, 1].
     """
 
     def __init__(
@@ -73,10 +76,10 @@ class SGD(OptimizerV2):
 class RMSprop(OptimizerV2):
     """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
 
-    momentum: mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
-    centered: the square of the gradient's running mean is subtracted from rms.
-
-    Slots: "rms", and "momentum" and "mg" if they are needed.
+    momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
+    centered: whether rms - mg ** 2 takes the place of rms in both divisors, where mg is the running
+      mean of the gradient.
+    Slots: "rms", with momentum "momentum", and with centered "mg".
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -99,7 +102,7 @@ class RMSprop(OptimizerV2):
         self.centered = centered
 
     def _slot_names(self) -> list[str]:
-        """Return the names of the slots, in the order of their creation."""
+        """Return the names of the slots in use, in the order of their creation."""
         names = {"rms": True, "momentum": self._has_momentum, "mg": self.centered}
         return [name for name, is_needed in names.items() if is_needed]
 
@@ -109,7 +112,7 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """Create the op that updates a variable with momentum."""
+        """Create the op of a step with momentum. kind: "Apply", or "SparseApply" for rows."""
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"
@@ -155,7 +158,10 @@ class RMSprop(OptimizerV2):
 
 
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
-    """Decay all rows of a slot and add `new` to some; return these rows and the writing op."""
+    """Multiply all rows of a slot by `rate`, and add `new` to the rows `indices`.
+
+    Return the new values of these rows, and the op that writes the slot.
+    """
     rows = gather(slot, indices) * rate + new
     with control_dependencies([rows]):
         decay = slot.assign(slot * rate)
@@ -166,7 +172,7 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 class Adagrad(OptimizerV2):
     """accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) + epsilon).
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`; ValueError for a negative one.
+    initial_accumulator_value: the initial value of the slot "accumulator"; ValueError if negative.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -216,8 +222,8 @@ class Adagrad(OptimizerV2):
 class Adadelta(OptimizerV2):
     """var -= lr * sqrt(accum_var + epsilon) / sqrt(accum_grad + epsilon) * gradient.
 
-    Slots: "accum_grad" and "accum_var", running means of the squares of gradients and of updates,
-    which decay by `rho`.
+    The slots "accum_grad" and "accum_var" are running means of the squares of the gradients and of
+    the updates, which decay by the factor `rho` in each step.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -260,7 +266,8 @@ class Adadelta(OptimizerV2):
 class Ftrl(OptimizerV2):
     """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
-    Slots: "accumulator" and "linear". ValueError for negative settings, and for a positive power.
+    Slots: "accumulator" and "linear". ValueError for a negative strength or initial value, and for
+      a positive `learning_rate_power`.
     """
 
     def __init__(

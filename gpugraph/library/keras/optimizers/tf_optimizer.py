@@ -1,4 +1,4 @@
-"""Optimizers of `tf.train` in the form that Keras uses."""
+"""TFOptimizer: an optimizer of `tf.train` with the interface of Keras's optimizers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.library.keras.optimizers.hyperparameters import scalar_variable
 
 
 class TFOptimizer(Trackable):
-    """An optimizer of `tf.train`, which takes steps and counts them in `iterations`."""
+    """A wrapper of an optimizer of `tf.train`, which counts steps in the variable `iterations`."""
 
     def __init__(self, optimizer: Any, iterations: Any = None) -> None:
         self.optimizer = optimizer
@@ -23,7 +23,7 @@ class TFOptimizer(Trackable):
         self._track_trackable(self.iterations, "global_step")
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
-        """Return an operation that takes one step, by the optimizer's `minimize`."""
+        """Return an op that takes one step on a loss, by the wrapped optimizer's `minimize`."""
         done = self.optimizer.minimize(
             loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name
         )
@@ -31,30 +31,33 @@ class TFOptimizer(Trackable):
         return done
 
     def get_grads(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to variables, None for those without."""
+        """Return the gradients of a loss with respect to the variables `params`, None where it has
+        none.
+        """
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [the operation that takes one step on a loss].
-
-        Raise ValueError without gradients.
+        """Return [op], where the op takes one step on a loss; ValueError if no variable has a
+        gradient.
         """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
-        """Return an operation that changes variables by their gradients, and counts the step."""
+        """Return an op that changes variables by their gradients, and adds 1 to `iterations`."""
         done = self.optimizer.apply_gradients(grads_and_vars, self.iterations, name)
         self._track()
         return done
 
     def _track(self) -> None:
-        """Make Keras initialize the optimizer's own variables."""
+        """Register the slots of the wrapped optimizer for initialization by Keras's session."""
         for variable in self.optimizer.variables():
             track_variable(variable)
 
     @property
     def weights(self) -> list[Any]:
-        """NotImplementedError: Keras has no access to the optimizer's variables."""
+        """Raises NotImplementedError: Keras has no access to the variables of the wrapped
+        optimizer.
+        """
         raise NotImplementedError
 
     def from_config(self, config: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Pictures of models: their layers by depth, as SVG, without Graphviz."""
+"""Pictures of models as SVG, with the layers in rows by depth; Graphviz is not needed."""

@@ -1,9 +1,10 @@
-"""The layout of a graph whose nodes have ranks: a row for each rank, and paths between the boxes.
+"""The layout of a graph whose nodes have ranks: a row of boxes for each rank, and paths between
+boxes.
 
-The order in a row follows the barycentres of the neighbours (Sugiyama's method). In this order the
-boxes lie as near to their neighbours' centres as their widths allow: a least-squares fit with
-a minimum distance between two boxes, by pooling adjacent violators. An edge over several ranks
-passes through a narrow gap in each row in between.
+The boxes of a row are sorted by the mean position of their neighbours in adjacent rows (Sugiyama's
+method). In this order, each is placed as near to the mean centre of its neighbours as the widths
+allow: a least-squares fit with a minimum distance between boxes, by pooling adjacent violators. An
+edge over several ranks passes through a narrow gap in each row in between.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ _ROW_GAP = 36.0
 """Pixels between two rows, where the edges bend."""
 
 _BEND_WIDTH = 4.0
-"""The width of an edge where it passes a row, in pixels."""
+"""The width of the gap for an edge that passes a row, in pixels."""
 
 _SWEEPS = 6
 
 
 @dataclass(eq=False)
 class Box:
-    """A box of a row: its size and, after the layout, the position of its centre, in pixels.
+    """A box: its size and, after the layout, the position of its centre, in pixels.
 
-    rank: its row, from the top. is_bend: whether it only represents an edge that passes this row.
+    rank: the number of its row, from the top. is_bend: whether it is only the gap for an edge that
+      passes the row.
     """
 
     width: float
@@ -44,7 +46,9 @@ class Box:
 
 @dataclass
 class Layout:
-    """The total size, and for each edge the boxes that it passes through, from top to bottom."""
+    """A finished layout: the picture's size, and for each edge the boxes on its path, the top one
+    first.
+    """
 
     width: float
     height: float
@@ -52,7 +56,10 @@ class Layout:
 
 
 def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Place the boxes; `edges` are pairs of box numbers, the first with the smaller rank."""
+    """Set the position of every box, and return the layout.
+
+    edges: pairs of indices of boxes; the first box has the smaller rank.
+    """
     rows: defaultdict[int, list[Box]] = defaultdict(list)
     for box in boxes:
         rows[box.rank].append(box)
@@ -69,7 +76,10 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
-    """Return the boxes of an edge, with a new bend in each row in between, linked as neighbours."""
+    """Create the path of an edge: its two boxes, and a new bend in each row between them.
+
+    Adjacent boxes of the path become neighbours.
+    """
     route = [first]
     for rank in range(first.rank + 1, second.rank):
         bend = Box(_BEND_WIDTH, 0.0, rank, is_bend=True)
@@ -83,7 +93,10 @@ def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[B
 
 
 def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
-    """Sort each row by the mean position of the neighbours in the previous row."""
+    """Sort each row by the mean position of the boxes' neighbours in the row above, or below.
+
+    downwards: whether to begin with the top row, and use neighbours above.
+    """
     for row in rows if downwards else reversed(rows):
         for place, box in enumerate(row):
             box.x = place
@@ -99,7 +112,7 @@ def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
 
 
 def _centre(box: Box) -> float:
-    """Return the best centre of a box: the mean of its neighbours' centres."""
+    """Return the preferred centre of a box: the mean of its neighbours' centres."""
     neighbours = box.above + box.below
     if not neighbours:
         return box.x
@@ -107,7 +120,7 @@ def _centre(box: Box) -> float:
 
 
 def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Place a row in its order, as near to the wanted centres as the widths allow."""
+    """Set the centres of a row's boxes, in order, as near to `wanted` as their widths allow."""
     starts = [0.0]  # centres of the boxes if they are placed at minimum distance
     for left, right in pairwise(row):
         starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)
@@ -124,7 +137,9 @@ def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
 
 
 def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
-    """Move the picture's corner to (0, 0), and set the height of every row."""
+    """Move all boxes so the picture's corner is (0, 0), set the rows' positions, and return the
+    layout.
+    """
     left = min((box.x - box.width / 2 for row in rows for box in row), default=0.0)
     right = max((box.x + box.width / 2 for row in rows for box in row), default=0.0)
     top = 0.0

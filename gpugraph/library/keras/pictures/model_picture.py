@@ -1,4 +1,4 @@
-"""A model as an SVG picture: a box for each layer, by depth, with the inputs at the top."""
+"""A model as an SVG picture: a box for each layer, in rows by depth, with the inputs at the top."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from gpugraph.library.keras.pictures.layered_layout import Box, Layout, lay_out
 
 _CHARACTER = 7.25
-"""The width of a character of 12 pixels in a monospaced font."""
+"""The width of a character of a monospaced 12-pixel font, in pixels."""
 
 _LINE, _PADDING, _TITLE, _MARGIN = 17.0, 8.0, 22.0, 12.0
 
 _ARRIVAL_GAP = 18.0
-"""The distance of two arrows that end at one box, in pixels."""
+"""The maximum distance between the ends of two arrows at the same box, in pixels."""
 
 _RULES = """
 text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1d2733; }
@@ -40,7 +40,9 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """Restrict CSS rules to pictures of models; a notebook's page has other elements too."""
+    """Restrict CSS rules to elements of these pictures, since a notebook's page has other elements
+    too.
+    """
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -52,7 +54,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """The contents of a picture; see `plot_model`."""
+    """The options of a picture; see `plot_model`."""
 
     show_shapes: bool = False
     show_layer_names: bool = True
@@ -62,7 +64,7 @@ class PictureOptions:
 
 @dataclass
 class _Drawing:
-    """A drawn group of elements and its size in pixels."""
+    """SVG elements that are drawn together, and their size in pixels."""
 
     elements: str
     width: float
@@ -72,8 +74,8 @@ class _Drawing:
 def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
     """Return the picture of a model as the text of an SVG file.
 
-    A model that is not a graph of layers is drawn as a row of layers if it is a Sequential, else as
-    one box.
+    A model that is not a graph of layers is drawn as a chain of its layers if it is a Sequential
+    model, else as one box.
     """
     drawing = _draw_graph(model, options)
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
@@ -88,7 +90,7 @@ def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
 
 
 def _draw_graph(model: Any, options: PictureOptions) -> _Drawing:
-    """Draw the layers of a model, by depth, and the edges between them."""
+    """Draw the layers of a model in rows by depth, and the edges between them."""
     layers, depths, edges = _graph_of(model)
     drawings = [_draw_layer(layer, options) for layer in layers]
     turned = options.left_to_right
@@ -113,7 +115,9 @@ def _size(layout: Layout, turned: bool) -> tuple[float, float]:
 
 
 def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
-    """Return the layers of a model, their depths, and pairs (from, to) of layer numbers."""
+    """Return the layers of a model, their depths, and edges as pairs (from, to) of indices of
+    layers.
+    """
     if not model.is_graph_network:
         layers = list(model.layers) if hasattr(model, "add") and model.layers else [model]
         count = len(layers)
@@ -137,7 +141,7 @@ def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
 
 
 def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
-    """Draw the box of a layer, or the frame of a nested model with its layers."""
+    """Draw the box of a layer, or a frame with the layers of a nested model in it."""
     is_model = hasattr(layer, "is_graph_network")
     if options.expand_nested and is_model and layer.layers:
         inner = _draw_graph(layer, options)
@@ -165,7 +169,7 @@ def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
 
 
 def _label(layer: Any, options: PictureOptions) -> str:
-    """Return `name: Class`, with the class of a wrapped layer in parentheses."""
+    """Return the text `name: Class`, with a wrapped layer's name and class in parentheses."""
     name, kind = layer.name, type(layer).__name__
     inner: Any = getattr(layer, "layer", None)
     if hasattr(inner, "name") and not hasattr(layer, "is_graph_network"):
@@ -174,7 +178,10 @@ def _label(layer: Any, options: PictureOptions) -> str:
 
 
 def _shape(layer: Any, kind: str) -> str:
-    """Return a layer's input or output shape: `?` without one, `multiple` for several."""
+    """Return a layer's input or output shape as text.
+
+    `?` stands for a layer that was not called, `multiple` for calls with different shapes.
+    """
     nodes = layer.inbound_nodes
     shapes = {str(getattr(node, f"{kind}_shapes")) for node in nodes}
     return "multiple" if len(shapes) > 1 else shapes.pop() if shapes else "?"
@@ -189,9 +196,9 @@ def _text(x: float, y: float, text: str, style: str) -> str:
 
 
 def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
-    """Return, for each route, the offset of its end from the middle of its last box.
+    """Return the horizontal offset of each route's end from the centre of its last box.
 
-    Routes that end at the same box are spread side by side in their order.
+    Routes that end at the same box are spread side by side, in the order of their previous boxes.
     """
     shifts = [0.0] * len(routes)
     arriving: defaultdict[int, list[int]] = defaultdict(list)
@@ -208,7 +215,8 @@ def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
 def _path(route: Sequence[Box], shift: float, turned: bool) -> str:
     """Draw a curve from the lower edge of the first box to the upper edge of the last one.
 
-    shift: the offset of its end from the middle of the last box.
+    shift: the offset of its end from the centre of the last box. turned: whether x and y are
+      exchanged, for a picture from left to right.
     """
     parts: list[str] = []
     for box, following in pairwise(route):

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.plot_model`: a model's picture in a file."""
+"""`tf.keras.utils.plot_model`: writes a picture of a model to a file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _COMMANDS = {
 
 @dataclass(frozen=True)
 class ModelPicture:
-    """A picture of a model in a file, which notebooks show; `path` is its path."""
+    """A file with a picture of a model; a notebook shows the picture. `path` is the file's path."""
 
     path: str
     svg: str = field(repr=False)
 
     def _repr_html_(self) -> str:
-        """Return the picture for notebooks."""
+        """Return the picture as SVG, which notebooks show."""
         return self.svg
 
 
@@ -43,15 +43,14 @@ def plot_model(
     expand_nested: bool = False,
     dpi: int = 96,
 ) -> ModelPicture:
-    """Write a picture of a model, a box for each layer by depth, and return it for notebooks.
+    """Write a picture of a model with a box for each layer, and return it for notebooks.
 
-    to_file: a path with the suffix `.svg`; or with `.png` or none if the package cairosvg,
-      rsvg-convert or inkscape is available to convert it.
+    to_file: a path with the suffix `.svg`; or `.png` or none for a PNG file, which requires the
+      package cairosvg, or one of the programs rsvg-convert and inkscape.
     show_shapes: whether boxes show the shapes of inputs and outputs.
-    show_layer_names: whether boxes show names in addition to classes.
-    rankdir: "TB" for top to bottom, "LR" for left to right.
-    expand_nested: whether nested models are drawn with their layers. dpi: 96 for the plain size.
-
+    show_layer_names: whether boxes show the layers' names in addition to their classes.
+    rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
+    expand_nested: whether a nested model is drawn with its layers. dpi: 96 for the normal size.
     ValueError for another direction or format; ImportError for a PNG without a converter.
     Source: `tf.keras.utils.plot_model`, which needs Graphviz.
     """
@@ -70,7 +69,7 @@ def plot_model(
 
 
 def _converter(path: Path) -> Callable[[str, Path], None]:
-    """Return a function that converts SVG to PNG. Raise ImportError if none is available."""
+    """Return a function that converts SVG text to a PNG file. ImportError if there is none."""
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg
     for name, arguments in _COMMANDS.items():

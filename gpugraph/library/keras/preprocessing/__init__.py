@@ -1,4 +1,4 @@
-"""`tf.keras.preprocessing`: images, sequences and texts, from the package keras-preprocessing.
+"""`tf.keras.preprocessing`: images, sequences and texts, by the package keras-preprocessing.
 
 `preprocessing_package` loads the package; `preprocessing_modules` has the modules and their names.
 """

@@ -1,4 +1,4 @@
-"""The modules of `tf.keras.preprocessing`, whose names are resolved on first access."""
+"""The modules of `tf.keras.preprocessing`, whose names are looked up on first access."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = {
 
 
 class _LateModule(ModuleType):
-    """A module whose names are imported from the package on first access."""
+    """A module whose names are imported from keras-preprocessing on first access."""
 
     def __init__(self, name: str, names: list[str]) -> None:
         path = f"{PACKAGE}.{name}"
@@ -37,4 +37,4 @@ class _LateModule(ModuleType):
 
 
 MODULES: dict[str, Any] = {name: _LateModule(name, row.split()) for name, row in _NAMES.items()}
-"""The modules by name."""
+"""The modules of `tf.keras.preprocessing` by name."""

@@ -1,7 +1,7 @@
-"""The package keras-preprocessing, which TensorFlow 1.15 uses. Imported on first use.
+"""The package keras-preprocessing, which TensorFlow 1.15 uses; it is imported on first use.
 
-Its iterators become `tf.keras.utils.Sequence`s, which have a number of batches that `fit` can use.
-The defaults of data formats and dtypes are Keras's.
+Its iterators of batches become subclasses of `tf.keras.utils.Sequence`, whose length `fit` uses.
+The defaults of `data_format` and `dtype` become Keras's.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from gpugraph.library.keras.backend.backend_config import floatx, image_data_for
 from gpugraph.library.keras.inputs.sequence import Sequence
 
 PACKAGE = "gpugraph.keras.preprocessing"
-"""The public path, by which pickles name the classes."""
+"""The public path of the modules, which pickles of their classes contain."""
 
 
 class _Older(ModuleType):
-    """A current module with the names that it has lost, for the package's own use."""
+    """A module with names that it no longer has in its current version, for keras-preprocessing."""
 
     def __init__(self, module: Any, **lost: Any) -> None:
         super().__init__(module.__name__)
@@ -36,7 +36,7 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Give the package the names that NumPy 2 has removed and SciPy will remove."""
+    """Give keras-preprocessing the names that NumPy 2 has removed and that SciPy deprecates."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
         if scipy := getattr(transformations, "ndimage", None):  # optional
@@ -48,10 +48,10 @@ _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 
 
 def name_of_package(module: str, name: str) -> Any:
-    """Return a class or function of a module of the package, adapted to `tf.keras.preprocessing`.
+    """Return a class or function of keras-preprocessing, adapted to `tf.keras.preprocessing`.
 
-    Without the package, return a class or function that raises ModuleNotFoundError when it is
-    called. Therefore names can be listed, imported and looked up in every install.
+    If the package is missing, the result raises ModuleNotFoundError only when it is called.
+    Therefore the names can be listed and imported in every installation.
     """
     try:
         modules = _modules()
@@ -65,9 +65,9 @@ def name_of_package(module: str, name: str) -> Any:
 
 
 def _modules() -> dict[str, Any]:
-    """Import the modules of the package.
+    """Import the modules of keras-preprocessing, and return them by name.
 
-    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    Raise ModuleNotFoundError, which names the extra to install, if the package is missing.
     """
     users = "Functions of tf.keras.preprocessing"
     with package_of_extra("preprocessing", "keras-preprocessing", users):
@@ -79,7 +79,7 @@ def _modules() -> dict[str, Any]:
 
 
 def _refusing(name: str, reason: str) -> Any:
-    """Return a class or function of this name whose call raises ModuleNotFoundError."""
+    """Return a class or function of this name that raises ModuleNotFoundError when it is called."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise ModuleNotFoundError(reason, name="keras_preprocessing")
@@ -93,7 +93,9 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """Return a class with Keras's settings; a class of batches becomes a Sequence."""
+    """Return a subclass with Keras's defaults, and for a class of batches also a Sequence; once per
+    class.
+    """
     if kind not in _CLASSES:
         _CLASSES[kind] = _new_class(kind)
     return _CLASSES[kind]
@@ -111,7 +113,9 @@ def _new_class(kind: Any) -> Any:
 
 
 def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to use Keras's `data_format` and `dtype` as defaults and for None."""
+    """Wrap a function so `image_data_format()` and `floatx()` are its `data_format` and `dtype` for
+    None.
+    """
     signature = inspect.signature(function)
     names = [name for name in _SETTINGS if name in signature.parameters]
 
@@ -127,7 +131,7 @@ def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _flow(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method so that the iterator that it returns has Keras's class."""
+    """Wrap a method that returns an iterator, whose class becomes the one by `_class_of_keras`."""
 
     @functools.wraps(method)
     def flow(*args: Any, **kwargs: Any) -> Any:

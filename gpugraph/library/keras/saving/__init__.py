@@ -1,1 +1,3 @@
-"""Models in files: Keras's HDF5 layout, configurations as JSON, weights as checkpoints."""
+"""Files of models: HDF5 files in Keras's layout, configurations as JSON, and weights as
+checkpoints.
+"""

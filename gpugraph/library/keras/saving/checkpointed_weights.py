@@ -1,7 +1,8 @@
-"""The variables of a network, and those of its optimizer, in object checkpoints.
+"""The variables of a network and its optimizer in object checkpoints.
 
-Values are matched through the graph of objects, as in `tf.train.Checkpoint`. Variables that a
-network creates after `load` get their values on creation, and so do slots of its optimizer.
+Values are matched by the path of attributes from the network to a variable, as in
+`tf.train.Checkpoint`. Variables, and slots of the optimizer, that are created after `load` get
+their values then.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from gpugraph.platform import logging
 
 
 class CheckpointedWeights:
-    """Saves and loads the variables of a network, including those created after loading."""
+    """Saves and loads the variables of a network, including variables that are created after the
+    load.
+    """
 
     def __init__(self, network: Any) -> None:
         self._network = network
@@ -30,10 +33,10 @@ class CheckpointedWeights:
         self._later: _LaterRestore | None = None
 
     def __deepcopy__(self, memo: Any) -> None:
-        """Return None: a copy of the network gets its own object."""
+        """Return None: a copy of the network creates its own object when it needs one."""
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path, which becomes the latest one of its folder."""
+        """Write a checkpoint with this path prefix, and record it as its folder's latest one."""
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):
             logging.warning(
@@ -48,10 +51,10 @@ class CheckpointedWeights:
         write_checkpoint_state(os.path.dirname(path), path, [path], save_relative_paths=True)
 
     def load(self, path: str) -> LoadStatus:
-        """Set the existing variables, and set others when they are created.
+        """Set the existing variables from a checkpoint, and others when they are created.
 
-        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if nothing
-        matches; errors of `NewCheckpointReader`.
+        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if no variable
+        matches; other errors as for `NewCheckpointReader`.
         """
         session = self._session()
         with session.graph.as_default():
@@ -72,13 +75,18 @@ class CheckpointedWeights:
         return status
 
     def _session(self) -> Any:
-        """Return Keras's session for the graph of the network, which may have no graph yet."""
+        """Return Keras's session for the network's graph; for the default graph if it is not built
+        yet.
+        """
         network = self._network
         return get_session(network.outputs or (network.weights if network.built else ()))
 
 
 class _LaterRestore:
-    """A function that restores variables created after a checkpoint was loaded, in a session."""
+    """Callable that restores variables created since its last call, from a loaded checkpoint.
+
+    It does nothing if the session's graph has not changed.
+    """
 
     def __init__(self, status: CheckpointLoadStatus, session: Any) -> None:
         self._status, self._session = status, session

@@ -1,7 +1,7 @@
-"""Conversion of recurrent layers' weights in files between cuDNN's element order and the plain one.
+"""Conversion of recurrent layers' weights in files between cuDNN's layout and that of GRU and LSTM.
 
-A file may contain a CuDNNLSTM where the model has an LSTM, or the reverse; the same applies to
-GRUs. The shapes of the biases distinguish them.
+A file may contain a CuDNNLSTM's weights where the model has an LSTM, or the reverse; the same
+applies to GRUs. The shapes of the biases distinguish them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ Array = np.ndarray[Any, Any]
 
 
 class _Conversion(NamedTuple):
-    """A conversion of a layer's weights.
+    """A conversion of a layer's weights in one direction.
 
-    order: of the elements of a transposed kernel. biases: the function that converts biases.
+    gates: the number of parts of the kernels. order: the NumPy order ("C" or "F") in which a
+      transposed kernel part is reshaped. biases: the function that converts the biases.
     """
 
     gates: int
@@ -26,7 +27,9 @@ class _Conversion(NamedTuple):
 
 
 def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) -> _Conversion | None:
-    """Return the conversion between biases of these shapes, or None if there is none."""
+    """Return the conversion from biases of the shape `stored` to `wanted`, or None if there is
+    none.
+    """
     conversions = {
         ((4 * units,), (8 * units,)): _Conversion(
             4, "F", lambda biases: biases.reshape(2, -1).sum(0)
@@ -39,19 +42,23 @@ def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) ->
 
 
 class ConvertedArray:
-    """A stored array that is converted when it is read: name, shape and `value`."""
+    """A stored array that is converted when it is read; it has a name, a shape and `value()`."""
 
     def __init__(self, array: Any, shape: tuple[int, ...], convert: Callable[[Array], Array]):
         self.name, self.shape = array.name, shape
         self._array, self._convert = array, convert
 
     def value(self) -> Array:
-        """Return the converted elements."""
+        """Read the array, and return it converted."""
         return self._convert(self._array.value())
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays for a layer's weights, converted for its recurrent layers."""
+    """Return the arrays for a layer's weights, converted to the layouts of the recurrent layers in
+    it.
+
+    weights: the layer's variables. arrays: the stored array for each of them.
+    """
     result = list(arrays)
     if len(weights) != len(arrays):
         return result
@@ -64,14 +71,17 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """Return the LSTMs and GRUs in a layer, including the layer itself."""
+    """Return the LSTMs and GRUs in a layer, or the layer itself if it is one."""
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]
 
 
 def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -> None:
-    """Replace kernel, recurrent kernel and biases at `places` by converted ones, if necessary."""
+    """Replace the kernel, recurrent kernel and biases in `arrays` by converted ones, if necessary.
+
+    weights: the three variables. places: the indices of the three arrays.
+    """
     kernel, recurrent, biases = (arrays[place] for place in places)
     shape = tuple(weights[2].shape.as_list())
     conversion = (
@@ -94,7 +104,7 @@ def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -
 
 
 def _by_gate(gates: int) -> Callable[[Array, Callable[[Array], Array]], Array]:
-    """Return a function that converts the part of each gate separately."""
+    """Return a function that converts the part of each gate of a kernel separately."""
 
     def convert(value: Array, convert_part: Callable[[Array], Array]) -> Array:
         return np.hstack([convert_part(part) for part in np.hsplit(value, gates)])

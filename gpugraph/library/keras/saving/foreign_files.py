@@ -1,7 +1,7 @@
-"""Recognition of unsupported files: those of Keras 1, of Keras 3, and of other programs.
+"""Remarks, for error messages, on model files that cannot be read.
 
-HDF5 files and JSON name the Keras that wrote them. Other files are recognized by their first bytes,
-SavedModels by their folders.
+These are files of Keras 1, of Keras 3 and of other programs. HDF5 files and JSON texts contain the
+version of Keras. Other files are recognized by their first bytes, SavedModels by their folders.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _MARKS_OF_KERAS_1 = tuple(
     f'"{name}"'
     for name in ("W_regularizer", "border_mode", "nb_filter", "dim_ordering", "inner_init")
 )
-"""Arguments of layers that Keras 2 renamed."""
+"""Arguments of layers in Keras 1, which have other names in Keras 2."""
 
 _MAX_BYTES = 1 << 16
 
 
 def kind_text(path: Any) -> str:
-    """Return a remark on a path that is not an HDF5 file, or "" if its kind is unknown."""
+    """Return a remark on a path that is not an HDF5 file, or "" if the kind of file is unknown."""
     path = os.fsdecode(path)
     if os.path.isdir(path):
         if not any(os.path.isfile(os.path.join(path, f"saved_model.{e}")) for e in ("pb", "pbtxt")):
@@ -42,7 +42,7 @@ def kind_text(path: Any) -> str:
 
 
 def _archive_text(path: str) -> str:
-    """Return the remark on a zip archive."""
+    """Return the remark on a zip archive: whether it is a `.keras` file, and by which version."""
     with contextlib.suppress(OSError, ValueError, RuntimeError, zipfile.BadZipFile, KeyError):
         with zipfile.ZipFile(path) as archive:
             if "config.json" not in archive.namelist():
@@ -57,9 +57,10 @@ def _archive_text(path: str) -> str:
 
 
 def version_text(version: str | None, config: str = "") -> str:
-    """Return a sentence on the Keras that wrote a file; "" for Keras 2 and tf.keras.
+    """Return a remark on the version of Keras that wrote a file; "" for Keras 2 and tf.keras.
 
-    version: as recorded in the file, or None. config: the JSON of a model.
+    version: as recorded in the file, or None. config: the model's configuration as JSON, which is
+    searched for arguments of Keras 1 if there is no version.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):
@@ -83,7 +84,10 @@ def version_text(version: str | None, config: str = "") -> str:
 
 @contextlib.contextmanager
 def naming_version(version: str | None, config: str = "") -> Iterator[None]:
-    """Add the version of the Keras that wrote a file to errors, unless it is Keras 2."""
+    """Append the remark of `version_text` to errors that are raised within a `with` block.
+
+    Some classes of error become ValueError. Without a remark, errors are unchanged.
+    """
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:

@@ -1,12 +1,12 @@
-"""HDF5 files through h5py, written completely or not at all, and read without trust.
+"""HDF5 files through h5py, which are written completely or not at all, and not trusted when read.
 
-A group stores the names of its parts, in order, in an attribute. A list that exceeds an HDF5 header
-is split into attributes `name0`, `name1` ... An array is read only if it lies in the file itself,
-and only after its shape is known to be correct. Therefore a file can neither reach other files by
-links nor use more memory than the arrays that it is read into.
+A group has an attribute with the ordered names of its parts. A list that exceeds an HDF5 header
+is divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
+itself, and only after its shape is checked. Therefore a file can neither access other files by
+links nor make a load use more memory than the model's arrays do.
 
 libhdf5 may loop forever or crash on a damaged file. Therefore a file that this process has neither
-written nor read before is first read by a separate process, `hdf5_walk.py`, with limits on
+written nor checked before is first read by a separate process, `hdf5_walk.py`, with limits on
 processor time and memory.
 """
 
@@ -31,11 +31,13 @@ from gpugraph.base.whole_files import local_path, open_to_read, write_whole
 from gpugraph.library.keras.saving.foreign_files import kind_text
 
 _MAX_BYTES = 64512
-"""The maximum size of an attribute in bytes; HDF5 keeps attributes in a header of 64 KiB."""
+"""The maximum size of an attribute in bytes, since HDF5 has attributes in a header of 64 KiB."""
 
 
 _SECONDS, _MEGABYTES = 5, 1024
-"""The limits of processor time and memory for reading the structure of a small file."""
+"""Limits of processor time and memory for the check of a small file; they grow with the file's
+size.
+"""
 
 _STARTED = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -46,20 +48,22 @@ _STARTED = (
 def hdf5_library() -> Any:
     """Return the package h5py.
 
-    Raise ModuleNotFoundError, which names the extra to install, if it is missing.
+    Raise ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
     """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
 
 
 def is_open_file(file: Any) -> bool:
-    """Return whether `file` is a file or group of h5py, not a path."""
+    """Return whether `file` is an open file or group of h5py, and not a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
 @contextmanager
 def written_file(file: Any) -> Iterator[Any]:
-    """Yield a file to write to: `file` itself, or one that appears at the path when complete."""
+    """Yield an h5py file to write to: `file` itself, or for a path one that is written there at the
+    end.
+    """
     if is_open_file(file):
         yield file
         return
@@ -73,7 +77,7 @@ def written_file(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def read_file(file: Any) -> Iterator[Any]:
-    """Yield a file to read from: `file` itself, or that of a path.
+    """Yield an h5py file to read from: `file` itself, or the file at a path.
 
     Raise OSError if it is not HDF5.
     """
@@ -85,7 +89,7 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the file at a path for reading.
+    """Open the HDF5 file at a path for reading, after its structure is checked once.
 
     Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
     """
@@ -106,7 +110,7 @@ def opened_file(path: Any) -> Any:
 
 
 _sound: set[tuple[int, ...]] = set()
-"""Identities of the files that this process has written or checked, at that time."""
+"""Identities, including size and times, of the files that this process has written or checked."""
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
@@ -115,7 +119,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _check_structure(path: str, size: int) -> None:
-    """Walk through a file in another process.
+    """Read the structure of a file in another process; see the module's docstring.
 
     Raise OSError if that process fails or exceeds its limits.
     """
@@ -138,7 +142,7 @@ def _check_structure(path: str, size: int) -> None:
 
 
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
-    """Store names as an attribute, or as several if they are too long together.
+    """Store names as one attribute, or as several if they are too long for one.
 
     RuntimeError for a single name that is too long.
     """
@@ -159,7 +163,9 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 @contextmanager
 def _refusals(group: Any, name: str) -> Iterator[None]:
-    """Convert h5py's errors for a damaged file to ValueError."""
+    """Raise ValueError, with the file, group and name, in place of h5py's errors for a damaged
+    file.
+    """
     try:
         yield
     except (OSError, RuntimeError, KeyError, TypeError) as error:
@@ -170,30 +176,32 @@ def _refusals(group: Any, name: str) -> Iterator[None]:
 
 
 def has_attribute(group: Any, name: str) -> bool:
-    """Return whether a group has an attribute. Raise ValueError if the file is damaged."""
+    """Return whether a group has an attribute of this name. Raise ValueError if the file is
+    damaged.
+    """
     with _refusals(group, name):
         return name in group.attrs
 
 
 def has_part(group: Any, name: str) -> bool:
-    """Return whether a group has a part. Raise ValueError if the file is damaged."""
+    """Return whether a group has a part of this name. Raise ValueError if the file is damaged."""
     with _refusals(group, name):
         return name in group
 
 
 def _attribute(group: Any, name: str) -> Any:
-    """Return an attribute, or None if there is none.
+    """Return an attribute of a group, or None if there is none.
 
-    Unlike with `get`, a damaged one is an error.
+    ValueError for a damaged attribute, for which h5py's `get` would return None.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
 
 
 def read_names(group: Any, attribute: str) -> list[str]:
-    """Return the names stored by `write_names`; an empty list without such an attribute.
+    """Return the names that `write_names` stored; an empty list without such an attribute.
 
-    ValueError if the file is damaged, as for `read_text`.
+    ValueError if the file is damaged.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -207,13 +215,15 @@ def read_names(group: Any, attribute: str) -> list[str]:
 
 
 def read_text(group: Any, attribute: str) -> str | None:
-    """Return an attribute as text, or None if there is none."""
+    """Return an attribute of a group as text, or None if there is none."""
     value = _attribute(group, attribute)
     return None if value is None else as_text(value)
 
 
 def as_text(value: Any) -> str:
-    """Return text of an HDF5 file. Raise ValueError if it is not UTF-8."""
+    """Return a text from an HDF5 file as str. Raise ValueError for bytes that are not UTF-8, or no
+    text.
+    """
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if not isinstance(value, str):
@@ -222,12 +232,12 @@ def as_text(value: Any) -> str:
 
 
 def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
-    """Add an array under a name; slashes in the name create groups."""
+    """Add an array to a group under a name; slashes in the name create groups."""
     group.create_dataset(name, data=value)
 
 
 def part_of(group: Any, name: str) -> Any:
-    """Return a group or array in a group of the same file.
+    """Return a group or array in a group, by its path of names.
 
     ValueError for a name that does not exist, and for a link to another file.
     """
@@ -248,9 +258,9 @@ def part_of(group: Any, name: str) -> Any:
 
 
 class StoredArray:
-    """An array in a file: its shape is known, and `value` reads its elements.
+    """An array in an HDF5 file: its shape is known, and `value` reads its elements.
 
-    ValueError for a part that is not an array of numbers in the file itself.
+    ValueError for a part that is not an array of numbers, or whose data is in another file.
     """
 
     def __init__(self, group: Any, name: str) -> None:
@@ -272,7 +282,7 @@ class StoredArray:
         return np.asarray(self.value(), dtype)
 
     def value(self) -> np.ndarray[Any, Any]:
-        """Read the elements. Raise ValueError if the file is damaged."""
+        """Read the array and return it. Raise ValueError if the file is damaged."""
         with _refusals(self._group, self.name):
             return np.asarray(self._dataset[()])
 

@@ -1,12 +1,13 @@
-"""A program that reads the structure of an HDF5 file, to test that the library returns from it.
+"""A program that reads the structure of an HDF5 file, to test whether libhdf5 returns from this.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
 libhdf5 does not always return from a damaged file: it may read in a cycle, or write to invalid
-memory. Here it does so in a process with limits, before it could do so in the program's process.
-This reads each group, link, attribute, description of an array and position of chunks, but no
-elements. Errors of the library are ignored here, because they will be raised again. Only h5py is
-imported.
+memory. This process, which has limits, ends then instead of the process of the program.
+
+It reads each group, link and attribute, the description of each array and the positions of its
+chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises them
+again. Only h5py is imported.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _REFUSALS = (
     *(OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError),
     *(NotImplementedError, OverflowError),
 )
-"""The errors that h5py raises for damaged parts."""
+"""The errors that h5py raises for damaged parts of a file."""
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raise MemoryError if that exceeds the limit."""
+    """Read the structure of a file. Raise MemoryError if this exceeds the memory limit."""
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]
@@ -35,7 +36,7 @@ def walk(library: Any, path: str) -> None:
 
 
 def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
-    """Read a group or array unless it was read before, and return the parts of a group."""
+    """Read a group or array unless it was read before, and return the list of a group's parts."""
     address = _tried(lambda: library.h5o.get_info(part.id).addr)
     if address in seen:
         return []
@@ -59,7 +60,7 @@ def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
 
 
 def _tried(read: Callable[[], Any]) -> Any:
-    """Call `read` and return its result, or None if the library raises an error."""
+    """Return the result of `read()`, or None if h5py raises an error."""
     with contextlib.suppress(*_REFUSALS):
         return read()
     return None

@@ -1,7 +1,7 @@
-"""Conversion of configurations by later versions of Keras to those of 1.15.
+"""Conversion of configurations that later versions of Keras wrote to those of 1.15.
 
-Later versions have more arguments. Arguments that have 1.15's fixed value are removed; others
-stay, and the layer rejects them. Classes of the program receive all their arguments.
+Later versions have more arguments. They are removed if they have the value that 1.15 uses always;
+others remain, and the layer rejects them. Classes of the program receive all their arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from gpugraph.library.keras.keras_objects import config_entry, improper, is_custom_object
 
 _NAMES = {"Functional": "Model", "L1": "L1L2", "L2": "L1L2"}
-"""Names of classes in later versions, and their names in 1.15."""
+"""Names of classes in later versions, with their names in 1.15."""
 
 _ALWAYS: dict[str, Any] = {
     "groups": 1, "keepdims": False, "synchronized": False, "score_mode": "dot", "sparse": False,
@@ -20,17 +20,19 @@ _ALWAYS: dict[str, Any] = {
     "ragged": False, "weight_decay": None, "multi_label": False, "num_labels": None,
     "label_weights": None, "from_logits": False, "axis": -1,
 }  # fmt: skip
-"""Arguments with the only value that 1.15 has, or with its default."""
+"""Arguments that are removed if they have this value: the only one that 1.15 supports, or its
+default.
+"""
 
 _OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")
-"""The losses and metrics that require their function as an argument."""
+"""Losses and metrics whose constructors require their function as an argument, `fn`."""
 
 _LABELS = ("module", "registered_name", "build_config")
-"""Entries that later versions add to an object's class and configuration."""
+"""Keys that later versions add to the dict of an object's class name and configuration."""
 
 
 def as_in_1_15(config: Any) -> Any:
-    """Return the configuration without the additions of later versions."""
+    """Return a configuration without the additions of later versions."""
     if isinstance(config, list):
         return [as_in_1_15(item) for item in config]
     if not isinstance(config, Mapping):
@@ -55,7 +57,7 @@ def as_in_1_15(config: Any) -> Any:
 
 
 def _must_keep(class_name: str, name: str, value: Any) -> bool:
-    """Return whether an argument must be kept because 1.15 does not imply it."""
+    """Return whether an argument must be kept, because 1.15 would not use this value without it."""
     if name == "fn":
         return class_name in _OF_FUNCTIONS
     return name not in _ALWAYS or value != _ALWAYS[name]

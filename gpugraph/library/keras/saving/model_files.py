@@ -1,4 +1,4 @@
-"""Whole models in HDF5 files: configuration, variables, and training."""
+"""Whole models in HDF5 files: the configuration, the variables, and the arguments of `compile`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ from gpugraph.platform import logging
 
 
 def confirm_write(file: Any, overwrite: bool) -> bool:
-    """Return whether a file may be written; prompt on the terminal before replacing one."""
+    """Return whether to write a file; if it exists and `overwrite` is False, prompt on the
+    terminal.
+    """
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
     answer = ""
@@ -52,13 +54,12 @@ def save_model(
     save_format: str | None = None,
     signatures: Any = None,
 ) -> None:
-    """Write the configuration, the variables and the training of a model into one HDF5 file.
+    """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
-    filepath: of the file, which appears when it is complete, or a file of h5py.
-    overwrite: whether an existing file is replaced without a prompt.
-    include_optimizer: whether the optimizer's variables are written too.
+    filepath: the path of the file, which appears when it is complete, or an open file of h5py.
+    overwrite: whether to replace an existing file without a prompt on the terminal.
+    include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
     save_format: "h5"; NotImplementedError for "tf", and for signatures.
-
     NotImplementedError for a subclass that defines `call` and no `get_config`.
     """
     if save_format not in (None, "h5") or signatures is not None:
@@ -94,7 +95,9 @@ def save_model(
 
 
 def _training_config(model: Any) -> dict[str, Any]:
-    """Return the arguments of `compile` as plain values; the optimizer with its configuration."""
+    """Return the arguments of `compile` as plain values, with the optimizer's class and
+    configuration.
+    """
     optimizer = model.optimizer
     return {
         "loss": model.loss,
@@ -115,11 +118,12 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Load the model of a file written by `Model.save`, by Keras 2 or by tf.keras.
+    """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
-    custom_objects: classes and functions by the names that the file has for them.
-    compile: whether to compile it as it was; if the file has no training, a warning is logged.
-    safe_mode: whether code in the file, of Lambda layers, is rejected. With False it is run.
+    custom_objects: classes and functions of the program, by their names in the file.
+    compile: whether to call `compile` with the arguments in the file; without any, a warning is
+    logged.
+    safe_mode: whether code in the file, such as that of Lambda layers, is rejected. Else it runs.
 
     OSError for a file that is not HDF5; ValueError for a file without a model, for unknown classes,
     damaged or wrong variables, and code.
@@ -139,7 +143,7 @@ def load_model(
 
 
 def _compile(model: Any, file: Any) -> None:
-    """Compile a model as recorded in the file, and restore its optimizer."""
+    """Compile a model with the arguments in the file, and set the variables of its optimizer."""
     text = read_text(file, "training_config")
     if text is None:
         logging.warning(

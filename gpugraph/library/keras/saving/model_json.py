@@ -1,4 +1,4 @@
-"""Models as JSON: their class, configuration and version; no variables, no code."""
+"""Models as JSON: their class name, configuration and version, without variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value for which JSON has no form: the `default` of `json.dumps`.
+    """Return a value that JSON can represent, for another one: the `default` of `json.dumps`.
 
     TypeError for a value that can't be converted, ValueError for bytes that are not UTF-8.
     """
@@ -48,12 +48,12 @@ def json_value(value: Any) -> Any:
 
 
 def to_json_text(value: Any, **options: Any) -> str:
-    """Return a configuration as JSON; options: those of `json.dumps`."""
+    """Return a configuration as JSON text; `options` are those of `json.dumps`."""
     return json.dumps(value, default=json_value, **options)
 
 
 def from_json_text(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raise ValueError if it is not JSON, or too deep."""
+    """Return the value of a JSON text. Raise ValueError if it is not JSON, or too deeply nested."""
     content = text.encode() if isinstance(text, str) else text
     if content.startswith(BEGINNING):
         raise ValueError(f"The configuration is not JSON{pointer_text(content)}")
@@ -64,20 +64,21 @@ def from_json_text(text: str | bytes) -> Any:
 
 
 def model_config(model: Any) -> dict[str, Any]:
-    """Return the class and configuration of a model."""
+    """Return a dict of the class name and configuration of a model."""
     return {"class_name": type(model).__name__, "config": model.get_config()}
 
 
 def model_to_json(model: Any, **options: Any) -> str:
-    """Return a model as JSON; see `tf.keras.Model.to_json`."""
+    """Return a model's class name, configuration and version as JSON; see `Model.to_json`."""
     versions = {"keras_version": KERAS_VERSION, "backend": "tensorflow"}
     return to_json_text({**model_config(model), **versions}, **options)
 
 
 def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Create the model of `{"class_name": ..., "config": ...}`, with new variables.
+    """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
-    custom_objects: classes and functions by the names that the configuration has for them.
+    custom_objects: classes and functions of the program, by their names in the
+      configuration.
     TypeError for a list, which `Sequential.from_config` accepts; ValueError for an unknown class.
     """
     if isinstance(config, list):
@@ -90,7 +91,7 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Create the model of a text by `Model.to_json`; errors as for `model_from_config`."""
+    """Create the model of a text from `Model.to_json`; errors as for `model_from_config`."""
     config = from_json_text(json_string)
     version = config.get("keras_version") if isinstance(config, dict) else None
     with code_of_files("text"), naming_version(version, json_string):

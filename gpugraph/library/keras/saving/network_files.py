@@ -1,4 +1,4 @@
-"""The methods of a network for files: its configuration, its variables, or all of it.
+"""The part of the class Network that writes and reads files.
 
 Variables are stored in an HDF5 file, or in an object checkpoint.
 """
@@ -29,7 +29,7 @@ _HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
-    """The part of a network that writes and reads files."""
+    """The part of Network for files: of its configuration, of its variables, or of both."""
 
     built: bool
     name: Any
@@ -38,7 +38,7 @@ class NetworkFiles:
     _checkpointed_weights: CheckpointedWeights | None = None
 
     def to_json(self, **kwargs: Any) -> str:
-        """Return the class and configuration as JSON, for `model_from_json`.
+        """Return the class name and configuration as JSON, for `model_from_json`.
 
         kwargs: those of `json.dumps`. NotImplementedError for a subclass that defines `call`.
         """
@@ -60,22 +60,20 @@ class NetworkFiles:
         save_format: str | None = None,
         signatures: Any = None,
     ) -> None:
-        """Write the configuration, the variables and the training of a model into one HDF5 file.
-
-        See `save_model`.
+        """Write the configuration, variables and arguments of `compile` to one HDF5 file; see
+        `save_model`.
         """
         save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)
 
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None
     ) -> None:
-        """Write the variables: layer by layer, or as a checkpoint with those of the optimizer.
+        """Write the variables to an HDF5 file, or with those of the optimizer to a checkpoint.
 
-        filepath: of an HDF5 file or a group of h5py, or the prefix of a checkpoint's paths.
-        overwrite: whether an existing file is replaced without a prompt.
+        filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's paths.
+        overwrite: whether to replace an existing file without a prompt on the terminal.
         save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
           else a checkpoint.
-
         ValueError for another format, for a checkpoint with an HDF5 file's suffix, and before the
         variables are created.
         """
@@ -96,16 +94,17 @@ class NetworkFiles:
     def load_weights(
         self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False
     ) -> LoadStatus | None:
-        """Set the variables to those of a file written by `save_weights` or `save`.
+        """Set the variables from a file that `save_weights` or `save` wrote.
 
-        filepath: of an HDF5 file, or of an object checkpoint, which may have the optimizer's
-          variables too. Variables that are created later are set on creation.
-        by_name: whether only layers are read whose names are in the file; else all, in order.
-        skip_mismatch: whether layers of these with different variables are left unchanged.
+        filepath: an HDF5 file, or an object checkpoint, which may contain the optimizer's variables
+          too and also sets variables that are created later.
+        by_name: whether to match layers by name and ignore others; else they are matched by order.
+        skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
+          differ.
 
-        For a checkpoint it returns the result of `tf.train.Checkpoint.restore`, and by_name raises
+        For a checkpoint, returns the result of `tf.train.Checkpoint.restore`; `by_name` raises
         NotImplementedError. ValueError if layers, numbers of variables or shapes differ from an
-        HDF5 file; then none is changed.
+        HDF5 file; then no variable is changed.
         """
         if skip_mismatch and not by_name:
             raise ValueError(
@@ -141,7 +140,9 @@ class NetworkFiles:
 
 
 def _version_of_weights(group: Any) -> str:
-    """Return the version of the Keras that wrote weights; without one, the oldest of the layout."""
+    """Return the version of Keras that wrote the weights; if none is recorded, a guess by the
+    layout.
+    """
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
         return read_text(group, "keras_version") or "1"  # TensorFlow's default
     is_later = has_part(group, "layers") or has_part(group, "_layer_checkpoint_dependencies")
@@ -153,7 +154,7 @@ def _has_hdf5_suffix(filepath: Any) -> bool:
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Return whether to write HDF5, by the format or the path's suffix.
+    """Return whether `save_weights` writes HDF5, by the format or else the path's suffix.
 
     ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
     """
@@ -173,7 +174,7 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether a file is HDF5: by its suffix, or as a single file without an index."""
+    """Return whether a path has an HDF5 file's suffix, or is a file and no checkpoint's prefix."""
     if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)

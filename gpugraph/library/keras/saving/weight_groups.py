@@ -1,8 +1,8 @@
 """The variables of layers as groups of an HDF5 file, in Keras's layout.
 
-A group has the names of the layers as `layer_names`, and a group for each layer with its
-`weight_names` and arrays. Files are read by the order of layers, or by their names. All shapes are
-compared first; all variables are set in one run.
+A group has an attribute `layer_names`, and a group for each layer with an attribute `weight_names`
+and the arrays. A file's layers are matched by order or by name. All shapes are compared first; then
+all variables are set in one run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """Return the variables of a layer in the order of files: the trainable ones first."""
+    """Return the variables of a layer in the order of files: trainable, then not trainable."""
     trainable = list(layer.trainable_weights)
     return trainable + list(layer.non_trainable_weights)
 
 
 def write_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Write the variables of layers into a group; their values are read in one run."""
+    """Write the variables of layers into a group; one run of Keras's session reads their values."""
     weights = [ordered_weights(layer) for layer in layers]
     values = iter(batch_get_value([weight for part in weights for weight in part]))
     write_names(group, "layer_names", [layer.name for layer in layers])
@@ -41,7 +41,7 @@ def write_layers(group: Any, layers: Sequence[Any]) -> None:
 
 
 def write_values(group: Any, weights: Sequence[Any], values: Sequence[Any]) -> None:
-    """Write the values of variables into a group, under their names."""
+    """Write the values of variables into a group, under the variables' names."""
     names = _distinct_names([weight.name for weight in weights])
     write_names(group, "weight_names", names)
     for name, value in zip(names, values):
@@ -49,7 +49,7 @@ def write_values(group: Any, weights: Sequence[Any], values: Sequence[Any]) -> N
 
 
 def _distinct_names(names: Sequence[str]) -> list[str]:
-    """Add numbers to repeated names, because names in an HDF5 group are unique."""
+    """Append numbers to repeated names, because names in an HDF5 group are unique."""
     counts: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -59,14 +59,15 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def read_arrays(group: Any) -> list[StoredArray]:
-    """Return the arrays of a group, in order, before their elements are read."""
+    """Return the arrays of a group in their order; their elements are not read yet."""
     return [StoredArray(group, name) for name in read_names(group, "weight_names")]
 
 
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Set the variables of layers by their order; see `tf.keras.Model.load_weights`.
+    """Set the variables of layers from a group, matching layers by order.
 
-    ValueError if numbers of layers or of variables, or shapes, differ.
+    Layers without variables are ignored. ValueError if the number of layers, the number of a
+    layer's variables, or a shape differs.
     """
     weighted = [layer for layer in layers if ordered_weights(layer)]
     stored = [
@@ -95,10 +96,10 @@ def read_layers(group: Any, layers: Sequence[Any]) -> None:
 
 
 def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = False) -> None:
-    """Set the variables of the layers whose names are in the file; others are left unchanged.
+    """Set the variables of the layers whose names are in the group; others are left unchanged.
 
-    skip_mismatch: whether a layer with variables other than the file's is skipped, with a
-      warning; else it is a ValueError.
+    skip_mismatch: whether a layer whose number or shapes of variables differ is ignored with a
+      warning, instead of a ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):
@@ -117,7 +118,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
-    """Describe a difference between a layer's variables and arrays of its name, or return None."""
+    """Return a sentence on how a layer's variables differ from the stored arrays, or None."""
     if len(arrays) != len(weights):
         return (
             f'Layer #{number} (named "{layer.name}") expects {len(weights)} weight(s), but the '
@@ -133,9 +134,9 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 
 
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Set variables to stored arrays after comparing all shapes.
+    """Set variables to stored arrays in one run, after all shapes are compared.
 
-    Raise ValueError if one differs.
+    Raise ValueError if a shape differs.
     """
     for weight, array in pairs:
         if tuple(weight.shape.as_list()) != tuple(array.shape):

@@ -1,4 +1,4 @@
-"""The batches of an epoch: slices of arrays, or values from a generator or a Sequence."""
+"""The batches of an epoch: rows of arrays, or values of a generator or a Sequence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
 
 
 class Batch(NamedTuple):
-    """One array for each tensor to feed, the number of examples, and which outputs have weights."""
+    """The data of one step.
+
+    arrays: an array for each tensor to feed. size: the number of examples. weighted: for each
+      output, whether its examples have weights.
+    """
 
     arrays: Sequence[Any]
     size: int
@@ -26,20 +30,21 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Return the rows of an array with these numbers."""
+    """Return the rows of an array, a sparse matrix or an array in a file with these numbers."""
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
         return array[rows]
-    order = np.argsort(rows)  # a dataset of a file is read in ascending order
+    order = np.argsort(rows)  # h5py requires ascending indices
     return np.asarray(array[rows[order]])[np.argsort(order)]
 
 
 class ArrayBatches:
-    """Batches of arrays that have the same length.
+    """Batches of rows of arrays that have the same number of rows.
 
-    shuffle: False, True for a new order of examples in each epoch, "batch" for one of batches.
-    steps: the number of batches.
+    shuffle: False; True for a new random order of examples in each epoch; "batch" for one of
+      batches.
+    steps: the number of batches in an epoch.
     """
 
     counts_samples = True
@@ -58,7 +63,7 @@ class ArrayBatches:
         self.steps: int | None = -(-self.samples // batch_size)
 
     def epoch(self) -> Iterator[Batch]:
-        """Yield the batches of an epoch."""
+        """Yield the batches of one epoch."""
         size, total = self.batch_size, self.samples
         starts = np.arange(0, total, size)
         order = None
@@ -77,11 +82,11 @@ class ArrayBatches:
                 yield Batch([take(array, rows) for array in arrays], end - start, weighted)
 
     def close(self) -> None:
-        """Do nothing, because there are no workers."""
+        """Do nothing: there are no workers."""
 
 
 class StepBatches:
-    """The same arrays, or values of the same tensors, in each of `steps` steps."""
+    """The same data, arrays or tensors of the graph, in each of `steps` steps."""
 
     counts_samples = False
 
@@ -91,20 +96,20 @@ class StepBatches:
         self.samples: int | None = None
 
     def epoch(self) -> Iterator[Batch]:
-        """Yield the batches of an epoch."""
+        """Yield the batches of one epoch."""
         for _ in range(self.steps or 0):
             yield self._arrays()
 
     def close(self) -> None:
-        """Do nothing, because there are no workers."""
+        """Do nothing: there are no workers."""
 
 
 class GeneratorBatches:
-    """Batches of a generator, iterator or Sequence, which workers compute ahead.
+    """Batches of a generator, iterator or Sequence, which workers prepare in advance.
 
-    convert: makes a Batch of a value of the source. steps: the number of batches in an epoch; None:
-    all of a Sequence, or until a generator ends. steps_name: the name of that argument, for
-    messages.
+    convert: returns a Batch for a value of the source. steps: the number of batches in an epoch;
+      None for the length of a Sequence, or for all that a generator yields.
+    workers: 0 for none. steps_name: the name of the user's argument for `steps`, for messages.
     """
 
     counts_samples = False
@@ -148,7 +153,7 @@ class GeneratorBatches:
             self._source.on_epoch_end()
 
     def epoch(self) -> Iterator[Batch]:
-        """Yield the batches of an epoch; fewer if the generator ends early."""
+        """Yield the batches of one epoch; fewer than `steps` if the generator ends early."""
         if self._values is None:
             self._values = self._start()
         for value in itertools.islice(self._values, self.steps):
@@ -157,11 +162,13 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Return whether another epoch begins at the start of the data."""
+        """Return whether another epoch starts at the beginning of the data, as it does for a
+        Sequence.
+        """
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:
-        """Stop the workers."""
+        """Stop the workers, and forget the position in the data."""
         enqueuer, self._enqueuer = self._enqueuer, None
         self._values = None
         if enqueuer is not None:
@@ -169,7 +176,9 @@ class GeneratorBatches:
 
 
 def has_tensors(data: Any) -> bool:
-    """Return whether data is, or contains, tensors or variables of the graph."""
+    """Return whether `data` is, or a list or dict of it contains, a tensor or variable of the
+    graph.
+    """
     if isinstance(data, dict):
         return any(is_tensor(value) for value in data.values())
     if isinstance(data, (list, tuple)):

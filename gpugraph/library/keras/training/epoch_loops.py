@@ -1,4 +1,4 @@
-"""The loops over batches and epochs: of `fit`, `evaluate` and `predict`."""
+"""The loops over batches and epochs of `fit`, `evaluate` and `predict`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from gpugraph.platform import logging
 
 
 class Functions:
-    """The prepared functions of one kind of step, by which outputs have weights."""
+    """The prepared functions of one kind of step ("train", "test" or "predict").
+
+    There is one for each set of outputs whose examples have weights.
+    """
 
     def __init__(self, setup: Any, kind: str) -> None:
         self._setup, self._kind = setup, kind
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """Return the function for batches with these weights."""
+        """Return the function for batches with weights for these outputs, created on first use."""
         run = self._prepared.get(weighted)
         if run is None:
             run = self._prepared[weighted] = self._setup.function(self._kind, weighted).prepared()
@@ -29,7 +32,10 @@ class Functions:
 
 
 class Hooks:
-    """The functions of callbacks and a progress bar to call before and after each batch."""
+    """The methods of callbacks, and of a progress bar, to call before and after each batch.
+
+    mode: "train", "test" or "predict". names: those of a step's results.
+    """
 
     def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:
         self.begin = callbacks.batch_hooks(f"on_{mode}_batch_begin")
@@ -37,13 +43,13 @@ class Hooks:
         self.names = names
 
     def before(self, index: int, size: int) -> None:
-        """Call the hooks for the beginning of a batch."""
+        """Call the methods for the beginning of a batch of `size` examples."""
         logs = {"batch": index, "size": size}
         for hook in self.begin:
             hook(index, logs)
 
     def after(self, index: int, size: int, results: Sequence[Any]) -> None:
-        """Call the hooks for the end of a batch, with its results by name."""
+        """Call the methods for the end of a batch, with its results by name."""
         logs: dict[str, Any] = {"batch": index, "size": size}
         logs.update(zip(self.names, results))
         for hook in self.end:
@@ -53,10 +59,10 @@ class Hooks:
 def run_epoch(
     model: Any, batches: Any, functions: Functions, hooks: Hooks
 ) -> tuple[list[Any], int]:
-    """Run each batch; return [mean loss, last results of metrics] and the number of batches.
+    """Run the step of each batch, and return [mean loss, metrics ...] and the number of batches.
 
-    Losses are weighted by the sizes of batches if the batches are of arrays. Without a batch the
-    results are empty.
+    The mean is over examples for batches of arrays, else over batches. The metrics are those after
+    the last batch. The list is empty if there is no batch.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -80,7 +86,7 @@ def run_epoch(
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
-    """Return the concatenated outputs of all batches. Raise ValueError if there is no batch."""
+    """Return each output for all batches, concatenated. Raise ValueError if there is no batch."""
     parts: list[list[Any]] = []
     seen = 0
     for index, batch in enumerate(batches.epoch()):
@@ -100,10 +106,10 @@ def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) 
 def evaluate_batches(
     model: Any, batches: Any, functions: Functions, callbacks: CallbackList, verbose: int
 ) -> list[Any]:
-    """Return the mean of the losses and the results of the metrics.
+    """Return [mean loss, metrics ...] for all batches. Raise ValueError if there is no batch.
 
-    Raise ValueError if there is no batch. If the generator ends early, the training that this
-    validates ends too.
+    If a generator has fewer batches than `steps`, `model.stop_training` is set, which ends the
+    training that this validates.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
@@ -127,7 +133,7 @@ def evaluate_batches(
 
 
 def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
-    """Return a function that advances a bar by one batch."""
+    """Return a function for the end of a batch, which advances a progress bar."""
 
     def show(index: int, logs: dict[str, Any]) -> None:
         values = [(name, logs[name]) for name in names if name in logs]
@@ -137,16 +143,17 @@ def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
 
 
 class Validation:
-    """The data and the epochs for the validations of a training.
+    """The data for the validations of a training, and the epochs after which they run.
 
-    frequency: the number of epochs between validations, or a collection of epochs, from 1 on.
+    frequency: the number of epochs from one validation to the next, or a collection of epochs, from
+      1 on.
     """
 
     def __init__(self, batches: Any, frequency: Any) -> None:
         self.batches, self.frequency = batches, frequency
 
     def is_due(self, epoch: int) -> bool:
-        """Return whether an epoch, numbered from 0, is followed by a validation."""
+        """Return whether a validation follows an epoch, whose numbers here begin at 0."""
         if isinstance(self.frequency, int):
             return (epoch + 1) % self.frequency == 0
         return epoch + 1 in self.frequency
@@ -160,7 +167,10 @@ def fit_epochs(
     first_epoch: int,
     epochs: int,
 ) -> None:
-    """Run all epochs and validations, until a callback sets `stop_training`."""
+    """Run the epochs from `first_epoch` to `epochs` (exclusive), with their validations.
+
+    The loop ends early when `model.stop_training` is set, or when a generator ends.
+    """
     setup = model.setup
     names = model.metrics_names
     was_nan = False
@@ -205,7 +215,7 @@ def _no_batch(batches: Any) -> ValueError:
 
 
 def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
-    """Return whether data ended before the steps of an epoch, and log a warning if so."""
+    """Return whether a generator had fewer batches than an epoch's steps; if so, log a warning."""
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:
         return False

@@ -1,4 +1,4 @@
-"""Weights of examples, of time steps and of classes, as arrays for each output."""
+"""Weights of examples, of time steps and of classes, as one array for each output."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 
 
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
-    """Return an argument's value for each output, from a list, a dict by name, or a single value.
+    """Return a list with an argument's value for each output.
 
-    kind: the argument's name. ValueError for a list of another length and for names of no output,
-    TypeError for other values.
+    weights: a list of these, a dict by the outputs' names, or a value for a single output. kind:
+      the argument's name, for messages.
+    ValueError for a list of another length and for unknown names, TypeError for other values.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -43,10 +44,11 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 
 
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
-    """Return the weights of an output's examples, or of their time steps; None if there are none.
+    """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
-    target: the output's targets. class_weights: a dict, by class. ValueError for weights of other
-    shapes, and for classes without a weight.
+    target: the targets of the output. weights: those that the program passed, or None.
+    class_weights: a dict from class to weight, or None; its weights are further factors.
+    ValueError for weights of a wrong shape, and for a class without a weight.
     """
     weights = as_array(weights)
     if is_temporal and (weights is not None or class_weights is not None):
@@ -85,7 +87,7 @@ def _check_temporal(target: Any, weights: Any) -> None:
 
 
 def _by_class(target: Any, class_weights: Any) -> Any:
-    """Return the weight of each example by its class."""
+    """Return the weight of each example's class. target: classes, or one-hot rows."""
     if not isinstance(class_weights, Mapping):
         raise TypeError(f"Expected `class_weight` to be a dict of classes, got {class_weights!r}")
     if target.ndim > 2:

@@ -1,4 +1,4 @@
-"""The methods of a model for generators; they call those for any data."""
+"""The methods of a model for generators, such as `fit_generator`, which call `fit` and so on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.library.keras.training.model_data import is_generator
 
 
 class GeneratorLoops:
-    """The part of a model whose data is a Sequence or a generator."""
+    """The part of Model for the methods whose data is a Sequence or a generator."""
 
     fit: Callable[..., History]
     evaluate: Callable[..., Any]
@@ -33,7 +33,7 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """Call `fit` with a Sequence or generator."""
+        """Train on a Sequence or generator; the same as `fit`, which accepts these too."""
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -53,7 +53,7 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Call `evaluate` with a Sequence or generator."""
+        """Evaluate on a Sequence or generator; the same as `evaluate`, which accepts these too."""
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,
@@ -70,7 +70,7 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Call `predict` with a Sequence or generator."""
+        """Predict for a Sequence or generator; the same as `predict`, which accepts these too."""
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,
@@ -79,5 +79,5 @@ class GeneratorLoops:
 
 
 def _iterable(generator: Any) -> Any:
-    """Return a Sequence or generator unchanged, and an iterator of anything else."""
+    """Return a Sequence or generator unchanged, or an iterator over any other iterable."""
     return generator if is_generator(generator) else iter(generator)

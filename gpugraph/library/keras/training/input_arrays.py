@@ -1,4 +1,4 @@
-"""Conversion of a program's data to one array for each input or target, and checks of them."""
+"""Conversion of a program's data to one array for each input or target, with checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Shape = tuple[int | None, ...] | None
 
 
 def as_array(value: Any) -> Any:
-    """Convert a value to an array unless it is a memory map, sparse matrix or tensor."""
+    """Return an array for a value; a memory map, HDF5 dataset, sparse matrix or tensor is
+    unchanged.
+    """
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
     if hasattr(value, "tocoo"):
@@ -28,7 +30,7 @@ def as_array(value: Any) -> Any:
 
 
 class DenseRows:
-    """A SciPy matrix for a dense input, whose rows are converted to arrays on access."""
+    """A SciPy matrix as data for a dense input: the rows that are read become NumPy arrays."""
 
     def __init__(self, matrix: Any) -> None:
         self._matrix = matrix.tocsr()
@@ -50,12 +52,12 @@ def standardize_arrays(
     prefix: str,
     checks_batch: bool = False,
 ) -> list[Any]:
-    """Return one array for each name, from an array, a list of arrays, or a dict by name.
+    """Return a list with the array for each name, from an array, a list of arrays, or a dict by
+    name.
 
-    shapes: of the placeholders; an array of one axis gets a second one of size 1 if more are
-    expected.
-    prefix: "input" or "target", in messages. checks_batch: whether the first axis is checked too.
-
+    shapes: those of the placeholders. An array of one axis gets a second axis of size 1, unless its
+      placeholder has one axis.
+    prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
     ValueError for a wrong number of arrays, for missing names, for rows of different lengths and
     for shapes that do not fit; TypeError for a value that is not an array where several are
     expected.
@@ -79,7 +81,7 @@ def _array_of(value: Any, name: str, prefix: str) -> Any:
 
 
 def _listed(data: Any, names: Sequence[str], prefix: str) -> list[Any]:
-    """Return one value for each name."""
+    """Return a list with the value for each name; see `standardize_arrays`."""
     if not names:
         if data is not None and np.size(as_array(data) if not isinstance(data, list) else data):
             raise ValueError(
@@ -155,7 +157,7 @@ def _check_shape(array: Any, name: str, shape: Shape, prefix: str, checks_batch:
 def check_sample_counts(
     inputs: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any]
 ) -> None:
-    """Raise ValueError if arrays differ in their numbers of samples."""
+    """Raise ValueError if inputs, targets or weights differ in their numbers of examples."""
     counts = {}
     for kind, arrays in (("x", inputs), ("y", targets), ("sample_weight", weights)):
         shapes = [array.shape for array in arrays if array is not None]
@@ -180,7 +182,10 @@ def check_sample_counts(
 
 
 def check_output_names(argument: Mapping[Any, Any], names: Sequence[str], kind: str) -> None:
-    """Raise ValueError if a dict by output, the argument `kind`, has names of no output."""
+    """Raise ValueError if a dict by output has a key that is not an output's name.
+
+    kind: the name of the argument whose value the dict is.
+    """
     unknown = sorted(set(argument) - set(names), key=str)
     if unknown:
         raise ValueError(
@@ -197,7 +202,7 @@ _SAME_SHAPE = (
 
 
 def check_target(target: Any, loss: Any, shape: Shape) -> None:
-    """Raise ValueError for targets that a loss does not accept for outputs of a shape."""
+    """Raise ValueError for targets that a loss does not accept for outputs of this shape."""
     function = loss.fn if isinstance(loss, LossFunctionWrapper) else loss
     if target is None or shape is None or is_tensor(target):
         return

@@ -1,4 +1,4 @@
-"""The part of a model that configures training: `compile`, and inputs derived from data."""
+"""The part of the class Model that configures training: `compile`, and inputs for given data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network with the setup of `compile`; without inputs, it is built from data."""
+    """A network that `compile` prepares for training; without inputs, it gets them from data."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._compiled: dict[str, Any] = {}
@@ -55,16 +55,17 @@ class CompiledNetwork(Network):
     ) -> None:
         """Configure the training of the model.
 
-        optimizer: of `tf.keras.optimizers` or `tf.train`, or a name.
-        loss: a loss, or a list or dict of losses by output; None: outputs are not trained.
-        metrics: a list of metrics, names or functions, lists of them or a dict by output.
-        loss_weights: factors of the outputs' losses.
-        sample_weight_mode: "temporal" for weights of time steps; a list or dict by output.
+        optimizer: one of `tf.keras.optimizers` or `tf.train`, or a name.
+        loss: a loss, or a list or dict of losses by output. An output with the loss None is not
+          trained.
+        metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
+          output.
+        loss_weights: factors of the outputs' losses, as a list or a dict by output.
+        sample_weight_mode: "temporal" for weights of time steps; or a list or dict by output.
         weighted_metrics: metrics to which weights of examples apply.
-        target_tensors: tensors that replace targets to feed.
-        kwargs: `options` and `run_metadata` of the runs; `experimental_run_tf_function` has no
-          effect.
-
+        target_tensors: tensors of the graph to use as targets, instead of placeholders.
+        kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
+          ignored.
         ValueError and TypeError for arguments that do not fit the outputs, NotImplementedError for
         `distribute` and `run_eagerly`.
         """
@@ -91,7 +92,7 @@ class CompiledNetwork(Network):
             self._setup = self._new_setup()
 
     def _new_setup(self) -> TrainingSetup:
-        """Create the training of the outputs, and build its graph for steps without weights."""
+        """Create the TrainingSetup of the outputs, and the graph of a step without weights."""
         names = self.trained_names
         losses = losses_by_output(self.loss, names)
         factors = loss_weights_by_output(self.loss_weights, names)
@@ -117,7 +118,10 @@ class CompiledNetwork(Network):
 
     @property
     def setup(self) -> TrainingSetup:
-        """The training that `compile` has configured; RuntimeError before `compile`."""
+        """The TrainingSetup for the arguments of `compile`, created on first access.
+
+        RuntimeError before `compile`, ValueError if the model has no outputs yet.
+        """
         if not self._compiled:
             raise RuntimeError(
                 "You must compile your model before training/testing. Use "
@@ -133,7 +137,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The functions of `predict`, which do not require `compile`."""
+        """The TrainingSetup that `predict` uses; before `compile` it is one without losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -149,24 +153,27 @@ class CompiledNetwork(Network):
 
     @property
     def graph_of_outputs(self) -> Any:
-        """The graph in which the model is trained."""
+        """The graph of the model's outputs, in which its steps run."""
         return self.outputs[0].graph
 
     @property
     def trained_names(self) -> list[str]:
-        """The names of the outputs, as used by losses and metrics."""
+        """The names of the outputs for losses and metrics.
+
+        For a subclass that defines `call` these are `output_1`, `output_2` and so on.
+        """
         if self.is_graph_network:
             return self.output_names
         return [f"output_{number + 1}" for number in range(len(self.outputs))]
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs that are fed: those that are not tensors of the program."""
+        """The inputs to feed: those that are placeholders, not existing tensors of the program."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
     def feed_input_names(self) -> list[str]:
-        """The names of the inputs that are fed."""
+        """The names of `feed_inputs`."""
         if not self.is_graph_network:
             return list(self._data_names)
         pairs = zip(self.inputs, self.input_names)
@@ -174,7 +181,7 @@ class CompiledNetwork(Network):
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics of `compile`, and those that layers add."""
+        """The metrics of `compile`, and those that layers have added."""
         added = self.added_metrics()
         if self._setup is None:
             return added
@@ -186,13 +193,17 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """ "loss", the losses of several outputs, and the metrics, in the order of results."""
+        """ "loss", the names of several outputs' losses, and of the metrics, in the order of a
+        step's results.
+        """
         if self._setup is None:
             return ["loss"]
         return ["loss", *(metric.name for metric in self._setup.all_metrics())]
 
     def reset_metrics(self) -> None:
-        """Reset all metrics."""
+        """Set the variables of all metrics to zero, in one run unless a metric overrides
+        `reset_states`.
+        """
         if self._setup is None:
             return
         pairs = []
@@ -206,10 +217,10 @@ class CompiledNetwork(Network):
     # -- inputs from data
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data, and call the model on them, unless it has inputs.
+        """Create placeholders that match the data `x`, and call the model on them, unless it has
+        outputs.
 
-        ValueError without data, and for targets `y` that are a dict by the names of outputs, which
-        a model without outputs does not have.
+        ValueError without data, and if `y` is a dict, since the names of outputs are not known.
         """
         if self.outputs:
             return
@@ -236,7 +247,7 @@ class CompiledNetwork(Network):
 
 
 def _like(value: Any, name: str) -> Any:
-    """Return a placeholder for batches that match an array; return a tensor unchanged."""
+    """Return a placeholder for batches of an array's shape and kind; return a tensor unchanged."""
     if is_tensor(value):
         return value
     array = np.asarray(value)
@@ -252,7 +263,7 @@ def _is_fed(tensor: Any) -> bool:
 
 
 def _targets_by_output(targets: Any, names: Sequence[str]) -> list[Any]:
-    """Return the target tensor of each output, or None.
+    """Return a list with the target tensor of each output, or None for a placeholder.
 
     Raise ValueError for a wrong number or an unknown name.
     """

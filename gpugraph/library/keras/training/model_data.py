@@ -1,4 +1,4 @@
-"""Conversion of a program's data to batches of standardized inputs, targets and weights."""
+"""Conversion of a program's data to batches of arrays for inputs, targets and weights."""
 
 from __future__ import annotations
 
@@ -29,24 +29,27 @@ from gpugraph.library.keras.training.input_arrays import (
 )
 
 _MAX_BYTES = 1 << 28
-"""The maximum size of arrays that are converted as a whole to their placeholder's dtype."""
+"""The maximum size in bytes of an array that is converted to its placeholder's dtype as a whole."""
 
 
 def is_generator(data: Any) -> bool:
-    """Return whether data comes batch by batch: a Sequence, a generator or another iterator."""
+    """Return whether data consists of batches: a Sequence, a generator or another iterator."""
     return isinstance(data, BatchSequence) or hasattr(data, "__next__")
 
 
 class ModelData:
-    """Standardizes data for a model and its `compile` setup; `setup` None: inputs alone."""
+    """Converts data to the arrays that a model's steps take.
+
+    setup: the model's TrainingSetup, or None to convert inputs only.
+    """
 
     def __init__(self, model: Any, setup: Any) -> None:
         self.model, self.setup = model, setup
 
     def inputs(self, x: Any, checks_batch: bool = False) -> list[Any]:
-        """Return the arrays of the inputs.
+        """Return a list with the array of each input to feed.
 
-        Raise ValueError if one is missing, and as for `standardize_arrays`.
+        Raise ValueError if one is missing, and as `standardize_arrays` does.
         """
         model = self.model
         tensors = model.feed_inputs
@@ -61,7 +64,10 @@ class ModelData:
         return [_of_dtype(array, tensor) for array, tensor in zip(arrays, tensors)]
 
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
-        """Return all arrays of a batch, or of all data, in the order of a step's inputs."""
+        """Return the arrays of a batch, or of all data, in the order of a step's inputs.
+
+        These are inputs, targets, and the weights of those outputs for which weights are passed.
+        """
         inputs = self.inputs(x)
         trained = [output for output in self.setup.trained if output.has_placeholder]
         names = [output.name for output in self.setup.trained]
@@ -92,9 +98,9 @@ class ModelData:
         return targets
 
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
-        """Return the batch of a generator's x, (x, y) or (x, y, weights).
+        """Return the Batch for a generator's value: x, (x, y) or (x, y, weights).
 
-        Raise ValueError for others.
+        Raise ValueError for other values.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
@@ -107,14 +113,15 @@ class ModelData:
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:
-        """Return the batch of inputs that a generator yields for `predict`, without targets."""
+        """Return the Batch for inputs without targets, or for a tuple that begins with inputs."""
         inputs = self.inputs(value[0] if isinstance(value, tuple) else value)
         return Batch(inputs, int(inputs[0].shape[0]) if inputs else 0, ())
 
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
-        """Return batches of tensors, whose values are computed in each step.
+        """Return batches of data that contains tensors, whose values each step computes first.
 
-        ValueError without the number of steps.
+        batch: a function from the values of (x, y) to a Batch. ValueError without the number of
+          steps.
         """
         if steps is None:
             raise ValueError(
@@ -130,7 +137,9 @@ class ModelData:
         return StepBatches(values, steps)
 
     def needs_no_data(self) -> bool:
-        """Return whether all inputs and targets are tensors of the graph."""
+        """Return whether no data is fed, since all inputs and targets are existing tensors of the
+        graph.
+        """
         targets = self.setup.trained if self.setup is not None else []
         return not self.model.feed_inputs and not any(out.has_placeholder for out in targets)
 
@@ -141,7 +150,10 @@ class ModelData:
         steps: int | None,
         shuffle: Any = False,
     ) -> Any:
-        """Return the batches of arrays or tensors (x, y, sample_weight, class_weight)."""
+        """Return the batches for `data`: arrays or tensors (x, y, sample_weight, class_weight).
+
+        steps: the number of steps in an epoch, each with all the data; None for batches of rows.
+        """
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):
             return self.batches_of_tensors(x, y, steps, self.batch)
@@ -154,7 +166,7 @@ class ModelData:
 
 
 def _of_dtype(array: Any, tensor: Any) -> Any:
-    """Convert an array to its placeholder's dtype unless it is too large; wrap a sparse matrix."""
+    """Convert arrays of at most `_MAX_BYTES` to a placeholder's dtype; wrap sparse matrices."""
     if hasattr(array, "tocsr") and isinstance(tensor, Tensor):
         return DenseRows(array)
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):
@@ -166,7 +178,7 @@ def _of_dtype(array: Any, tensor: Any) -> Any:
 
 
 def _evaluated(session: Any, data: Any) -> Any:
-    """Replace the tensors in data by their values, from one run."""
+    """Replace the tensors in a structure of data by their values, from one run."""
     tensors = [part for part in flatten(data) if is_tensor(part)]
     values = dict(zip(map(id, tensors), session.run(tensors)))
     return map_structure(lambda part: values.get(id(part), part), data)

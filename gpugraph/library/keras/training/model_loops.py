@@ -1,4 +1,4 @@
-"""The part of a model that trains, tests and predicts on arrays, tensors and generators."""
+"""The part of the class Model that trains, evaluates and predicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORKERS = ("workers", "max_queue_size", "use_multiprocessing")
 
 
 class TrainingLoops(GeneratorLoops, CompiledNetwork):
-    """A network with the methods for training, testing and prediction."""
+    """A network with the methods `fit`, `evaluate` and `predict`, and those for one batch."""
 
     history: History
 
@@ -56,20 +56,22 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> History:
-        """Train the model for `epochs` epochs, and return the losses and metrics of each.
+        """Train the model up to epoch `epochs`, and return the History of losses and metrics.
 
         x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence` or generator
           of (x, y) or (x, y, weights).
-        batch_size: 32 by default.
+        batch_size: the number of examples in a step, 32 by default.
         verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
-        validation_split: the fraction of the examples, the last ones, for validation.
+        validation_split: the fraction of the examples, the last ones, to use for validation only.
         validation_data: (x, y), (x, y, weights), or a Sequence or generator.
-        shuffle: whether each epoch has a new order; "batch" shuffles only batches.
-        class_weight: factors of losses by class. sample_weight: by example or time step.
-        steps_per_epoch, validation_steps: number of batches of tensors and generators.
-        validation_freq: epochs between two validations, or a collection of epochs.
-        max_queue_size, workers, use_multiprocessing: how batches are computed ahead.
-
+        shuffle: whether examples have a new random order in each epoch; "batch" shuffles whole
+          batches.
+        class_weight: a dict of factors of losses by class. sample_weight: factors by example or
+          time step.
+        initial_epoch: the number of the first epoch, from 0 on.
+        steps_per_epoch, validation_steps: the number of steps for tensors and generators.
+        validation_freq: epochs from one validation to the next, or a collection of epochs.
+        max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
         RuntimeError before `compile`; ValueError for data that does not fit the model.
         """
         if kwargs:
@@ -118,7 +120,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """Return the loss, or [loss, metrics ...] as in `metrics_names`; arguments as for `fit`."""
+        """Return the loss, or a list of the loss and metrics as in `metrics_names`; arguments: see
+        `fit`.
+        """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         if is_generator(x):
             _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
@@ -145,7 +149,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """Return the outputs for inputs, computed in batches: an array, or a list of arrays.
+        """Return the outputs for inputs, computed in batches: an array, or a list or dict of
+        arrays.
 
         x: arrays, or a Sequence or generator of inputs, or of tuples that begin with inputs.
         """
@@ -193,16 +198,16 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         class_weight: Any = None,
         reset_metrics: bool = True,
     ) -> Any:
-        """Take one step on a batch, and return the loss, or [loss, metrics ...].
+        """Take one training step on a batch, and return the loss, or [loss, metrics ...].
 
-        reset_metrics: whether metrics are of this batch alone.
+        reset_metrics: whether to reset the metrics after the step.
         """
         return self._on_batch("train", (x, y, sample_weight, class_weight), reset_metrics)
 
     def test_on_batch(
         self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
     ) -> Any:
-        """Return the loss of a batch, or [loss, metrics ...], without a step."""
+        """Return the loss of a batch, or [loss, metrics ...], without training on it."""
         return self._on_batch("test", (x, y, sample_weight), reset_metrics)
 
     def predict_on_batch(self, x: Any) -> Any:
@@ -224,7 +229,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _generated(
         self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
     ) -> GeneratorBatches:
-        """Return the batches of a Sequence or generator."""
+        """Return the batches of a Sequence or generator. name: that of the argument `steps`."""
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
         data = ModelData(self, self.setup)
@@ -235,7 +240,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         )
 
     def _set_inputs_of(self, x: Any) -> None:
-        """Build a model without known inputs from the first batch of a Sequence."""
+        """Create the inputs of a model that has none, from the first batch of a Sequence."""
         if self.outputs:
             return
         if not isinstance(x, BatchSequence):
@@ -245,7 +250,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         self.set_inputs(x[0][0])
 
     def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
-        """Return the batches of validation data."""
+        """Return the batches of data for a validation or for `evaluate`."""
         if is_generator(data):
             return self._generated(data, steps, None, False, options, "validation_steps")
         if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
@@ -263,9 +268,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return batches
 
     def _batch_size(self, batch_size: int | None) -> int | None:
-        """Return the size of batches: that of the inputs, if they have one.
+        """Return `batch_size`, or the batch size that an input requires.
 
-        ValueError for another size, and for a value that is not a number of examples.
+        ValueError if they differ, and for a value that is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -305,7 +310,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         batch_size: int | None,
         epochs: int,
     ) -> CallbackList:
-        """Return the callbacks of a training, with its history and its progress bar."""
+        """Return the callbacks of a training: the program's, a History, and a progress bar if
+        `verbose`.
+        """
         names = self.metrics_names
         self.history = History()
         listed = CallbackList(callbacks)
@@ -332,7 +339,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Return outputs in the structure of the model's outputs: an array for a single one."""
+        """Return outputs as an array for a single one, as a dict if the model's are one, else as a
+        list.
+        """
         if len(outputs) == 1:
             return outputs[0]
         nested = getattr(self, "_nested_outputs", None)
@@ -348,7 +357,10 @@ def _check_part(validation_split: float) -> None:
 
 
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
-    """Split batches into the first examples for training and the last ones for validation."""
+    """Divide batches into the first examples for training and the last ones for validation.
+
+    part: the fraction for validation. ValueError for data that is not in arrays.
+    """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(
             "`validation_split` is only supported for NumPy arrays, without `steps_per_epoch`"

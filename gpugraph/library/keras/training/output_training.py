@@ -1,4 +1,7 @@
-"""The configuration of each output by `compile`: its loss, weight, target and metrics."""
+"""The configuration of each output in training: its loss, weight, target and metrics.
+
+Functions here distribute the arguments of `compile` to the outputs.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,18 @@ _BY_OUTPUT = {
         "sparse_categorical_crossentropy",
     ),
 }
-"""Metrics whose function depends on the output: of two classes, of many, of sparse targets."""
+"""The functions for general names of metrics: for two classes, for many, and for class indices."""
 
 _GENERAL = {"acc": "acc", "accuracy": "acc", "crossentropy": "crossentropy", "ce": "crossentropy"}
 _SUFFIXES = {"acc": "acc", "crossentropy": "ce"}
 
 
 class OutputTraining:
-    """An output in a training. `target` and `weight` are placeholders; loss None: not trained."""
+    """An output of a model in training, with its loss, or None if it is not trained.
+
+    target: the tensor or placeholder of the targets. is_temporal: whether weights are of time
+      steps.
+    """
 
     def __init__(self, name: str, output: Tensor, loss: Any, loss_weight: float) -> None:
         self.name, self.output = name, output
@@ -45,29 +52,29 @@ class OutputTraining:
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
-        """The static shape of the output."""
+        """The static shape of the output as a tuple, or None."""
         sizes = self.output.shape.sizes
         return None if sizes is None else tuple(sizes)
 
     @property
     def function(self) -> Any:
-        """The function of the loss; a loss as a class wraps one."""
+        """The function that computes the loss: that of a LossFunctionWrapper, or the loss."""
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
     @property
     def is_sparse(self) -> bool:
-        """Whether targets are classes."""
+        """Whether the loss takes class indices as targets."""
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
-        """Return the required shape of targets: with one class for each, or only a rank."""
+        """Return the shape to check targets with: all sizes for class indices, else only a rank."""
         shape = self.shape
         if shape is None:
             return None
         return (*shape[:-1], 1) if self.is_sparse else (None,) * len(shape)
 
     def make_target(self, tensor: Any) -> None:
-        """Set a tensor as target, or create a placeholder."""
+        """Set the target to `tensor`, or to a new placeholder if that is None."""
         if tensor is None:
             rank = self.output.shape.rank
             shape = None if rank is None else (None,) * rank
@@ -79,7 +86,7 @@ class OutputTraining:
         self.target = tensor
 
     def weight(self) -> Any:
-        """Return the placeholder of the weights of examples, or of their time steps."""
+        """Return the placeholder of the weights of examples or time steps, created on first use."""
         if self._weight is None:
             shape = (None, None) if self.is_temporal else (None,)
             self._weight = placeholder(
@@ -89,9 +96,9 @@ class OutputTraining:
 
 
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
-    """Return the loss of each output, an object or function.
+    """Return a list with the loss of each output: an object, a function or None.
 
-    Raise ValueError for unknown names and wrong numbers.
+    Raise ValueError for unknown names and a wrong number of losses.
     """
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         check_output_names(loss, names, "loss")
@@ -116,7 +123,7 @@ def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _loss_object(loss: Any) -> Any:
-    """Return a loss as an object; functions are wrapped."""
+    """Return a loss as an object of Loss; a function is wrapped in one."""
     loss = keras_losses.get(loss)
     if loss is None or isinstance(loss, keras_losses.Loss):
         return loss
@@ -127,7 +134,9 @@ def _loss_object(loss: Any) -> Any:
 
 
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
-    """Return the weights of outputs' losses; errors as for `losses_by_output`, and TypeError."""
+    """Return the factor of each output's loss; ValueError as `losses_by_output`, TypeError for
+    others.
+    """
     if weights is None:
         return [1.0] * len(names)
     if isinstance(weights, Mapping):
@@ -146,9 +155,9 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 
 
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
-    """Return whether each output's weights are of time steps.
+    """Return for each output whether its weights are weights of time steps.
 
-    Raise ValueError for unknown names and wrong numbers.
+    Raise ValueError for unknown names and a wrong number of modes.
     """
     if isinstance(mode, Mapping):
         check_output_names(mode, names, "sample_weight_mode")
@@ -165,9 +174,10 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 
 
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
-    """Return the metrics of each output.
+    """Return a list of metrics for each output.
 
-    Raise TypeError for a value that is neither list nor dict, ValueError for unknown names.
+    Raise TypeError for a value that is neither list nor dict, ValueError for unknown names and a
+    wrong number of lists.
     """
     if not metrics:
         return [[] for _ in names]
@@ -198,12 +208,16 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _copied(metric: Any) -> Any:
-    """Return a copy of a metric with its own variables."""
+    """Return a new metric with the configuration of this one and its own variables; a name is
+    unchanged.
+    """
     return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric
 
 
 def metric_of_output(metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-    """Return a metric as an object with the name that `compile` gives it."""
+    """Return the Metric for an element of the argument `metrics` of `compile`; a function is
+    wrapped.
+    """
     general = _GENERAL.get(metric) if isinstance(metric, str) else None
     function = keras_metrics.get(_specific(general, output) if general else metric)
     if general:

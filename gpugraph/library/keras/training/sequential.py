@@ -1,4 +1,4 @@
-"""Sequential: a network of layers in a row, built on its first inputs if no shape is known."""
+"""Sequential: a model that is a chain of layers, built from data if no input shape is known."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from gpugraph.platform import logging
 
 
 class Sequential(Model):
-    """Layers in a row, each called on the outputs of the previous one.
+    """A chain of layers, each of which is called on the outputs of the one before.
 
-    It is built immediately if the first layer has an input shape, or is an InputLayer; else by the
+    It is built immediately if the first layer is an InputLayer or has an input shape; else by the
     first call, `build(input_shape)` or `fit`.
-
     TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
     two layers with the same name.
     """
@@ -35,20 +34,24 @@ class Sequential(Model):
 
     @property
     def layers(self) -> list[Any]:
-        """The layers that were added, without a leading InputLayer."""
+        """The layers of the model, without an InputLayer at the beginning."""
         layers = self._layers
         is_input = bool(layers) and isinstance(layers[0], InputLayer)
         return list(layers[1:] if is_input else layers)
 
     @property
     def row(self) -> list[Any]:
-        """The layers that were added, without those of losses and metrics of the model."""
+        """The layers of the chain, without those that `add_loss` and `add_metric` of the model
+        created.
+        """
         nodes = [] if not self.is_graph_network else self.added_nodes()
         further = {node.outbound_layer for node in nodes}
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer, or the layer of a `tf.keras.Input`; errors as for the class."""
+        """Append a layer; a tensor from `tf.keras.Input` stands for its layer. Errors: see the
+        class.
+        """
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):
             layer = history.layer
@@ -73,7 +76,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Build layers in a row from data, which must not be a dict; see `CompiledNetwork`."""
+        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork`."""
         if isinstance(x, dict) and not self.outputs:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
@@ -83,7 +86,9 @@ class Sequential(Model):
         super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
-        """Return the outputs of the first layer, or None if the shape of its inputs is unknown."""
+        """Return the outputs of the first layer of the chain, or None if its input shape is not
+        known.
+        """
         if isinstance(layer, InputLayer):
             return layer.inbound_nodes[-1].output_tensors
         shape: Any
@@ -102,11 +107,11 @@ class Sequential(Model):
         return outputs
 
     def _take_outputs(self, outputs: Any) -> None:
-        """Make the network end at `outputs`, and discard the setup for other outputs."""
+        """Set the outputs of the model, and discard the TrainingSetup for its previous outputs."""
         self._setup = self._predictor = None
         if outputs is None:
             return
-        if self.outputs and not self.is_graph_network:  # built from data: no input layer
+        if self.outputs and not self.is_graph_network:  # built from data: no InputLayer
             self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
@@ -125,15 +130,15 @@ class Sequential(Model):
             self._network_graph, self.built = None, False
         elif not self.is_graph_network:
             self._setup = self._predictor = None
-            self.inputs, self.outputs = [], []  # the next data rebuilds it
+            self.inputs, self.outputs = [], []  # the next data sets new inputs
         else:
             self._layers[-1]._outbound_nodes = []
             self._take_outputs(self._layers[-1].output)
 
     def build(self, input_shape: Any = None) -> None:
-        """Build all layers for inputs of a shape that includes the batch axis.
+        """Build all layers for an input shape, which includes the batch axis.
 
-        ValueError without a shape, if no layer has one.
+        ValueError if no shape is passed and the model is not built.
         """
         if self.is_graph_network:
             self.built = True
@@ -150,7 +155,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Call each layer on the outputs of the previous one, and return the last outputs."""
+        """Call each layer on the outputs of the one before; return the outputs of the last one."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -159,13 +164,13 @@ class Sequential(Model):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, computed layer by layer; nothing is built."""
+        """Return the shape of the outputs, computed layer by layer without building anything."""
         for layer in self.layers:
             input_shape = layer.compute_output_shape(input_shape)
         return input_shape
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Call `predict`, and warn if the outputs are not probabilities."""
+        """Return the result of `predict`, and log a warning if it is not within [0, 1]."""
         predicted = self.predict(x, batch_size, verbose)
         if predicted.min() < 0.0 or predicted.max() > 1.0:
             logging.warning(
@@ -175,16 +180,18 @@ class Sequential(Model):
         return predicted
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Return the class of the largest output, or whether a single output is above 1 / 2."""
+        """Return the index of the largest output, or for a single output whether it exceeds 0.5: 0
+        or 1.
+        """
         predicted = self.predict(x, batch_size, verbose)
         if predicted.shape[-1] > 1:
             return predicted.argmax(axis=-1)
         return (predicted > 0.5).astype("int32")
 
     def get_config(self) -> dict[str, Any]:
-        """Return the name, and class and configuration of each layer.
+        """Return the name, and the class name and configuration of each layer of the chain.
 
-        Losses and metrics of the model itself, which TensorFlow puts into the row of layers, are
+        Layers of losses and metrics of the model itself, which TensorFlow lists with the chain, are
         in `added_layers`, after the InputLayer.
         """
         layers = [
@@ -203,7 +210,9 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
-        """Create a model from a configuration of `get_config`, or from a list of layers."""
+        """Create a model from a dict that `get_config` returned, or from a list of layers'
+        configurations.
+        """
         is_list = isinstance(config, (list, tuple))
         records = config if is_list else config_entry(config, "layers", cls.__name__)
         if not isinstance(records, (list, tuple)):

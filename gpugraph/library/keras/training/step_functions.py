@@ -1,4 +1,4 @@
-"""The run of one batch: a prepared callable of a session, from arrays to values."""
+"""StepFunction: the run of one batch, by a prepared callable of a session."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from gpugraph.library.keras.backend.keras_variables import sparse_parts
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 Run = Callable[..., list[Any]]
-"""Called with one array for each input, it returns one value for each output."""
+"""A function that receives an array for each input, and returns a value for each output."""
 
 
 class StepFunction:
-    """A function of arrays that runs outputs and updates, in Keras's session.
+    """A function that feeds arrays, runs outputs and updates in Keras's session, and returns
+    values.
 
-    inputs: tensors to feed, in order. constants: (tensor, value) pairs that are always fed.
-    outputs: tensors whose values are returned. updates: operations that are run too.
-    options: of `Session.run`: "options" and "run_metadata".
+    inputs: the tensors to feed, in the order of the arrays. constants: (tensor, value) pairs that
+      are always fed.
+    outputs: tensors whose values are returned. updates: operations that also run.
+    options: `options` and `run_metadata` for `Session.run`.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class StepFunction:
         self._run: Run | None = None
 
     def prepared(self) -> Run:
-        """Return the function for Keras's current session, whose variables are initialized."""
+        """Return the callable for Keras's current session, after initializing variables there."""
         session = get_session(self._outputs)
         if self._run is None or session is not self._session:
             self._session, self._run = session, self._prepare(session)
@@ -68,7 +70,7 @@ class StepFunction:
         return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the values of the outputs, for one array for each input."""
+        """Return the values of the outputs. arrays: one for each input."""
         return self.prepared()(*arrays)
 
 

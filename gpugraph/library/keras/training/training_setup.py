@@ -1,7 +1,7 @@
-"""The graph of a training: losses and metrics of the outputs, the total, and step functions.
+"""The graph of a training: losses and metrics of the outputs, the total loss, and step functions.
 
-Weights of examples are placeholders only if a program passes weights. Therefore the graph of a step
-is built once for each set of outputs that have weights.
+The weights of an output's examples are a placeholder only if the program passes weights. Therefore
+the graph of a step is built once for each set of outputs that have weights.
 """
 
 from __future__ import annotations
@@ -27,20 +27,24 @@ from gpugraph.ops.nn.losses.loss_weights import squeezed_weights
 from gpugraph.platform import logging
 
 Weighted = tuple[bool, ...]
-"""Which of the trained outputs have weights of examples."""
+"""For each trained output, whether its examples have weights."""
 
 
 class StepGraph:
-    """The total loss and the results of metrics, for one set of weighted outputs."""
+    """The total loss and the results of metrics in one step, for one set of outputs with weights.
+
+    inputs: the placeholders of targets and weights to feed.
+    """
 
     def __init__(self, loss: Tensor, results: list[Tensor], inputs: list[Any]) -> None:
         self.loss, self.results, self.inputs = loss, results, inputs
 
 
 class TrainingSetup:
-    """A model's outputs in training, and the functions of a step.
+    """The training of a model's outputs, and the functions that run a step.
 
-    outputs: all of them. metrics, weighted_metrics: lists for each output, from `compile`.
+    outputs: all outputs. metrics, weighted_metrics: a list for each output, from `compile`.
+    options: `options` and `run_metadata` for `Session.run`.
     """
 
     def __init__(
@@ -69,7 +73,9 @@ class TrainingSetup:
         self._trained_weights = list(model.trainable_weights)  # at `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-        """Return the metric as an object, with a unique name."""
+        """Return a metric for an output as a Metric, with a name that no other metric of the model
+        has.
+        """
         unique = metric_of_output(metric, output, is_weighted)
         base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
         name, count = base, 1
@@ -83,7 +89,7 @@ class TrainingSetup:
 
     @property
     def output_metrics(self) -> list[Metric]:
-        """The metrics of the outputs; each output's weighted ones come last."""
+        """The metrics of all outputs; the weighted metrics of an output follow its others."""
         return [
             metric
             for output in self.trained
@@ -91,14 +97,18 @@ class TrainingSetup:
         ]
 
     def all_metrics(self) -> list[Metric]:
-        """The losses of outputs, metrics of outputs, and those that layers and programs added."""
+        """Return the metrics whose results a step returns, in order.
+
+        First, for a model of several outputs, the mean loss of each; then the outputs' metrics;
+        then those that layers and the program have added.
+        """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())
 
     # -- the graph of a step
 
     def step_graph(self, weighted: Weighted) -> StepGraph:
-        """Return the total loss and metrics for weights of these outputs; built once."""
+        """Return the loss and metrics of a step in which these outputs have weights; built once."""
         if weighted not in self._graphs:
             with self.model.graph.as_default():
                 self._graphs[weighted] = self._build(weighted)
@@ -128,9 +138,8 @@ class TrainingSetup:
         return StepGraph(self._total(parts), results, [*targets, *placeholders])
 
     def _total(self, parts: list[Tensor]) -> Tensor:
-        """Return the sum of the losses of outputs and layers.
-
-        Raise ValueError if there are none.
+        """Return the sum of the losses of outputs and of layers. Raise ValueError if there are
+        none.
         """
         model = self.model
         added = [*model.get_losses_for(None)]
@@ -145,7 +154,10 @@ class TrainingSetup:
     # -- functions
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
-        """Return the function "train", "test" or "predict"; built once for each `weighted`."""
+        """Return the function for a step of the kind "train", "test" or "predict"; created once.
+
+        weighted: which outputs have weights.
+        """
         key = kind, weighted
         if key not in self._functions:
             with self.model.graph.as_default():
@@ -167,7 +179,7 @@ class TrainingSetup:
         return StepFunction(inputs, constants, outputs, updates, self.options)
 
     def _updates(self, step: StepGraph) -> list[Any]:
-        """Return a training step's updates: the optimizer's, and the layers' for these inputs."""
+        """Return the updates of a training step: the optimizer's, and those added by layers."""
         model = self.model
         weights = self._trained_weights
         self.check_trained_weights()
@@ -178,7 +190,7 @@ class TrainingSetup:
         return updates
 
     def check_trained_weights(self) -> None:
-        """Log a warning if `trainable` changed after `compile`."""
+        """Log a warning if the trainable variables are not those at the time of `compile`."""
         if list(map(id, self.model.trainable_weights)) != list(map(id, self._trained_weights)):
             logging.warning(
                 "Discrepancy between trainable weights and collected trainable weights, did you "
@@ -187,7 +199,7 @@ class TrainingSetup:
 
 
 def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
-    """Return the loss of an output, whose mask counts as weights."""
+    """Return the loss of an output; its mask is a further factor of the weights."""
     with name_scope(None, f"loss/{output.name}_loss", [output.output]):
         weights = _masked(weights, mask_of(output.output), output.output)
         loss = output.loss
@@ -199,7 +211,7 @@ def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
 
 
 def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
-    """Return weights of examples that are 0 where the mask is."""
+    """Return the weights times the mask, as 0 and 1, or None without either."""
     if mask is None:
         return weights
     mask = cast(mask, output.dtype.base_dtype)
@@ -207,7 +219,7 @@ def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
 
 
 def _results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
-    """Return the results of an output's metrics after the batch, the weighted ones last."""
+    """Return the results of an output's metrics including this batch, the weighted metrics last."""
     mask = mask_of(output.output)
     with name_scope(None, f"metrics/{output.name}", [output.output]):
         arguments = output.target, output.output

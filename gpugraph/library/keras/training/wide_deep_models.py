@@ -1,4 +1,4 @@
-"""Predefined models for tabular features: a linear model, and its combination with a deep one."""
+"""Models for tabular features: a linear model, and the mean of a linear and a deep model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
 
 class LinearModel(Model):
-    """The sum of a linear function of each input, and a bias: [batch, units].
+    """activation(sum of a linear function of each input + bias): [batch, units].
 
-    units: of the output. activation: of the sum. The other arguments are those of `Dense`.
-
-    ValueError if the number of inputs differs from that of the build.
+    units: the number of outputs of an example. The other arguments are those of `Dense`.
+    ValueError for a call with another number of inputs than the first one.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class LinearModel(Model):
         self.bias: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create a kernel for each input, from a shape or a list of shapes, and the bias."""
+        """Create a kernel for each input, and the bias. input_shape: a shape or a list of them."""
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         for shape in shapes:
             layer = Dense(
@@ -64,7 +63,7 @@ class LinearModel(Model):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the activation of the sum."""
+        """Return the activation of the sum and the bias."""
         del training, mask
         tensors = flatten(inputs)
         if len(tensors) != len(self.dense_layers):
@@ -90,20 +89,21 @@ class LinearModel(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create a model from a configuration of `get_config`."""
+        """Create a model from a dict that `get_config` returned."""
         del custom_objects
         return cls(**config)
 
 
 class WideDeepModel(Model):
-    """The mean of a linear and a deep model, which may be trained by separate optimizers.
+    """activation(mean of the outputs of a linear and a deep model).
 
-    linear_model, dnn_model: models of equal outputs, or of equal lists of outputs. activation: of
-      the mean.
+    The two models may be trained by different optimizers.
 
-    Both models receive all inputs, or there are two, the first for the linear model. `optimizer` of
-    `compile` is one for all variables, or a list: first that of the linear model, then that of the
-    deep one. Source: Cheng et al., arXiv:1606.07792.
+    linear_model, dnn_model: models with outputs of the same shape, or lists of them. activation:
+      that of the mean.
+    Both models receive all inputs; but of two inputs, the first is for the linear model, and the
+    second for the deep one. `optimizer` of `compile` is one for all variables, or a list of one for
+    each model, in this order. Source: Cheng et al., arXiv:1606.07792.
     """
 
     def __init__(
@@ -114,14 +114,16 @@ class WideDeepModel(Model):
         self.activation = activations.get(activation)
 
     def compile(self, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> None:
-        """See `tf.keras.Model.compile`; a list has an optimizer for each model."""
+        """Configure the training, as `tf.keras.Model.compile` does; `optimizer` may be a list of
+        two.
+        """
         if isinstance(optimizer, (list, tuple)):
             optimizer = _OptimizerOfEachModel(self, optimizer)
         super().compile(optimizer, *args, **kwargs)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the activation of the mean."""
-        del training, mask  # the models get the mode from the enclosing call
+        """Return the activation of the mean of both models' outputs."""
+        del training, mask  # The models get `training` from the enclosing LayerCall.
         are_two = isinstance(inputs, (list, tuple)) and len(inputs) == 2
         linear_inputs, deep_inputs = inputs if are_two else (inputs, inputs)
         outputs = self.linear_model(linear_inputs), self.dnn_model(deep_inputs)
@@ -140,7 +142,7 @@ class WideDeepModel(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create a model from a configuration of `get_config`."""
+        """Create a model from a dict that `get_config` returned."""
         models = {
             name: deserialize_layer(config_entry(config, name, cls.__name__), custom_objects)
             for name in ("linear_model", "dnn_model")
@@ -149,7 +151,7 @@ class WideDeepModel(Model):
 
 
 class _OptimizerOfEachModel(list[Any]):
-    """The optimizers of a WideDeepModel; each changes the variables of one of its models."""
+    """The optimizers of a WideDeepModel, one for the variables of each of its models."""
 
     def __init__(self, model: WideDeepModel, both: Sequence[Any]) -> None:
         if len(both) != 2:
@@ -158,7 +160,10 @@ class _OptimizerOfEachModel(list[Any]):
         self._model = model
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return the operations of one step on a loss, with each model's variables of `params`."""
+        """Return the operations of one step on a loss, by each optimizer for its model's variables.
+
+        params: the variables to train.
+        """
         updates = []
         trained = {id(variable) for variable in params}
         for optimizer, part in zip(self, (self._model.linear_model, self._model.dnn_model)):

@@ -49,10 +49,10 @@ class Coordinator:
         return self._joined
 
     def request_stop(self, ex: Any = None) -> None:
-        """Request that all threads stop; only the first exception is kept.
+        """Request that all threads stop; only the first exception is kept, for `join` to raise.
 
-        ex: an exception, or the result of `sys.exc_info()`. It is raised here if `join` has already
-        finished and it is no clean stop. Another value is replaced by a ValueError.
+        ex: an exception, or the result of `sys.exc_info()`; another value is replaced by a
+        ValueError. It is raised here if `join` has finished already, unless it marks a clean stop.
         """
         with self._lock:
             error = self._unclean(ex)

@@ -17,7 +17,7 @@ class LooperThread(threading.Thread):
     coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
     timer_interval_secs: the seconds between the starts of two calls; None means without a pause.
 
-    If a call raises an exception, the thread requests a stop. The thread is a daemon.
+    If a call raises an exception, the thread requests a stop with it. The thread is a daemon.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class LooperThread(threading.Thread):
         return looper
 
     def run(self) -> None:
-        """Run the loop; `start` calls this in the thread."""
+        """Call `run_loop` until the coordinator stops; `start` calls this in the new thread."""
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._timer_interval_secs is None:

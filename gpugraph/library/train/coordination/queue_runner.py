@@ -40,9 +40,9 @@ class QueueRunner:
     close_op: closes the queue when the last thread has ended. cancel_op: also cancels waiting
     enqueues, when a coordinator stops. Both are `queue.close` by default.
     queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
-    or the queue that it dequeues from, is closed: they end a thread quietly. By default
-    OutOfRangeError. queue_runner_def: a QueueRunnerDef, of a graph with `import_scope`, in place of
-    the other arguments.
+    or the queue that it dequeues from, is closed: they end a thread, but are not raised. By default
+    OutOfRangeError. queue_runner_def: a QueueRunnerDef, whose names are in `import_scope`, in place
+    of the other arguments.
 
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
     QueueRunnerDef are passed; TypeError for exceptions that are no tuple of error classes.
@@ -129,12 +129,12 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:
-        """The errors that end a thread quietly."""
+        """The errors by which the closed queue ends a thread; they are not raised."""
         return self._queue_closed_exception_types
 
     @property
     def exceptions_raised(self) -> list[Exception]:
-        """The threads' exceptions since the last start that were not passed to a coordinator."""
+        """The exceptions of threads without a coordinator, since the last `create_threads`."""
         return self._exceptions_raised
 
     @property
@@ -167,7 +167,10 @@ class QueueRunner:
                 self._end_thread(session, closes=False)
 
     def _end_thread(self, session: Any, closes: bool) -> None:
-        """Count a thread as ended; the last one closes the queue if it ended quietly."""
+        """Count a thread as ended; if it is the last one and `closes`, close the queue.
+
+        closes: whether the thread was ended by a closed queue, not by an error.
+        """
         with self._lock:
             self._runs_per_session[session] -= 1
             is_last = self._runs_per_session[session] == 0
@@ -181,10 +184,11 @@ class QueueRunner:
     def create_threads(
         self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """Create a thread for each enqueue operation, and with `coord` one that cancels on a stop.
+        """Create a thread for each enqueue operation; with `coord`, one more that waits for a stop.
 
-        Each is registered with `coord`, a daemon if `daemon`, and started if `start`. Returns an
-        empty list while earlier threads of the same session still run.
+        That thread then runs `cancel_op`. Each thread is registered with `coord`, a daemon if
+        `daemon`, and started if `start`. Returns an empty list while earlier threads of the same
+        session still run.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:

@@ -35,7 +35,8 @@ class LossScale(Trackable, ABC):
     def update(self, grads: Any) -> tuple[Operation, Any]:
         """Return an operation that updates the scale, and whether to apply these gradients.
 
-        grads: unscaled gradients, in any nesting. The second result is a bool or a bool scalar.
+        grads: gradients that have been divided by the scale, in any nesting. The second result is a
+        bool or a bool scalar tensor.
         """
 
     @abstractmethod
@@ -89,8 +90,9 @@ class FixedLossScale(LossScale):
 class DynamicLossScale(LossScale):
     """A scale that adapts to the gradients.
 
-    It is multiplied after `increment_period` consecutive steps with finite gradients, and divided,
-    to no less than 1, after each step with a gradient that is not finite.
+    It is multiplied by `multiplier` after `increment_period` consecutive steps with finite
+    gradients, and divided by it, to no less than 1, after each step with a gradient that is not
+    finite.
     """
 
     def __init__(

@@ -18,11 +18,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class MixedPrecisionLossScaleOptimizer(Optimizer):
-    """Trains as `opt` does, by gradients of the loss times `loss_scale`, divided by it.
+    """Trains as `opt` does, with scaled losses: `loss_scale` times the loss is differentiated.
 
-    opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale a step
-    whose gradients are not all finite changes no variable and is not counted. Raises ValueError for
-    other arguments.
+    The gradients are then divided by the scale.
+
+    opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale, a step
+    whose gradients are not all finite changes no variable, and the global step does not count it.
+    Raises ValueError for other arguments.
     """
 
     def __init__(self, opt: Optimizer, loss_scale: Any) -> None:
@@ -43,7 +45,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """Return the inner optimizer's pairs (gradient or None, variable), for the unscaled loss.
+        """Return pairs (gradient or None, variable), with the gradients of the unscaled loss.
 
         Raises as `Optimizer.compute_gradients` does.
         """
@@ -64,8 +66,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     ) -> Operation:
         """Return an operation that applies the gradients and updates the scale.
 
-        If all gradients are finite, it changes the variables and counts the step. Raises as
-        `Optimizer.apply_gradients` does.
+        If all gradients are finite, or the scale is fixed, it changes the variables and increments
+        the global step. Raises as `Optimizer.apply_gradients` does.
         """
         pairs = list(grads_and_vars)
         if not isinstance(self._loss_scale, DynamicLossScale):

@@ -117,7 +117,7 @@ class CheckpointSaverHook(SessionRunHook):
                     run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Save the last step, unless it is saved already."""
+        """Save a checkpoint of the last step, unless there is one already."""
         step = int(session.run(self._global_step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)

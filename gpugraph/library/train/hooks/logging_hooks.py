@@ -101,7 +101,11 @@ def _by_tag(tensors: Any) -> tuple[Iterable[Any], dict[Any, Any]]:
 
 
 def _tensor(item: Any) -> Any:
-    """Return the element of the default graph that an item is or names: `loss` means `loss:0`."""
+    """Return `item` if it is of the default graph, or the element that it names there.
+
+    The name of an operation, `loss`, stands for its only output, `loss:0`. ValueError for an item
+    of another graph and for an operation with several outputs.
+    """
     graph = get_default_graph()
     if not isinstance(item, str):
         if getattr(item, "graph", None) is not graph:

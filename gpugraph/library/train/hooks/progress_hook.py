@@ -122,7 +122,7 @@ class _Display:
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Show a step, unless it is shown already."""
+        """Show a step, the rate in steps per second and texts by name, unless shown already."""
         if step == self._shown:
             return
         self._shown = step

@@ -14,8 +14,10 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """The results of a run: the values of the hook's fetches in their structure (None without
-    fetches), the run's options and its RunMetadata."""
+    """The results of a run for one hook.
+
+    results: the values of the hook's fetches, in their structure; None without fetches. options:
+    the run's RunOptions. run_metadata: its RunMetadata."""
 
     results: Any
     options: Any
@@ -23,7 +25,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run, as its hooks see it."""
+    """One run of a monitored session, as its hooks see it; they may request that it be the last."""
 
     __slots__ = ("_original_args", "_session", "_stop_requested")
 
@@ -38,7 +40,7 @@ class SessionRunContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; its own runs have no hooks."""
+        """The tf.Session; runs that a hook starts by it have no hooks."""
         return self._session
 
     @property

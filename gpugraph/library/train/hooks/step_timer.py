@@ -8,7 +8,7 @@ import time
 class SecondOrStepTimer:
     """Decides at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
 
-    Raises ValueError unless exactly one of them is given.
+    Raises ValueError unless exactly one of the two is passed.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -20,7 +20,7 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last time: the next step is one to act at."""
+        """Forget the last action: the next step is one to act at, as the first was."""
         self._last_triggered_step: int | None = None
         self._last_triggered_time: float | None = None
 

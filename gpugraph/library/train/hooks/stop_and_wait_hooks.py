@@ -23,7 +23,8 @@ _STEPS_BETWEEN_REPORTS = 1000
 class StopAtStepHook(SessionRunHook):
     """Ends the training after `num_steps` more steps, or when the global step is `last_step`.
 
-    Raises ValueError unless exactly one of them is given; RuntimeError if there is no global step.
+    Raises ValueError unless exactly one of the two is passed; RuntimeError if there is no global
+    step.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -38,7 +39,7 @@ class StopAtStepHook(SessionRunHook):
         self._global_step = global_step_for("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Compute the last step, for the first session."""
+        """Compute the last step from `num_steps`, in the first session only."""
         if self._last_step is None:
             self._last_step = session.run(self._global_step) + self._num_steps
 
@@ -58,7 +59,7 @@ class StopAtStepHook(SessionRunHook):
 class GlobalStepWaiterHook(SessionRunHook):
     """Delays the first run until the global step has reached `wait_until_step`.
 
-    Other workers count it meanwhile.
+    Meanwhile other workers increase it.
     """
 
     def __init__(self, wait_until_step: int) -> None:
@@ -86,7 +87,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Computes `final_ops`, any fetches, at the end: see `final_ops_values`."""
+    """Runs `final_ops`, any fetches, at the end; `final_ops_values` has the results."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops, self._feeds = final_ops, final_ops_feed_dict
@@ -98,7 +99,7 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Run the final ops; OutOfRangeError and StopIteration of their inputs propagate."""
+        """Run the final ops. OutOfRangeError and StopIteration are raised, after a warning."""
         if self._final_ops is None:
             return
         try:

@@ -1,7 +1,8 @@
-"""Batches: elements that threads compute and a queue collects.
+"""Batches: threads compute elements and enqueue them; a batch dequeues several of them.
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. One with
-`join` takes a list for each thread, the others one list and the number of threads that compute it.
+`join` takes a list of elements, each of which a separate thread computes; the others take one
+element and the number of threads that compute it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,18 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _QueueKind(NamedTuple):
-    """A queue of `capacity` elements, of which `min_size` stay in it while it is filled."""
+    """A queue of `capacity` elements.
+
+    create: creates it from the dtypes and shapes of an element's components. min_size: the number
+    of elements that remain in the queue after a dequeue, until it is closed.
+    """
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
     capacity: int
     min_size: int = 0
 
     def summarize(self, queue: QueueBase) -> None:
-        """Add a summary of the fraction of the dequeuable elements that is present."""
+        """Add a summary: the number of elements that can be dequeued, divided by its maximum."""
         size, span = queue.size(), self.capacity - self.min_size
         over = f"over_{self.min_size}_of_{span}" if self.shuffles(queue) else f"of_{span}"
         if self.shuffles(queue):
@@ -51,15 +56,14 @@ class _QueueKind(NamedTuple):
         scalar(f"fraction_{over}_full", raw_ops.Cast(size, dtypes.float32) * (1.0 / span))
 
     def shuffles(self, queue: QueueBase) -> bool:
-        """Return whether the order is random, which keeps `min_size` elements back."""
+        """Return whether `queue` is shuffled, so that `min_size` elements remain in it."""
         return isinstance(queue, RandomShuffleQueue)
 
 
 class _Batching(NamedTuple):
-    """The common parameters of the functions.
+    """The common parameters of the functions of this module.
 
-    queue_kind: creates the queue from dtypes and shapes. num_threads: how often each list is
-    computed.
+    num_threads: the number of threads that compute each element of the list.
     """
 
     scope: str
@@ -98,7 +102,7 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
-    """Return the components of each element, in order.
+    """Return the components of each element: a list's in order, a dict's by sorted keys.
 
     Raises ValueError if there are no elements, or if their keys differ.
     """
@@ -115,14 +119,17 @@ def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
 
 
 def structured_as(tensors: Any, batch: Any) -> Any:
-    """Return a batch in the structure of its elements; for a list of one it is a tensor."""
+    """Return a batch as a dict if its elements are; otherwise unchanged: a tensor or a list."""
     if not isinstance(tensors, Mapping):
         return batch
     return dict(zip(sorted(tensors), batch if isinstance(batch, list) else [batch]))
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Return the condition for enqueueing; raise ValueError unless it is scalar or vector."""
+    """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
+
+    ValueError for another or an unknown rank.
+    """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
     if rank is None:
@@ -135,7 +142,7 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
 
 
 def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
-    """Return the dtypes, which all lists share; raise TypeError if they differ."""
+    """Return the dtypes of an element's components; raise TypeError if they differ among lists."""
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
         if other != types[0]:
@@ -149,7 +156,11 @@ def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
 def element_shapes(
     lists: Sequence[Sequence[Tensor]], shapes: Any, many: bool, sparse: Mapping[int, SparseTensor]
 ) -> list[TensorShape]:
-    """Return the shapes of an element; raise ValueError if a rank is unknown."""
+    """Return the shapes of an element's components; raise ValueError if a rank is unknown.
+
+    shapes: those that the program specifies, or None. many: whether `lists` have rows of elements.
+    sparse: the SparseTensors by position.
+    """
     if shapes is not None:
         known = [as_shape(shape) for shape in shapes]
         return [TensorShape.of((3,)) if index in sparse else s for index, s in enumerate(known)]
@@ -185,7 +196,7 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """Make a shuffling queue; raise ValueError if nothing could ever leave it."""
+    """Return the kind of a shuffling queue; ValueError if nothing could be dequeued."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
@@ -213,11 +224,12 @@ def batch(
 ) -> Any:
     """Return batches of elements, in the order in which threads compute them.
 
-    tensors: one element, a list or dictionary of tensors and SparseTensors. The result has the same
-    structure with a row for each of `batch_size` elements, except that a list of one becomes its
-    tensor. enqueue_many: `tensors` holds rows of elements. num_threads: the number of threads that
-    compute them; their runner is added to the graph. shapes: of an element, if it is unknown.
-    dynamic_pad: elements of different sizes are padded with zeros. allow_smaller_final_batch: the
+    tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
+    compute anew each time. The result has the same structure with a row for each of `batch_size`
+    elements, except that a list of one becomes its tensor. enqueue_many: whether `tensors` holds
+    several elements, one in each row. num_threads: the number of threads; their runner is added to
+    the graph. shapes: those of an element's tensors, if they are unknown. dynamic_pad: whether
+    elements of different sizes are padded with zeros. allow_smaller_final_batch: whether the
     remaining elements at the end of the input form a batch too.
 
     Raises ValueError if the shape of an element is unknown, or, with `dynamic_pad`, its rank.
@@ -304,9 +316,10 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, but with elements drawn at random from at least `min_after_dequeue` others.
+    """Like `batch`, but with elements drawn at random from those in the queue.
 
-    Raises ValueError for a capacity that is not larger than `min_after_dequeue`.
+    After each draw, at least `min_after_dequeue` elements remain. Raises ValueError for a capacity
+    that is not larger.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,

@@ -62,8 +62,8 @@ def bucket(
     """Return batches of elements of one bucket: the bucket, an int32 scalar, and the batch.
 
     tensors: one element, as for `tf.train.batch`. which_bucket: its bucket, an int32 scalar from 0
-    to `num_buckets` - 1. batch_size: of all buckets, or a list with one for each. capacity: of the
-    queue of batches, and of each bucket unless `bucket_capacities` overrides it. The other
+    to `num_buckets` - 1. batch_size: a number, or a list with one for each bucket. capacity: of the
+    queue of batches, and of each bucket's queue unless `bucket_capacities` overrides it. The other
     arguments are those of `tf.train.maybe_batch`.
 
     Raises ValueError for lists whose length is not `num_buckets`, and if the shape of an element is
@@ -96,7 +96,7 @@ def bucket(
 
 
 def _elements(tensors: Any) -> list[Any]:
-    """Return the tensors of an element; a single tensor needs no list."""
+    """Return the tensors of an element; a single tensor counts as a list of one."""
     is_alone = not isinstance(tensors, (list, tuple, Mapping))
     return as_lists([[tensors] if is_alone else tensors])[0]
 
@@ -112,7 +112,7 @@ def _one_each(name: str, values: Any, num_buckets: int) -> list[Any]:
 
 
 def _enqueue(queues: Sequence[QueueBase], which_bucket: Any, elements: Sequence[Tensor]) -> Any:
-    """Enqueue an element into its bucket."""
+    """Return an operation that enqueues an element into the queue of its bucket."""
     number = convert_to_tensor(which_bucket, dtypes.int32, name="which_bucket")
     pairs: list[tuple[Any, Callable[[], Any]]] = [
         (raw_ops.Equal(number, index), partial(queue.enqueue, elements))
@@ -122,7 +122,7 @@ def _enqueue(queues: Sequence[QueueBase], which_bucket: Any, elements: Sequence[
 
 
 def _add_runner(queues: Sequence[QueueBase], operations: Sequence[Any]) -> None:
-    """Add a runner that fills the buckets, and closes all of them."""
+    """Add a runner that enqueues elements, and closes the queues of all buckets at the end."""
     close = group(*(queue.close() for queue in queues))
     cancel = group(*(queue.close(cancel_pending_enqueues=True) for queue in queues))
     add_queue_runner(QueueRunner(queues[0], operations, close, cancel, _ENDS))
@@ -131,9 +131,10 @@ def _add_runner(queues: Sequence[QueueBase], operations: Sequence[Any]) -> None:
 def _queue_of_batches(
     queues: Sequence[QueueBase], sizes: Sequence[Any], rows: Any, capacity: int, is_smaller: bool
 ) -> QueueBase:
-    """Return a queue of buckets' numbers and their batches, and add the runner that fills it.
+    """Return a queue of pairs (bucket, batch), and add the runner that fills it.
 
-    rows: of each batch; None if they differ.
+    sizes: the batch size of each bucket. rows: the number of rows of every batch; None if they
+    differ.
     """
     known = isinstance(rows, (int, np.integer))
     shapes = [

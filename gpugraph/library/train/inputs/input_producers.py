@@ -40,7 +40,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
     """Return `tensor` for `num_epochs` runs; further runs raise OutOfRangeError.
 
-    A local variable counts the runs. None means any number. Raises ValueError for a number below 1.
+    A local variable counts the runs. With None there is no limit. ValueError for a number below 1.
     """
     if num_epochs is None:
         return tensor
@@ -71,8 +71,9 @@ def input_producer(
 ) -> QueueBase:
     """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
-    shuffle: whether each epoch has another order. A runner that fills the queue is added to the
-    graph. summary_name: the name of a summary of how full the queue is; None for no summary.
+    shuffle: whether the rows are shuffled again for each epoch. A runner that fills the queue is
+    added to the graph. summary_name: the name of a summary of the fraction of `capacity` in use;
+    None for no summary.
     Raises ValueError if neither the tensor nor `element_shape` determines the shape of a row.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -152,9 +153,9 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Return one row of each tensor, another one in each run; see `input_producer`.
+    """Return one row of each tensor: in each run, the row at the next index from a queue.
 
-    Raises ValueError for an empty list.
+    See `input_producer` for the arguments. Raises ValueError for an empty list.
     """
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(tensor) for tensor in tensor_list]

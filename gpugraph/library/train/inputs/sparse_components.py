@@ -16,14 +16,14 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def without_sparse(tensors: Sequence[Any]) -> list[Any]:
-    """Return the tensors, with SparseTensors replaced by their values."""
+    """Return the tensors, with each SparseTensor replaced by its `values`."""
     return [item.values if isinstance(item, SparseTensor) else item for item in tensors]
 
 
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
-    """Return the components that are SparseTensors, by position.
+    """Return the components that are SparseTensors, by position in the first list.
 
-    Raises ValueError if they are not in all lists, TypeError if their dtypes differ."""
+    Raises ValueError if their positions differ among the lists, TypeError if their dtypes do."""
     sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
         for tensors in lists
@@ -54,7 +54,10 @@ def storable(tensor: Any, many: bool) -> Tensor:
 
 
 def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> Any:
-    """Restore the sparse components of a batch as SparseTensors, with a row for each element."""
+    """Restore the sparse components of a batch as SparseTensors, with a row for each element.
+
+    sparse: the original SparseTensors by position. many: whether these held rows of elements.
+    """
     if not sparse:
         return batch
     components = list(batch) if isinstance(batch, list) else [batch]

@@ -8,7 +8,7 @@ from gpugraph.library.train.savers.saver import Saver
 
 
 def default_saver() -> Saver:
-    """Return the only Saver of the default graph, which is added if there is none.
+    """Return the only Saver in collection SAVERS of the default graph; add one if it is empty.
 
     Raises RuntimeError if there are several.
     """

@@ -1,8 +1,8 @@
 """The layers of a monitored session: hooks around each run, threads that stop, recovery.
 
-From the inside: a `HookedSession` merges the hooks' additions into a run; a `CoordinatedSession`
-raises the threads' exceptions, and joins the threads at its end; a `RecoverableSession` creates a
-new session if a server was lost.
+From the inside: a `HookedSession` adds the hooks' fetches, feeds and options to a run; a
+`CoordinatedSession` raises the exceptions of the session's threads, and joins them at its end; a
+`RecoverableSession` creates a new session if a server was lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from gpugraph.library.train.hooks.session_run_hook import (
 from gpugraph.platform import logging
 
 LOST_SERVER = (AbortedError, UnavailableError)
-"""The errors after the restart of a server: the training continues in a new session."""
+"""The errors by which a lost or restarted server ends a run: training continues in a new session.
+"""
 
 
 def _close(session: Any) -> None:
@@ -43,7 +44,7 @@ class StepContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; its own runs have no hooks."""
+        """The tf.Session; runs that are started by it have no hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
@@ -137,7 +138,10 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 
 
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
-    """Change the first options to the larger of two numbers, and to either one's requests."""
+    """Merge `others` into `options`, and return the latter.
+
+    The result has the larger of two numbers, flags that either one sets, and all tensor watches.
+    """
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))
     for name in ("output_partition_graphs", "report_tensor_allocations_upon_oom"):
@@ -175,7 +179,11 @@ class CoordinatedSession:
                 self._hooked.close()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as `HookedSession.run` does; raise a thread's error first, as it may be the cause."""
+        """Run as `HookedSession.run` does.
+
+        If the run fails because a thread's server was lost, raise the thread's error, which leads
+        to a new session.
+        """
         try:
             return self._hooked.run(*args, **kwargs)
         except LOST_SERVER:
@@ -197,7 +205,7 @@ class CoordinatedSession:
 class RecoverableSession:
     """A coordinated session that is recreated if a server was lost.
 
-    create: creates the session and everything around it. current: returns the tf.Session.
+    create: creates the session, with its hooks and threads. current: returns the latest tf.Session.
     """
 
     def __init__(
@@ -227,7 +235,7 @@ class RecoverableSession:
         _close(session)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as `HookedSession.run` does, again with a new session if a server was lost."""
+        """Run as `HookedSession.run` does; if a server was lost, run again with a new session."""
         return self._until_done(lambda session: session.run(*args, **kwargs))
 
     def run_step_fn(self, step_fn: Callable[[Any], Any], raw_session: Any) -> Any:

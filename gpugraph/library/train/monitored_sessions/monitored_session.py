@@ -127,7 +127,7 @@ class BaseMonitoredSession:
 
     @property
     def _coordinated_creator(self) -> BaseMonitoredSession._CoordinatedSessionCreator:
-        """The session and its coordinator, under the names by which tests of programs read them."""
+        """The tf.Session and its coordinator, under the names of TensorFlow's private attribute."""
         return self._CoordinatedSessionCreator(self._tf_session, self._coord)
 
     class _CoordinatedSessionCreator(NamedTuple):
@@ -146,7 +146,7 @@ class BaseMonitoredSession:
     def close(self) -> None:
         """Call the hooks' `end`, stop the threads, and close the session.
 
-        Raises RuntimeError if it is closed already. Raises an exception of its threads.
+        Raises RuntimeError if it is closed already; raises the exception of a thread that failed.
         """
         self._close(None)
 
@@ -186,7 +186,7 @@ class MonitoredSession(BaseMonitoredSession):
     Args:
       session_creator: a SessionCreator; a ChiefSessionCreator by default.
       hooks: SessionRunHooks.
-      stop_grace_period_secs: the time that threads have to stop.
+      stop_grace_period_secs: the seconds that threads have to stop when the session is closed.
 
     The graph is finalized until the session is closed.
     """
@@ -201,13 +201,15 @@ class MonitoredSession(BaseMonitoredSession):
 
 
 class SingularMonitoredSession(BaseMonitoredSession):
-    """A chief's session with hooks, which is not recreated: see `raw_session`.
+    """A chief's session with hooks, which is not recreated if a server was lost.
+
+    So the tf.Session stays the same: `raw_session` returns it.
 
     Args:
       hooks: SessionRunHooks.
       scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as in
         ChiefSessionCreator.
-      stop_grace_period_secs: the time that threads have to stop.
+      stop_grace_period_secs: the seconds that threads have to stop when the session is closed.
     """
 
     def __init__(
@@ -226,5 +228,5 @@ class SingularMonitoredSession(BaseMonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """Return the tf.Session, to save, or to run without hooks; None if it is closed."""
+        """Return the tf.Session, for a Saver or for runs without hooks; None if it is closed."""
         return self._tf_session

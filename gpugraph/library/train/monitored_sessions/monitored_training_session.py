@@ -52,18 +52,18 @@ def MonitoredTrainingSession(
     """Create a MonitoredSession that continues from the latest checkpoint, and saves new ones.
 
     Args:
-      master, config: of the session.
+      master, config: the target and the ConfigProto of the session.
       is_chief: whether it initializes the variables; a worker waits for its chief.
       checkpoint_dir: the folder of checkpoints; without it none are read or saved.
       scaffold: determines how the session is initialized.
-      hooks: SessionRunHooks. chief_only_hooks: those of a chief alone.
+      hooks: SessionRunHooks. chief_only_hooks: further ones, of a chief alone.
       save_checkpoint_secs, save_checkpoint_steps: the interval of checkpoints; every 600 seconds
         if both are unset, never if both are None or 0.
       save_summaries_secs, save_summaries_steps: the interval of summaries; every 100 steps if both
         are unset, never if both are None or 0.
-      stop_grace_period_secs: the time that threads have to stop.
+      stop_grace_period_secs: the seconds that threads have to stop.
       log_step_count_steps: global steps between two reports of the rate; None or 0 for none.
-      max_wait_secs: the maximum time that a worker waits.
+      max_wait_secs: the maximum number of seconds that a worker waits for its chief.
       summary_dir: the folder of summaries; `checkpoint_dir` if None.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
     """
@@ -96,7 +96,7 @@ def MonitoredTrainingSession(
 
 
 def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return steps and seconds, with None for an unset one, or `default` if both are unset."""
+    """Return (steps, seconds), with None for an unset value, or `default` if both are unset."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return (None if steps is USE_DEFAULT else steps), (None if secs is USE_DEFAULT else secs)

@@ -24,18 +24,20 @@ from gpugraph.platform import logging
 
 
 class Scaffold:
-    """The parts of a training; `finalize` completes them from collections, or creates them.
+    """The operations and the saver of a training session.
+
+    `finalize` completes missing ones: from the graph's collections, or by creating them.
 
     Args:
       init_op: initializes the global variables.
       init_feed_dict: the feeds of `init_op`.
-      init_fn: called after it, `init_fn(scaffold, session)`.
+      init_fn: called after `init_op` was run, as `init_fn(scaffold, session)`.
       ready_op: a tensor: the names of all variables without a value.
       ready_for_local_init_op: a tensor: the names of global variables without a value.
       local_init_op: initializes local variables and tables.
       summary_op: the Summary of a step; by default all summaries merged, or None.
       saver: the Saver of checkpoints.
-      copy_from_scaffold: a Scaffold whose parts replace missing ones. Raises TypeError for another
+      copy_from_scaffold: a Scaffold that supplies missing arguments. Raises TypeError for another
         object.
       local_init_feed_dict: the feeds of `local_init_op`.
     """
@@ -70,11 +72,11 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Complete the parts and make the default graph read-only; return the Scaffold.
+        """Complete the parts and finalize the default graph; return the Scaffold.
 
         Raises:
-          RuntimeError: a collection has several candidates for a missing part, or the graph is
-            finalized and has none.
+          RuntimeError: a collection has several candidates for a missing part, or a part must be
+            created but the graph is finalized.
         """
         for name, key, default in _PARTS:
             attribute = f"_{name}"
@@ -89,7 +91,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function of the session, which calls the constructor's `init_fn`; None for none."""
+        """A function of the session, which calls the constructor's `init_fn`; None without one."""
         function = self._user_init_fn
         return (lambda session: function(self, session)) if function else None
 
@@ -105,12 +107,12 @@ class Scaffold:
 
     @property
     def ready_op(self) -> Any:
-        """The names of all variables without a value."""
+        """A tensor of the names of all variables without a value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """The names of global variables without a value."""
+        """A tensor of the names of global variables without a value."""
         return self._ready_for_local_init_op
 
     @property
@@ -137,9 +139,10 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]
     ) -> Any:
-        """Return the only item of a collection; if it is empty, `default_constructor()` makes it.
+        """Return the only item of a collection; if it is empty, add `default_constructor()` first.
 
-        Raises RuntimeError for several items, which asks for the argument `arg_name` of `Scaffold`.
+        Raises RuntimeError for several items: the message asks for the argument `arg_name` of
+        `Scaffold`.
         """
         graph = get_default_graph()
         items = graph.get_collection(collection_key)
@@ -168,7 +171,10 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """Return `report_uninitialized_variables`, also if there are none."""
+    """Return a string vector of the names of `variables` without a value; all by default.
+
+    It is computed in the run even if there are no variables.
+    """
     names = report_uninitialized_variables(variables)
     return concat([names, convert_to_tensor([], "string")], 0)
 
@@ -184,4 +190,4 @@ _PARTS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op),
     ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
 )
-"""The parts of a Scaffold except for the saver: the collection and the default of each."""
+"""The name, the collection and the default of each part of a Scaffold except the saver."""

@@ -22,7 +22,7 @@ class SessionCreator(abc.ABC):
 
 
 class _ScaffoldedCreator(SessionCreator):
-    """A creator that has a Scaffold and one SessionManager of its parts."""
+    """A creator that has a Scaffold, and creates one SessionManager from the Scaffold's parts."""
 
     def __init__(self, scaffold: Scaffold | None, master: str, config: ConfigProto | None) -> None:
         self._scaffold = scaffold or Scaffold()
@@ -43,11 +43,11 @@ class _ScaffoldedCreator(SessionCreator):
 
 
 class ChiefSessionCreator(_ScaffoldedCreator):
-    """Creates sessions with variables from a checkpoint, or initialized.
+    """Creates sessions whose variables are restored from a checkpoint, or initialized.
 
     Args:
       scaffold: determines how they are initialized; a default one if None.
-      master, config: of the sessions.
+      master, config: the target and the ConfigProto of the sessions.
       checkpoint_dir: the folder whose latest checkpoint is restored.
       checkpoint_filename_with_path: the checkpoint that is restored; excludes `checkpoint_dir`.
     """
@@ -83,8 +83,8 @@ class ChiefSessionCreator(_ScaffoldedCreator):
 class WorkerSessionCreator(_ScaffoldedCreator):
     """Creates sessions whose variables the chief's session has initialized.
 
-    scaffold, master, config: as in ChiefSessionCreator. max_wait_secs: the maximum time to wait for
-    the chief.
+    scaffold, master, config: as in ChiefSessionCreator. max_wait_secs: the maximum number of
+    seconds to wait for the chief.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""SessionManager: sessions whose variables are initialized, restored or waited for."""
+"""SessionManager: creates sessions whose variables it initializes, restores or waits for."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it, and whether a checkpoint made all of its variables ready.
+        """Create a session; return it, and whether all variables are ready from a checkpoint.
 
         The arguments are those of `prepare_session`; no operation except `local_init_op` is run.
         """
@@ -200,7 +200,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it, and whether it has the values of a checkpoint."""
+        """Create a session; return it, and whether a checkpoint was restored into it."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -235,7 +235,7 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str | None:
-        """Run `local_init_op`; if it could not be run, return the reason."""
+        """Run `local_init_op` if the model is ready for it, otherwise return the reason why not."""
         if self._local_init_op is None:
             return None
         missing = _missing(self._ready_for_local_init_op, session)

@@ -1,4 +1,4 @@
-"""Supervisor: MonitoredTrainingSession's predecessor, with threads that save and summarize."""
+"""Supervisor: the predecessor of MonitoredTrainingSession, with threads that write its files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _OPEN: Any = 0
 
 
 def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
-    """Return the argument if set, else the first item of a collection, else the default.
+    """Return `value` unless the caller left it unset; else the first item of the collection `key`.
 
-    The default is added to the collection.
+    If the collection is empty, the default is added to it and returned.
     """
     if value is not _OPEN:
         return value
@@ -44,7 +44,7 @@ def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
 
 
 class Supervisor:
-    """Makes sessions ready, and saves and summarizes in threads until they are stopped.
+    """Makes sessions ready, and writes checkpoints and summaries in threads until it is stopped.
 
     Args:
       graph: the default graph if None; it is finalized.
@@ -55,7 +55,7 @@ class Supervisor:
       summary_op, saver, global_step: by default those of the graph; None for none.
       save_summaries_secs, save_model_secs: seconds between two summaries or checkpoints; 0 for
         never.
-      stop_grace_secs: the time that threads have to stop.
+      stop_grace_secs: the seconds that threads have to stop.
       checkpoint_basename: the name of the checkpoints, before the step.
       session_manager, summary_writer: replace the default ones; None for no writer.
     """
@@ -125,7 +125,8 @@ class Supervisor:
     ) -> Session:
         """Return a session that is ready; a worker that is no chief waits for the chief's.
 
-        start_standard_services: whether threads save and summarize, and fill queues.
+        start_standard_services: whether to start the threads of `start_standard_services` and of
+        the graph's queue runners.
         """
         self.coord.clear_stop()
         if self.summary_writer is not None:
@@ -244,11 +245,11 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls a function at an interval until the stop, and return it."""
+        """Start a thread that calls `target` at an interval until `coord` stops; return it."""
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
-        """Write a summary, under the session's step; raise RuntimeError if there is no writer."""
+        """Write a summary, at `global_step` or the session's; RuntimeError without a writer."""
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
         if global_step is None and self.global_step is not None:
@@ -277,7 +278,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stop and join the threads; raise the exception of one of them.
+        """Stop and join the threads; raise an exception that one of them raised.
 
         Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
         """

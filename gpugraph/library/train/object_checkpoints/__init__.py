@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint`: checkpoints of objects, whose values are found by the objects' references.
+"""`tf.train.Checkpoint`: checkpoints that identify values by the references among objects.
 
 object_graph         the objects below a root, their names and keys
 object_saver         saves them, and starts restores

@@ -96,11 +96,11 @@ class CheckpointManager:
 
     @property
     def checkpoints(self) -> list[str]:
-        """The paths of the checkpoints that it may remove, the oldest first."""
+        """The paths of the checkpoints that later saves may remove, the oldest first."""
         return list(self._kept)
 
     def _count(self, session: Any) -> int:
-        """Count a save and return the count; a new counter starts at 0."""
+        """Increment the Checkpoint's `save_counter`, which starts at 0, and return it."""
         is_new = self._checkpoint._save_counter is None
         counter = self._checkpoint.save_counter
         if is_new:
@@ -121,7 +121,7 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Remove the oldest checkpoints, except for one per interval that is kept for ever."""
+        """Remove the oldest checkpoints beyond `max_to_keep`; keep one per interval of hours."""
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path, written = next(iter(self._kept.items()))
             del self._kept[path]

@@ -18,12 +18,15 @@ _SESSION_PROVIDERS: list[Callable[[], Any]] = []
 
 
 def register_session_provider(provide: Callable[[], Any]) -> None:
-    """Register a function that returns a session, or None, for use without a default session."""
+    """Register a function that returns a session, or None, used if there is no default session."""
     _SESSION_PROVIDERS.append(provide)
 
 
 def session_or_default(session: Any, what: str) -> Any:
-    """Return the session, else the default one or that of a provider; else raise RuntimeError."""
+    """Return `session`, else the default session, else that of a provider; RuntimeError for none.
+
+    what: the action that needs a session, for the error.
+    """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
         if chosen is not None:
@@ -33,7 +36,11 @@ def session_or_default(session: Any, what: str) -> Any:
 
 
 def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = ()) -> None:
-    """Initialize the objects below `root` that no restore from the number `before` on has set."""
+    """Initialize the objects below `root` that have not been restored.
+
+    before: objects set by the restore of this number, or a later one, count as restored. restored:
+    the identities of further ones.
+    """
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
     session.run(
@@ -59,9 +66,9 @@ class LoadStatus:
 
 
 class CheckpointLoadStatus(LoadStatus):
-    """The status of a checkpoint of objects.
+    """The result of `restore` for a checkpoint of objects.
 
-    restores: all restores of the same root, so that the latest one matches new objects first.
+    restores: all restores of the same root; of these, the latest one matches new objects first.
     """
 
     def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
@@ -78,7 +85,7 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless everything in the checkpoint and in the program matches."""
+        """Raise AssertionError unless all objects of checkpoint and program match each other."""
         self.assert_existing_objects_matched()
         restore = self._restore
         names = object_names(restore.graph)
@@ -149,7 +156,7 @@ class CheckpointLoadStatus(LoadStatus):
 
 
 class InitializationOnlyStatus(LoadStatus):
-    """The status without a checkpoint: objects are initialized, all checks fail."""
+    """The result of `restore(None)`: objects can only be initialized, and all checks fail."""
 
     def __init__(self, root: Any) -> None:
         self._root, self._number = root, next_restore()
@@ -174,9 +181,9 @@ class InitializationOnlyStatus(LoadStatus):
 
 
 class NameBasedSaverStatus(LoadStatus):
-    """The status of a checkpoint of a `tf.train.Saver`: variables are found by their names.
+    """The result of `restore` for a `tf.train.Saver`'s checkpoint: variables match by name.
 
-    Variables passed to `add_to_optionally_restored` need not be in it.
+    Variables passed to `add_to_optionally_restored` need not be in the checkpoint.
     """
 
     def __init__(self, root: Any, path: str) -> None:
@@ -188,7 +195,7 @@ class NameBasedSaverStatus(LoadStatus):
         self._optional.append(variable)
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless all objects are restored."""
+        """Raise AssertionError unless all variables are restored, except optional ones."""
         for node in ObjectGraph(self._root).nodes:
             if not isinstance(node.item, Variable) or node.item in self._optional:
                 continue
@@ -226,7 +233,11 @@ class NameBasedSaverStatus(LoadStatus):
 
 
 def _saveables_by_name(value: Any) -> list[Any]:
-    """Return the saveables of a variable or of a function, under names of the whole graph."""
+    """Return the saveables of a variable, or of a function that returns a saveable.
+
+    Their names are those that a `tf.train.Saver` uses. The list is empty for a function that
+    requires a name.
+    """
     if callable(value) and not isinstance(value, Variable):
         try:
             value = value()

@@ -20,7 +20,7 @@ from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_stat
 
 
 class Checkpoint(AutoTrackable):
-    """Objects by name, saved with all their dependencies.
+    """Objects that are saved and restored together, with all objects that their attributes lead to.
 
     A value is found again by the names of the attributes that lead to it, such as
     `model/layer/kernel`, not by the names of variables. Variables, optimizers with their slots,
@@ -46,7 +46,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Any:
-        """An int64 variable, the number of saves. It numbers checkpoints."""
+        """An int64 variable, the number of saves, which is appended to the paths of checkpoints."""
         if self._save_counter is None:
             graph = get_default_graph()
             with graph.control_dependencies(None), device("/cpu:0"):
@@ -81,15 +81,15 @@ class Checkpoint(AutoTrackable):
         return path
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the objects with those of a checkpoint, by names from here on.
+        """Match the program's objects with those of a checkpoint, by names; restore no value yet.
 
         save_path: a checkpoint of objects, or of a `tf.train.Saver`, whose variables are found by
           their names; None for no checkpoint.
 
         The returned status restores the values, `run_restore_ops(session)` and
         `initialize_or_restore(session)`, and checks the matches: `assert_consumed()`,
-        `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Objects that are created
-        later are matched at that time. Errors are those of `NewCheckpointReader`.
+        `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Each of these first
+        matches objects that have been created since. Errors are those of `NewCheckpointReader`.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

@@ -14,15 +14,16 @@ from gpugraph.library.train.savers.saveable_objects import SaveableObject, savea
 
 
 def escaped(name: str) -> str:
-    """Escape a name as a part of a key: dots are doubled, as a single one is reserved."""
+    """Return a name as a part of a key: dots are doubled, since keys use single ones as marks."""
     return name.replace(".", "..").replace("/", ".S")
 
 
 @dataclass
 class ObjectNode:
-    """An object, the prefix of its keys, and the numbers of its dependencies.
+    """An object, and its place among the nodes of an ObjectGraph.
 
-    slots: for an optimizer the number of a variable, the slot's name and the slot's number.
+    path: the prefix of its keys. children: the name and the number of each dependency. slots: for
+    an optimizer, the number of a variable, the slot's name and the slot's number.
     """
 
     item: Any
@@ -31,13 +32,16 @@ class ObjectNode:
     slots: list[tuple[int, str, int]] = field(default_factory=list)
 
     def attributes(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield its values: name, key, and the variable or a function that returns a saveable."""
+        """Yield (name, key, value): a value is a variable or a function that makes a saveable."""
         for name, value in self.item._gather_saveables_for_checkpoint().items():
             yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
 
 
 class ObjectGraph:
-    """The current objects below `root`; `nodes` by number, slots of optimizers last."""
+    """The objects that are reachable from `root` now.
+
+    `nodes` has them by number: the root is 0, slots of optimizers come last.
+    """
 
     def __init__(self, root: Any) -> None:
         self.nodes: list[ObjectNode] = []
@@ -63,7 +67,7 @@ class ObjectGraph:
         return node
 
     def _enter_slots(self) -> None:
-        """Add the slots of the variables here; raise NotImplementedError for a shared slot."""
+        """Add the slots of optimizers; NotImplementedError for one that is also a dependency."""
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]
         for node in known:
@@ -85,7 +89,7 @@ class ObjectGraph:
                     node.slots.append((number, slot_name, len(self.nodes) - 1))
 
     def message(self) -> Any:
-        """Return the TrackableObjectGraph."""
+        """Return the TrackableObjectGraph message that describes the nodes."""
         message = messages_pb2.TrackableObjectGraph()
         for node in self.nodes:
             entry = message.nodes.add()
@@ -102,7 +106,7 @@ class ObjectGraph:
         return message
 
     def saveables(self) -> list[SaveableObject]:
-        """Return the saveables, under their keys."""
+        """Return the saveables of all values, named by their keys."""
         return [
             saveable
             for node in self.nodes
@@ -156,7 +160,10 @@ def full_name(item: Any) -> str:
 
 
 def saveables_named(value: Any, key: str) -> list[SaveableObject]:
-    """Return the saveables of a variable, or of a function of a name, under a key."""
+    """Return the saveables of `value`, with `key` as their name in the checkpoint.
+
+    value: a variable, a SaveableObject, or a function that returns one of these for `name=key`.
+    """
     if callable(value) and not isinstance(value, Variable):
         value = value(name=key)
     if isinstance(value, SaveableObject):

@@ -33,7 +33,7 @@ _NUMBERS = count(1)
 
 
 def next_restore() -> int:
-    """Return the number of a new restore; a later one takes precedence."""
+    """Return the number of a new restore; one with a higher number takes precedence."""
     return next(_NUMBERS)
 
 
@@ -41,7 +41,8 @@ class ObjectRestore:
     """A restore of one checkpoint into the objects below `root`.
 
     path: of the checkpoint. graph: its TrackableObjectGraph. prefix: the tensor
-    to which its path is fed. cache: operations of former restores of the same root, by key.
+    to which its path is fed. cache: restore operations that former restores of the same root have
+    created, by key and object.
     """
 
     def __init__(
@@ -54,13 +55,13 @@ class ObjectRestore:
         self._prefix, self._cache = prefix, cache
         self.expects_partial = False
         self._matched: list[tuple[str, Any, Any]] = []
-        self._operations: list[list[Any]] = []  # one list for each match, in order
+        self._operations: list[list[Any]] = []  # the restore operations of each match
         self._restored = 0
 
     # -- matching
 
     def match(self) -> None:
-        """Match the objects that exist by now, by names from the root on."""
+        """Match the program's present objects with the checkpoint's, by names from the root on."""
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}
         while waiting:
@@ -117,12 +118,12 @@ class ObjectRestore:
                 self.unused.setdefault(number, []).append(attribute.name)
 
     def unmatched(self) -> list[int]:
-        """Return the numbers of the checkpoint's objects that have values but no match here."""
+        """Return the numbers of the checkpoint's objects that have values but match no object."""
         nodes = enumerate(self.graph.nodes)
         return [number for number, node in nodes if node.attributes and number not in self.objects]
 
     def __del__(self) -> None:
-        """Warn of values that no object received, unless a partial match is expected."""
+        """Log warnings of values that no object received, unless a partial match is expected."""
         if sys.is_finalizing() or self.expects_partial:
             return
         names = object_names(self.graph)
@@ -145,7 +146,7 @@ class ObjectRestore:
         """Restore the matched values.
 
         Raises NotFoundError or InvalidArgumentError for values that do not fit.
-        only_new: leave previously restored values as they are.
+        only_new: whether to leave values that a former run restored as they are.
         """
         begin = self._restored if only_new else 0
         if get_default_graph().finalized:
@@ -158,7 +159,7 @@ class ObjectRestore:
         self._restored = len(self._matched)
 
     def _add_operations(self) -> None:
-        """Add the operations of the new matches; a single op reads all their values."""
+        """Create the restore operations of new matches; a single op reads all of these values."""
         fresh: list[tuple[list[Any], SaveableObject]] = []
         for key, value, item in self._matched[len(self._operations) :]:
             name = key, id(item)
@@ -187,7 +188,10 @@ class ObjectRestore:
             position += size
 
     def _load(self, session: Any, matched: list[tuple[str, Any, Any]]) -> None:
-        """Restore variables of a finalized graph by feeding their initializers."""
+        """Restore variables without adding operations, since the graph is finalized.
+
+        Their initializers are run, with the values fed in place of the initial values.
+        """
         initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
         for key, variable, _ in matched:
             if not isinstance(variable, Variable):

@@ -44,7 +44,7 @@ class ObjectSaver:
         self._restores: WeakSet[ObjectRestore] = WeakSet()
 
     def save(self, file_prefix: str, session: Any) -> str:
-        """Save the objects as a checkpoint of this path, and return the path."""
+        """Save the objects as the checkpoint `file_prefix`, and return that path."""
         session = session_or_default(session, f'save checkpoint to "{file_prefix}"')
         graph = ObjectGraph(self._root)
         message = graph.message()
@@ -58,7 +58,7 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Add the operation that saves these objects; return the path after it."""
+        """Add the operation that saves these objects; return the path tensor, whose run saves."""
         with device("/cpu:0"):
             if self._path is None:
                 self._graph_text, self._path = constant(""), constant("")
@@ -76,7 +76,7 @@ class ObjectSaver:
                 return identity(self._path)
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the objects with those of a checkpoint; no value is restored yet."""
+        """Match the objects with those of a checkpoint; the returned status restores the values."""
         if save_path is None:
             return InitializationOnlyStatus(self._root)
         path = os.fspath(save_path)

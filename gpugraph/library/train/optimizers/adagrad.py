@@ -43,7 +43,7 @@ class AdagradOptimizer(OneOpOptimizer):
 
 
 class ProximalAdagradOptimizer(OneOpOptimizer):
-    """Adagrad, followed by l1 and l2 regularization by each element's own rate.
+    """Adagrad, followed by l1 and l2 regularization at the learning rate of each element.
 
     Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (else ValueError).
     Source: Duchi and Singer, 2009.
@@ -80,8 +80,8 @@ class AdagradDAOptimizer(OneOpOptimizer):
     """Adagrad by dual averaging: the variable is computed from the sums of all gradients so far.
 
     global_step: the variable that counts steps. Slots: "gradient_accumulator", and
-    "gradient_squared_accumulator", which starts above 0 (else ValueError). Rows without a gradient
-    keep their value. Source: Duchi et al., 2011.
+    "gradient_squared_accumulator", which starts at `initial_gradient_squared_accumulator_value`,
+    above 0 (else ValueError). Rows without a gradient keep their value. Source: Duchi et al., 2011.
     """
 
     _grad_first = True

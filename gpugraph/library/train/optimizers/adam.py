@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, 2015), in the form of its section 2 with the rate corrected per step."""
+"""Adam (Kingma and Ba, 2015), with the learning rate corrected for bias, as in its section 2."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ class AdamOptimizer(OneOpOptimizer):
     def _decay_slot(
         self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
     ) -> Tensor:
-        """Return the slot after slot = beta * slot and the addition of `new` to its rows."""
+        """Return `slot` after it was multiplied by `beta`, and `new` was added to its `rows`."""
         slot = self._slots[name][var]
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
         with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """Advance the powers of beta after every variable has used them."""
+        """Multiply the powers of beta1 and beta2 by these, after all updates have used them."""
         graph = get_default_graph()
         powers = self._powers(graph)
         done = []

@@ -24,7 +24,7 @@ class GradientDescentOptimizer(OneOpOptimizer):
         super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Subtract the steps of rows; repeated rows are subtracted repeatedly."""
+        """Subtract grad's rows times the rate; repeated rows are subtracted repeatedly."""
         rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         step = raw_ops.Mul(grad.values, rate, name="mul")
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)
@@ -56,7 +56,7 @@ class MomentumOptimizer(OneOpOptimizer):
         self._use_nesterov = use_nesterov
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
-        """Create the op, which takes the gradient between the settings."""
+        """Create the op, which takes the gradient between the learning rate and the momentum."""
         rate, momentum = self._numbers(var)
         return change(
             f"{kind}Momentum",

@@ -1,10 +1,10 @@
 """Optimizer: gradients of a loss, and the ops that change variables by them.
 
-An optimizer creates its own variables (slots: one per variable and name, beside it) before it
-creates the update ops, so that one `global_variables_initializer` covers them. A subclass, here or
-in a program, creates the slots (`_create_slots`), tensors of its settings (`_prepare`), the op
-that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`, for gradients that are
-IndexedSlices), and the operation after all of them (`_finish`).
+An optimizer creates its own variables (slots: one per variable and name, on the variable's device)
+before it creates the update ops, so that one `global_variables_initializer` covers them. A
+subclass, here or in a program, creates the slots (`_create_slots`), tensors of its settings
+(`_prepare`), the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`,
+for gradients that are IndexedSlices), and the operation that runs after all of them (`_finish`).
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class Optimizer(Trackable):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
-        gate_gradients: with GATE_OP no gradient of an op is used before all gradients of that op
-        are computed, with GATE_GRAPH none before all are. `var_list` may name tensors too. Raises
-        ValueError if it is empty and for a loss that is not floating, NotImplementedError for other
-        variables.
+        gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
+        are computed; with GATE_GRAPH, none before all gradients are. `var_list` may contain tensors
+        too. Raises ValueError if it is empty and for a loss that is not floating,
+        NotImplementedError for other objects in it.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -132,10 +132,11 @@ class Optimizer(Trackable):
         global_step: Any = None,
         name: str | None = None,
     ) -> Operation:
-        """Return an operation that changes the variables by these gradients and counts the step.
+        """Return an operation that changes the variables by these gradients.
 
-        Raises ValueError if there are no gradients, TypeError for one that is no tensor,
-        NotImplementedError for an object that is no variable.
+        It then increments `global_step`, if there is one. Raises ValueError if there are no
+        gradients, TypeError for one that is no tensor, NotImplementedError for an object that is no
+        variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -231,7 +232,10 @@ class Optimizer(Trackable):
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
-        """Return a variable of the optimizer itself, one per name and graph, beside another."""
+        """Return a variable of the optimizer itself, one per name and graph; create it if missing.
+
+        It is colocated with the variable `colocate_with`.
+        """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
             with colocate_with.graph.colocate_with(colocate_with.op):
@@ -249,7 +253,10 @@ class Optimizer(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """Its own variables in the default graph, by name; a checkpoint finds slots by itself."""
+        """The variables of `_create_non_slot_variable` in the default graph; not the slots.
+
+        A checkpoint finds slots by `get_slot`.
+        """
         graph = get_default_graph()
         variables = {name: item for (name, home), item in self._non_slots.items() if home is graph}
         references = [TrackableReference(*item) for item in sorted(variables.items())]
@@ -280,7 +287,7 @@ class Optimizer(Trackable):
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """Like `_apply_dense`, for a resource variable; overridden if it differs."""
+        """Do as `_apply_dense`, for a resource variable; subclasses may override it."""
         return self._apply_dense(grad, handle)
 
     def _resource_apply_sparse_duplicate_indices(
@@ -296,7 +303,7 @@ class Optimizer(Trackable):
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """Like `_apply_sparse`, for a resource variable; overridden if it differs."""
+        """Do as `_apply_sparse`, for a resource variable; subclasses may override it."""
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
@@ -311,9 +318,9 @@ def _check_trained(tensor: Tensor | Variable) -> None:
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """Return the same gradient with each row once, as the sum of the row's occurrences.
+    """Return the same gradient with each row once: rows that occur several times are summed.
 
-    Not colocated with the variable: Unique runs on the host, wherever the variable is.
+    The ops are not colocated with the variable: Unique runs on the host.
     """
     with grad.graph.colocate_with(None, ignore_existing=True):
         rows, where = raw_ops.Unique(grad.indices)

@@ -17,7 +17,7 @@ from gpugraph.ops.state.change_by_handle import change
 class OneOpOptimizer(Optimizer):
     """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.
 
-    settings: by the names of their tensors, in the order of the ops' inputs.
+    settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.
     """
 
@@ -39,7 +39,7 @@ class OneOpOptimizer(Optimizer):
         self._tensors: dict[str, Tensor] = {}
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Create slots of zeros, by default."""
+        """Create slots of zeros; subclasses override this for other initial values."""
         for variable in var_list:
             for slot in self._slot_order:
                 self._zeros_slot(variable, slot, self._name)
@@ -51,7 +51,7 @@ class OneOpOptimizer(Optimizer):
         }
 
     def _numbers(self, var: Variable) -> list[Any]:
-        """Return the inputs of the ops besides variable, slots and gradient."""
+        """Return the settings as tensors of the dtype of `var`, in the order of the ops' inputs."""
         return [cast(tensor, var.dtype.base_dtype) for tensor in self._tensors.values()]
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:

@@ -1,6 +1,6 @@
 """Slots: variables beside a variable, under its name and of its shape, as optimizers keep them.
 
-`tensorflow.python.training.slot_creator`.
+Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def create_slot_with_initializer(
 ) -> Variable:
     """Call `create_slot` with `initializer(shape, dtype=dtype)`.
 
-    An unknown shape is that of `primary` in the run.
+    If `shape` is not fully defined, it is that of `primary` in the run.
     """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)

@@ -1,4 +1,4 @@
-"""The checkpoints of a folder: the file `checkpoint`, the latest one, existence, removal."""
+"""The checkpoints of a folder: the state file `checkpoint`, the latest one, existence, removal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """Return a CheckpointState of these paths, relative to the folder if that is relative.
+    """Return a CheckpointState of these paths; they are relative to the folder if that is relative.
 
     The latest checkpoint is the last of all, added if it is missing. Raises ValueError unless there
     is one time for each path.
@@ -94,7 +94,7 @@ def write_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Like `update_checkpoint_state`; with `save_relative_paths` all paths become relative."""
+    """Like `update_checkpoint_state`; `save_relative_paths` makes paths relative to the folder."""
     state_path = checkpoint_state_path(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if save_relative_paths:
@@ -131,9 +131,10 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder, with paths under it, or None.
+    """Return the CheckpointState of a folder, with paths under the folder; None without one.
 
-    As in TensorFlow, an invalid state file causes a warning, and the result is None.
+    As in TensorFlow, an invalid state file causes a warning, and the result is None; but one
+    without a latest checkpoint raises ValueError.
     """
     if isinstance(checkpoint_dir, os.PathLike):
         checkpoint_dir = os.fspath(checkpoint_dir)
@@ -174,7 +175,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 def _files(checkpoint_prefix: Any) -> list[str]:
-    """Return the files that prove that a checkpoint exists: its index, or the one file of a V1."""
+    """Return the files whose presence shows that a checkpoint exists: its index, or a V1 file."""
     prefix = os.fspath(checkpoint_prefix)
     for pattern in (f"{prefix}.index", prefix):
         matches: list[str] = files.Glob(pattern)
@@ -189,7 +190,7 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return the write times of the existing checkpoints, in seconds since 1970."""
+    """Return the write times, in seconds since 1970, of those of the checkpoints that exist."""
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
     ]
@@ -198,10 +199,11 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Remove the files of a checkpoint and its meta graph; missing files don't matter.
+    """Remove the files of a checkpoint and its meta graph, as far as they exist.
 
-    The index goes first, so that the files left after an interruption form no checkpoint. Files
-    left by killed saves of it are removed too. Raises TypeError for a prefix that is no path.
+    The index is removed before the data, so that the files left after an interruption form no
+    checkpoint. Temporary files that killed saves have left are removed too. Raises TypeError
+    for a prefix that is no path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

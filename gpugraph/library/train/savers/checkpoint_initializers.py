@@ -21,7 +21,7 @@ from gpugraph.platform import files, logging
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Make variables start with values of a checkpoint: their initializers read it when they run.
+    """Replace the initializers of variables: when they run, they read values of a checkpoint.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder whose latest one is read.
@@ -89,7 +89,10 @@ def _check(key: str, variable: Any, shapes: Mapping[str, list[int]], checkpoint:
 def _scope_pairs(
     key: str, target: str, store: Mapping[str, Any], shapes: Mapping[str, Any], checkpoint: Any
 ) -> list[tuple[str, Any]]:
-    """Return the variables of a scope, with the names of their tensors in the checkpoint."""
+    """Return pairs (name of a tensor in the checkpoint, variable) for the variables of a scope.
+
+    key, target: the scopes in the checkpoint and in the program.
+    """
     scope = target.rpartition("/")[0]
     if not key.endswith("/"):
         raise ValueError(
@@ -116,7 +119,7 @@ def _scope_pairs(
 
 
 def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
-    """Make a variable, or each part of one, start with the values of a tensor."""
+    """Initialize a variable, or each of a list of parts of one, from a tensor of a checkpoint."""
     if not isinstance(variable, (list, tuple)):
         initialize_from(variable, path, tensor_name, "")
         return
@@ -129,7 +132,7 @@ def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
 
 
 def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
-    """Make a variable start with a tensor of a checkpoint, or with a part of one."""
+    """Initialize a variable from a tensor of a checkpoint, or from the part `slice_spec` of it."""
     is_resource = isinstance(variable, ResourceVariable)
     with device(variable.device or None), device("/cpu:0"):
         (value,) = as_list(
@@ -151,11 +154,11 @@ def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str)
 
 
 def begin_with(variable: Any, initializer: Any, value: Any) -> None:
-    """Replace a variable's initializer by an operation that assigns `value`."""
+    """Replace a variable's initializer by `initializer`, an operation that assigns `value`."""
     variable._initializer = initializer
     variable._initial_value = variable._guarded_initial_value = value
 
 
 def as_list(result: Any) -> Sequence[Any]:
-    """Return the results of an op with a list of outputs as a list, also if there is one."""
+    """Return the outputs of an op as a list; an op function returns a single one without a list."""
     return result if isinstance(result, (list, tuple)) else [result]

@@ -39,10 +39,13 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Yield the checkpoints of a folder as they are written; one overwritten meanwhile is lost.
+    """Yield the path of the latest checkpoint of a folder, whenever there is a new one.
 
-    min_interval_secs: the minimum time from one to the next. timeout: the seconds to wait; after
-    them the iteration ends, unless there is a `timeout_fn` and `timeout_fn()` is false.
+    A checkpoint that is followed by another before the next check is skipped.
+
+    min_interval_secs: the minimum number of seconds between two results. timeout: the seconds to
+    wait for one; after them the iteration ends, unless there is a `timeout_fn` and `timeout_fn()`
+    is false.
     """
     path = None
     while True:

@@ -25,7 +25,7 @@ def export_meta_graph(
 ) -> Any:
     """Return the MetaGraphDef of a graph: nodes, collections and a saver; also write it to a file.
 
-    save_debug_info: the origins of nodes; a meta graph does not keep them, so nothing is added.
+    save_debug_info: ignored; it requests the origins of nodes, which a meta graph does not keep.
     The other arguments are those of `export_scoped_meta_graph`
     (`building/graph_files/meta_graph_export`).
     """

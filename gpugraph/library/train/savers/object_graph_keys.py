@@ -33,7 +33,7 @@ def object_metadata(save_path: Any) -> Any:
 
 @uninterrupted
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
-    """Return the TrackableObjectGraph of a checkpoint, with its ids checked.
+    """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
 
     Raises NotFoundError if there is none, DataLossError for a malformed one.
     """
@@ -76,7 +76,8 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
     """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    var_list: as in a Saver; None: all. Raises NotFoundError for variables that are not there.
+    var_list: as in a Saver; None: all. keys: by variable name, see `object_graph_key_mapping`.
+    Raises NotFoundError for variables that `keys` does not have.
     """
     variables = all_saveable_objects() if var_list is None else var_list
     named = variables if isinstance(variables, dict) else op_list_to_dict(variables)

@@ -20,14 +20,14 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 
 @dataclass(frozen=True)
 class RemappedMatrix:
-    """The initializer of `load_and_remap_matrix_initializer`: a matrix of a checkpoint."""
+    """An initializer that reads a matrix; see `load_and_remap_matrix_initializer`."""
 
     ckpt_path: Any
     old_tensor_name: str
-    """The matrix, float32."""
+    """The name of the matrix, which is float32, in the checkpoint."""
     new_row_vocab_size: int
     new_col_vocab_size: int
-    """The size without buckets, as that of the rows."""
+    """The numbers of rows and columns, without those of out-of-vocabulary buckets."""
     old_row_vocab_size: int = -1
     """The number of lines to read of the old vocabulary, -1: all."""
     old_row_vocab_file: Any = None
@@ -43,7 +43,7 @@ class RemappedMatrix:
     def __call__(
         self, shape: Sequence[int], dtype: Any = dtypes.float32, partition_info: Any = None
     ) -> Any:
-        """Return the value, or the rows of a part.
+        """Return the matrix, or the rows of the part that `partition_info` describes.
 
         Raises TypeError for another dtype, ValueError for another shape.
         """
@@ -68,7 +68,7 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """Check a shape and return its height and width."""
+        """Return the height and width in `shape`, after checks of it and of `dtype`."""
         sizes = [int(size) for size in shape]
         if dtype != dtypes.float32:
             raise TypeError(f"Currently, only float32 is supported. Received dtype: {dtype}")
@@ -90,7 +90,7 @@ class RemappedMatrix:
         return (zeros if self.initializer is None else self.initializer)(shape)
 
     def _load(self, offset: int, count: int) -> Any:
-        """Load rows without buckets, from a line of the new vocabulary on."""
+        """Return `count` rows from row `offset` on, without rows and columns of buckets."""
         rows, present_rows = self._remapping("row", offset, count)
         columns, present_columns = self._remapping("col", 0, self.new_col_vocab_size)
         if columns is None and not self.new_row_vocab_file:
@@ -111,7 +111,11 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Return the old positions of rows or columns (None: unchanged), and their number."""
+        """Return the checkpoint's positions of `count` rows or columns, and how many are there.
+
+        The positions are None if rows or columns stay as they are. kind: "row" or "col". offset:
+        the first line of the new vocabulary.
+        """
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
             raise ValueError(

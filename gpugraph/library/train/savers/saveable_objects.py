@@ -54,7 +54,8 @@ class SaveSpec:
 class SaveableObject:
     """An object that is saved and restored as one unit; programs derive from it.
 
-    op: the variable or other producer. specs: its `SaveSpec`s. name: of the whole.
+    op: the variable, or another producer of the state. specs: a `SaveSpec` for each tensor. name:
+    of the object in the checkpoint.
     """
 
     def __init__(self, op: Any, specs: Sequence[SaveSpec], name: str) -> None:
@@ -83,7 +84,7 @@ class ReferenceVariableSaveable(SaveableObject):
         super().__init__(var, [SaveSpec(var, slice_spec, name, dtype=var.dtype)], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the Assign of the value."""
+        """Return the Assign op of the restored value."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -92,7 +93,10 @@ class ReferenceVariableSaveable(SaveableObject):
 
 
 class ResourceVariableSaveable(SaveableObject):
-    """A resource variable, or a part of one; `var` may be a read of it."""
+    """A resource variable, or a part of one.
+
+    var: the variable, or the output of a ReadVariableOp of it.
+    """
 
     def __init__(self, var: Any, slice_spec: str, name: str) -> None:
         self._var_device, self._var_shape = var.device, var.shape
@@ -133,7 +137,7 @@ def _reader(variable: Any) -> Callable[[], Any]:
 
 
 def on_host(device_name: str) -> str:
-    """Return the name of the CPU of the same task."""
+    """Return the name of the CPU in the task of a device."""
     spec = DeviceSpec.from_string(device_name or "")
     spec.device_type, spec.device_index = "CPU", 0
     return spec.to_string()
@@ -147,7 +151,7 @@ def all_saveable_objects(scope: str | None = None) -> list[Any]:
 
 
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
-    """Map the names that variables and saveables have in a checkpoint to them.
+    """Return a dict from names in a checkpoint to the variables and saveables of a list.
 
     Parts of a variable become a list under the whole's name. Raises TypeError unless it is a list
     of variables, ValueError for two variables of one name.
@@ -180,7 +184,7 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """Return the reference of a variable, or a resource variable's read; else raise TypeError."""
+    """Return a variable's reference, or a resource variable's read; TypeError for other objects."""
     if isinstance(item, ResourceVariable):
         read = item.value() if item._snapshot is None else item._snapshot
         while read.op.type == "Identity":  # of a caching device
@@ -239,7 +243,7 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """Yield the saveables of the parts of one variable; raise ValueError for other parts."""
+    """Yield the saveables of the parts of one variable; ValueError for parts of several."""
     full_name = None
     for part in parts:
         if isinstance(part, SaveableObject):

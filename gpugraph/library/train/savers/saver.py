@@ -171,9 +171,9 @@ class Saver:
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
-        """Enter a checkpoint, and mark the oldest one beyond `max_to_keep` for deletion.
+        """Record a checkpoint; if there are too many, mark the oldest one for deletion.
 
-        It is one per save, as in TensorFlow: of several recovered ones, more stay for a while.
+        One per save, as in TensorFlow, so that an excess of recovered ones remains.
         """
         if not self.saver_def.max_to_keep:
             return
@@ -187,7 +187,7 @@ class Saver:
         if not self._checkpoints_to_be_deleted:
             return
         path, written = self._checkpoints_to_be_deleted.pop(0)
-        if written > self._next_checkpoint_time:  # also for an unknown time
+        if written > self._next_checkpoint_time:  # an unknown time is infinity
             self._next_checkpoint_time += self.saver_def.keep_checkpoint_every_n_hours * 3600
             return
         try:
@@ -202,7 +202,7 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the SaverDef without a scope, or None if the saver is not in it."""
+        """Return the SaverDef with `export_scope` removed from names; None if outside of it."""
         if not is_in_scope(self.saver_def.filename_tensor_name, export_scope):
             return None
         if not export_scope:
@@ -211,7 +211,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """Return the saver of existing operations that a SaverDef names, under a scope."""
+        """Return a Saver for the existing operations that a SaverDef names, in a scope."""
         return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(
@@ -378,7 +378,7 @@ class Saver:
 
 
 def _explained(error: errors.OpError, cause: str) -> errors.OpError:
-    """Return the same error, with its most likely cause."""
+    """Return an error of the same class whose message adds `cause`, the most likely cause."""
     kind: Any = type(error)
     explained: errors.OpError = kind(
         error._node_def,
@@ -391,7 +391,7 @@ def _explained(error: errors.OpError, cause: str) -> errors.OpError:
 
 
 def _renamed(saver_def: Any, change: Any, scope: str | None) -> Any:
-    """Return a SaverDef with changed names."""
+    """Return a SaverDef whose operation names are replaced by `change(name, scope)`."""
     values = {name: getattr(saver_def, name) for name in _FIELDS}
     values.update({name: change(values[name], scope) for name in _NAMES})
     return messages_pb2.SaverDef(**values)

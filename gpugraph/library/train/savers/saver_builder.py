@@ -78,7 +78,7 @@ class BaseSaverBuilder:
         return save_v2(filename_tensor, names, slices, [spec.tensor for spec in specs])
 
     def restore_op(self, filename_tensor: Any, saveable: Any, preferred_shard: int) -> list[Any]:
-        """Return the tensors of one saveable, read from the checkpoint."""
+        """Return the tensors of one saveable, each read from the checkpoint by a separate op."""
         del preferred_shard
         return [
             restore_v2(filename_tensor, [spec.name], [spec.slice_spec], dtypes=[_dtype(spec)])[0]
@@ -92,7 +92,7 @@ class BaseSaverBuilder:
         preferred_shard: int,
         restore_sequentially: bool,
     ) -> list[Any]:
-        """Return the tensors of all saveables, with one operation for each saveable."""
+        """Return the tensors of all saveables, read by `restore_op` for each saveable."""
         del restore_sequentially
         tensors: list[Any] = []
         for saveable in saveables:
@@ -101,7 +101,7 @@ class BaseSaverBuilder:
         return tensors
 
     def sharded_filename(self, filename_tensor: Any, shard: Any, num_shards: Any) -> Any:
-        """Return the name of a shard."""
+        """Return the file name of number `shard` of `num_shards` shards."""
         return sharded_filename(filename_tensor, shard, num_shards)
 
     def build(
@@ -155,7 +155,7 @@ class BaseSaverBuilder:
             return sharded_filespec(prefix, count)
 
     def _sharded_save(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
-        """Save each device's saveables as a part in a temporary folder, and merge the parts."""
+        """Save each device's saveables to files in a temporary folder, and merge these files."""
         if self._write_version == V1:
             return self._sharded_save_v1(prefix, groups)
         with device("CPU"):
@@ -209,7 +209,7 @@ class BaseSaverBuilder:
 
 
 class BulkSaverBuilder(BaseSaverBuilder):
-    """Restores all tensors by one operation: the builder of a `Saver`."""
+    """The builder of a `Saver`: one operation reads the tensors of all saveables."""
 
     def bulk_restore(
         self,
@@ -241,7 +241,7 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Group saveables by device, sorted; raise ValueError for one that is on several."""
+    """Group saveables by device, sorted; ValueError for one with tensors on several."""
     groups: dict[str, list[_SaveableObject]] = {}
     for saveable in saveables:
         names = {DeviceSpec.from_string(spec.device or "").to_string() for spec in saveable.specs}
@@ -254,7 +254,7 @@ def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_Sa
 
 
 def _join_partitioned() -> None:
-    """Create the joined tensors of partitioned variables, which a meta graph names."""
+    """Create the concatenated tensors of partitioned variables: a meta graph names them."""
     graph = get_default_graph()
     for key in graph.get_all_collection_keys():
         for item in graph.get_collection(key):

@@ -21,8 +21,9 @@ def import_meta_graph(
 ) -> Saver | None:
     """Add the graph of a MetaGraphDef, or of a file with one, to the default graph.
 
-    Returns its saver; if it names none, a saver of all variables, or None without variables.
-    `import_scope` is the name scope; further arguments are those of `import_scoped_meta_graph`.
+    Returns the Saver that the MetaGraphDef describes; if there is none, a new Saver of all
+    variables, or None without variables. `import_scope` is the name scope of the added nodes;
+    further arguments are those of `import_scoped_meta_graph`.
     """
     return import_meta_graph_with_return_elements(
         meta_graph_or_file, clear_devices, import_scope, **kwargs
@@ -35,7 +36,7 @@ def import_meta_graph_with_return_elements(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, list[Any] | None]:
-    """Like `import_meta_graph`; also return the elements that `return_elements` names."""
+    """Do as `import_meta_graph`; also return what `import_graph_def` returns."""
     meta_graph = meta_graph_or_file
     if not hasattr(meta_graph, "SerializeToString"):
         meta_graph = read_meta_graph_file(meta_graph)

@@ -1,4 +1,4 @@
-"""`tf.train.warm_start`: a model starts with the variables of another one's checkpoint."""
+"""`tf.train.warm_start`: initializes a model with the variables of another one's checkpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def warm_start(
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
-    """Make variables start with those of a checkpoint, by their names.
+    """Initialize variables with those of a checkpoint that have the same names.
 
     Args:
       ckpt_to_initialize_from: a checkpoint, or a folder whose latest one is read.
@@ -40,7 +40,7 @@ def warm_start(
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
     Raises ValueError if `init_from_checkpoint` does, for other `vars_to_warm_start`, and for names
-    that are not used.
+    in the two dicts that no chosen variable has.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)
@@ -72,7 +72,7 @@ def _check_used(argument: str, names: Mapping[str, Any], variables: Mapping[str,
 
 
 def _by_name(wanted: Any) -> dict[str, list[Any]]:
-    """Return the variables by name; the parts of one variable share an entry."""
+    """Return the variables that `wanted` selects, by name; the parts of one share an entry."""
     graph = get_default_graph()
     if isinstance(wanted, str) or wanted is None:
         logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
@@ -119,7 +119,10 @@ def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str
 def _begin_with_vocabulary(
     parts: Sequence[Variable], tensor_name: str, checkpoint: Any, info: Any
 ) -> None:
-    """Make the parts of a variable start with rows or columns of a matrix of a checkpoint."""
+    """Initialize the parts of a variable with mapped rows or columns of a checkpoint's matrix.
+
+    info: the VocabInfo of the variable.
+    """
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError(
             "Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, "

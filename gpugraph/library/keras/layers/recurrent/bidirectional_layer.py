@@ -1,4 +1,4 @@
-"""Bidirectional: a recurrent layer along sequences in both directions."""
+"""Bidirectional: a layer that runs a recurrent layer along sequences in both directions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """A recurrent layer and a copy that runs backwards; outputs are merged step by step.
+    """A recurrent layer and a copy that runs backwards; their outputs are merged step by step.
 
-    merge_mode: "concat" (along the last axis), "sum", "ave", "mul"; None: a list of both outputs.
-    weights: arrays, first those of the forward layer.
+    merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
+      outputs.
+    weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
     backward_layer: the layer for the other direction, instead of the copy.
-
     ValueError for another mode, for an object that is not a layer, and for layers that run in the
     same direction or differ in `stateful`, `return_sequences` or `return_state`.
     """
@@ -87,11 +87,11 @@ class Bidirectional(Wrapper):
                 )
 
     def sublayers(self) -> list[Any]:
-        """Return the two layers that run, not the one that was passed and copied."""
+        """Return the forward and the backward layer, copies of the layer that was passed."""
         return [self.forward_layer, self.backward_layer]
 
     def build(self, input_shape: Any) -> None:
-        """Build both layers, each in a scope with its name."""
+        """Build both layers, each in a name scope of its name."""
         for layer in self.sublayers():
             graph = get_default_graph()
             with graph.name_scope(layer.name):
@@ -99,7 +99,11 @@ class Bidirectional(Wrapper):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of merged outputs and states; a list for `merge_mode` None."""
+        """Return the shape of the merged outputs, or with `return_state` [that shape, shapes of
+        states ...].
+
+        For `merge_mode` None, a list begins with the shapes of both layers' outputs instead.
+        """
         shapes = self.forward_layer.compute_output_shape(input_shape)
         states: list[Any] = []
         if self.return_state:
@@ -114,7 +118,9 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for all outputs, and None for last outputs and states."""
+        """Return the inputs' mask for outputs of all steps, and None for last outputs and for
+        states.
+        """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
         states = flatten(self.forward_layer.states) * 2 if self.return_state else []
@@ -127,10 +133,10 @@ class Bidirectional(Wrapper):
     def __call__(
         self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any
     ) -> Any:
-        """Run both layers.
+        """Run both layers on the inputs.
 
         initial_state: the states of the forward layer, then those of the backward layer; ValueError
-          for an odd number of them. constants: for both layers.
+          for an odd number of them. constants: tensors that both layers receive in every step.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -151,7 +157,10 @@ class Bidirectional(Wrapper):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the merged outputs, backward ones in input order, and the states."""
+        """Return the merged outputs, and with `return_state` the states of both layers.
+
+        The backward layer's outputs are reversed first, into the order of the inputs.
+        """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
                 inputs, None, None, self._num_constants
@@ -193,8 +202,9 @@ class Bidirectional(Wrapper):
         return total / 2.0 if self.merge_mode == "ave" else total
 
     def reset_states(self, states: Any = None) -> None:
-        """Reset both layers; states: of the forward layer, then of the backward layer.
+        """Reset the states of both layers to zero, or to arrays.
 
+        states: arrays for the forward layer, then for the backward layer.
         AttributeError for a layer that is not stateful; ValueError for states that are not a list.
         """
         if not self.stateful:
@@ -209,7 +219,7 @@ class Bidirectional(Wrapper):
             layer.reset_states(layer_states)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layer, the mode of merging, and `backward_layer` if it was passed."""
+        """Return the layer's configuration, `merge_mode`, and `backward_layer` if it was passed."""
         config = {**super().get_config(), "merge_mode": self.merge_mode}
         if self._num_constants:
             config["num_constants"] = self._num_constants
@@ -221,7 +231,7 @@ class Bidirectional(Wrapper):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a configuration of `get_config`. It has its own variables."""
+        """Create a layer from a dict that `get_config` returned. It has new variables."""
         arguments = dict(config)
         count = arguments.pop("num_constants", 0)
         for name in ("layer", "backward_layer"):
@@ -233,7 +243,10 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a layer of the same class and configuration, except for `changes`, unbuilt."""
+    """Return a new layer of the same class and configuration, except for `changes` of arguments.
+
+    ValueError for a layer without `go_backwards`.
+    """
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")
     config = {**layer.get_config(), **changes}

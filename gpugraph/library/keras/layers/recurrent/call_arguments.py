@@ -1,7 +1,8 @@
-"""The call arguments of recurrent layers: inputs, initial states and constants, listed or separate.
+"""The call arguments of recurrent layers: inputs, initial states and constants.
 
-A network records only the inputs of a call as tensors of layers. Therefore such states and
-constants are appended to the inputs.
+Constants are tensors that every step receives. A network records only the inputs of a call as
+connections between layers. Therefore states and constants that layers created are appended to the
+inputs, in a list.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from gpugraph.library.keras.engine.layer_inputs import tensor_of_value
 def split_arguments(
     inputs: Any, initial_state: Any, constants: Any, count: int
 ) -> tuple[Any, list[Any] | None, list[Any] | None]:
-    """Return inputs, and lists of states and constants (or None), from the arguments of a call.
+    """Return the inputs, and lists of the states and constants (or None), from a call's arguments.
 
-    inputs: in a list, the inputs are followed by states and `count` constants. ValueError if these
-    are also passed as arguments.
+    inputs: the inputs; or a list of the inputs, the states and `count` constants. ValueError if
+      states or constants are passed as arguments too then.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:
@@ -44,10 +45,11 @@ def _listed(tensors: Any) -> list[Any] | None:
 def call_arguments(
     layer: Any, inputs: Any, initial_state: Any, constants: Any, further: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the inputs and arguments for calling a layer, with tensors of layers among the inputs.
+    """Return the inputs and keyword arguments with which to call a layer.
 
-    further: the other arguments. The layer's number of constants is set. ValueError for a mix of
-    tensors of layers and others.
+    States and constants that layers created are appended to the inputs in a list; others are
+    keyword arguments, with `further`. Sets the layer's `_num_constants`. ValueError if only some of
+    them were created by layers.
     """
     if constants is not None:
         layer._num_constants = len(constants)

@@ -1,4 +1,4 @@
-"""Recurrent layers of images: an LSTM whose products are convolutions."""
+"""Recurrent layers of images: an LSTM whose matrix products are replaced by convolutions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell for images: its products with the kernels are convolutions.
+    """An LSTM cell for images: convolutions with the kernels take the place of matrix products.
 
-    filters: the number of channels of outputs and states. kernel_size, strides, padding,
-      data_format, dilation_rate: of the convolution of the inputs, see `Conv2D`; states have the
-      size of its outputs, and are convolved without strides.
+    filters: the number of channels of outputs and states.
+    kernel_size, strides, padding, data_format, dilation_rate: those of the inputs' convolution, see
+      `Conv2D`. The states have the size of its outputs; their convolution has the padding "same",
+      and no strides or dilation.
     """
 
     implementation = 1
@@ -65,7 +66,7 @@ class ConvLSTM2DCell(LSTMCell):
         self.state_size = (filters, filters)
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels [rows, columns, channels, 4 filters] and the bias."""
+        """Create the kernels [rows, columns, channels, 4 * filters] and the bias."""
         channels = as_shape(input_shape).as_list()[self.channel_axis]
         if channels is None:
             raise ValueError(
@@ -82,7 +83,7 @@ class ConvLSTM2DCell(LSTMCell):
         self.built = True
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next output and memory."""
+        """Return the output, and the list of the next states: the output and the memory."""
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         of_inputs = self._convolved(inputs, self.kernel, masks, self.input_conv)
@@ -100,24 +101,27 @@ class ConvLSTM2DCell(LSTMCell):
         return output, [output, memory]
 
     def _convolved(self, images: Any, kernel: Any, masks: Any, convolve: Any) -> list[Any]:
-        """Convolve images with the four parts of a kernel."""
+        """Convolve images with the four parts of a kernel, one for each gate.
+
+        masks: a dropout mask for each part, or None.
+        """
         if masks is None:
             return list(split(convolve(images, kernel), 4, axis=self.channel_axis))
         parts = split(kernel, 4, axis=3)
         return [convolve(images * mask, part) for mask, part in zip(masks, parts, strict=True)]
 
     def input_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve inputs."""
+        """Convolve the inputs of a step with a part of `kernel`."""
         return conv2d(
             images, kernel, self.strides, self.padding, self.data_format, self.dilation_rate
         )
 
     def recurrent_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve a state without changing its size."""
+        """Convolve a state with a part of `recurrent_kernel`; rows and columns are preserved."""
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """Return the shape of outputs and states for the inputs of one step."""
+        """Return the shape of outputs and states, from that of one step's inputs."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):
@@ -132,9 +136,9 @@ class ConvLSTM2DCell(LSTMCell):
 
 
 class ConvRNN2D(RNN):
-    """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see RNN.
+    """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see `RNN`.
 
-    TypeError for stacked cells, and for `unroll`.
+    TypeError for a list of cells, and for `unroll`.
     """
 
     def __init__(
@@ -157,7 +161,9 @@ class ConvRNN2D(RNN):
         self.input_spec = [InputSpec(ndim=5)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, with `return_state` in a list with those of states."""
+        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
+        ...].
+        """
         shape = as_shape(input_shape[0] if isinstance(input_shape, list) else input_shape)
         state = self.cell.state_shape(self._step_shape(shape))
         sizes = state.as_list()
@@ -167,9 +173,9 @@ class ConvRNN2D(RNN):
         return [outputs, *(state for _ in self._sizes())] if self.return_state else outputs
 
     def shapes_of_states(self) -> list[Any]:
-        """Return the shapes of the states.
+        """Return the shapes of the states of a stateful layer.
 
-        Raise ValueError if a size of the images or batches is unknown.
+        Raise ValueError if the number of examples, rows or columns is unknown.
         """
         super().shapes_of_states()
         shape = self.cell.state_shape(self._step_shape(as_shape(flatten(self.input_spec)[0].shape)))
@@ -181,7 +187,7 @@ class ConvRNN2D(RNN):
         return [shape for _ in self._sizes()]
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Return zeros of the size of the outputs."""
+        """Return zeros of the shape of one step's outputs, for each state."""
         shape = self.cell.state_shape(self._step_shape(inputs.shape))
         _, *sizes = shape.as_list()
         if None in sizes:
@@ -193,13 +199,13 @@ class ConvRNN2D(RNN):
         return [state for _ in self._sizes()]
 
     def state_fits(self, shape: TensorShape, size: Any) -> bool:
-        """Return whether a state [n, ...] of this shape has `size` channels."""
+        """Return whether a state of this shape is an image batch with `size` channels."""
         axis = self.cell.channel_axis
         return shape.rank is None or (shape.rank == 4 and shape.as_list()[axis] in (None, size))
 
 
 class ConvLSTM2D(LayerOfCell, ConvRNN2D):
-    """A layer of `ConvLSTM2DCell`; see it for the cell's arguments, and RNN for the others."""
+    """A layer that runs a `ConvLSTM2DCell`; that class and `RNN` describe the arguments."""
 
     cell_class = ConvLSTM2DCell
     rank_of_inputs = 5

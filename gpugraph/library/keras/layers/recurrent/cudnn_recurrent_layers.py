@@ -1,7 +1,8 @@
-"""CuDNNGRU and CuDNNLSTM: cuDNN's computation, on variables in cuDNN's layout.
+"""CuDNNGRU and CuDNNLSTM: GRU and LSTM with variables in cuDNN's layout.
 
-cuDNN reads a kernel [size, units] as a matrix [units, size], and has separate biases for the
-inputs and the state. Once per call, the cells here convert these to plain kernels and biases.
+cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
+inputs and the state. Once per call of the layer, the cells here convert these to the kernels and
+biases of `GRUCell` and `LSTMCell`.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ from gpugraph.ops.arrays.split_and_unstack import split
 
 
 class _CuDNNCell(GatedCell):
-    """A cell whose variables have cuDNN's layout."""
+    """Base class of cells whose variables have cuDNN's layout."""
 
     def bias_shape(self) -> list[int]:
-        """Return [2 gates units]: the biases of the inputs, then those of the state."""
+        """Return [2 * gates * units]: the biases of the inputs, then those of the state."""
         return [2 * self.gates * self.units]
 
     def reset_dropout_mask(self) -> None:
-        """Discard the plain kernels of the last call."""
+        """Discard the dropout masks and the converted kernels of the layer's last call."""
         super().reset_dropout_mask()
         self._forget("parameters")
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Return plain kernels and bias; the first step computes them."""
+        """Return kernels and bias converted to the layout of `GatedCell`; a call's first step
+        computes them.
+        """
         key = ("parameters", get_default_graph())
         if key not in self._masks:
             kernels = [
@@ -51,7 +54,7 @@ class _CuDNNCell(GatedCell):
 
 
 class _CuDNNGRUCell(_CuDNNCell, GRUCell):
-    """`GRUCell` with `reset_after` and cuDNN's variables."""
+    """A `GRUCell` with `reset_after`, whose variables have cuDNN's layout."""
 
     def __init__(
         self,
@@ -77,7 +80,7 @@ class _CuDNNGRUCell(_CuDNNCell, GRUCell):
 
 
 class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
-    """`LSTMCell` with cuDNN's variables."""
+    """An `LSTMCell` whose variables have cuDNN's layout."""
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias. With `unit_forget_bias`, the state's bias of the forget gate is 1."""
+        """Create the bias. With `unit_forget_bias`, the forget gate's bias of the state is 1."""
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
     def _plain_bias(self) -> Any:
@@ -106,7 +109,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
 
 
 class _CuDNNLayer(LayerOfCell):
-    """A layer that accepts no masks, because cuDNN does not."""
+    """Base class of the layers, which accept no masks, because cuDNN does not."""
 
     supports_masking = False
     flags = ("return_sequences", "return_state", "go_backwards", "stateful")
@@ -119,7 +122,7 @@ class _CuDNNLayer(LayerOfCell):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs. Raise ValueError for masked inputs."""
+        """Return the last output or all outputs. Raise ValueError for inputs with a mask."""
         if mask is not None:
             raise ValueError(
                 f"Masking is not supported for CuDNN RNNs. Layer {self.name} has masked inputs: "
@@ -128,23 +131,24 @@ class _CuDNNLayer(LayerOfCell):
         return super().call(inputs, None, training, initial_state, constants)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
+        """Return the arguments of the constructor, which has no `unroll`."""
         return {key: value for key, value in super().get_config().items() if key != "unroll"}
 
 
 class CuDNNGRU(_CuDNNLayer):
-    """A GRU with cuDNN's computation and variables; it runs on any device.
+    """A GRU with `reset_after`, the sigmoid as recurrent activation, and variables in cuDNN's
+    layout.
 
-    It is a GRU with `reset_after` and sigmoid; `bias` is [6 units]. Inputs must not be masked.
+    It runs on any device. `bias` has 6 * units elements. Inputs must have no mask.
     """
 
     cell_class = _CuDNNGRUCell
 
 
 class CuDNNLSTM(_CuDNNLayer):
-    """An LSTM with cuDNN's computation and variables; it runs on any device.
+    """An LSTM with the sigmoid as recurrent activation, and variables in cuDNN's layout.
 
-    It is an LSTM with sigmoid; `bias` is [8 units]. Inputs must not be masked.
+    It runs on any device. `bias` has 8 * units elements. Inputs must have no mask.
     """
 
     cell_class = _CuDNNLSTMCell

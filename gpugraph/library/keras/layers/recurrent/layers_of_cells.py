@@ -1,4 +1,4 @@
-"""SimpleRNN, GRU and LSTM: layers that have the arguments of their cell."""
+"""SimpleRNN, GRU and LSTM: recurrent layers that create their cell and accept its arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """An attribute that reads the attribute of the same name of a layer's cell."""
+    """A read-only attribute of a layer, which returns its cell's attribute of the same name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -29,8 +29,9 @@ class OfCell:
 class LayerOfCell(RNN):
     """A recurrent layer that creates its cell, of `cell_class`, and has the cell's arguments.
 
-    Its constructor has the cell's parameters, with `activity_regularizer` after `bias_regularizer`,
-    then the `flags`, and at the end the cell's parameters in `last_arguments`.
+    The constructor's parameters are those of the cell, with `activity_regularizer` after
+    `bias_regularizer`; then the parameters of RNN that `flags` lists; and last those of the cell
+    that `last_arguments` lists.
     """
 
     cell_class: type[ConfiguredLayer]
@@ -49,7 +50,9 @@ class LayerOfCell(RNN):
 
     @classmethod
     def _constructor(cls) -> Callable[..., None]:
-        """Return the constructor, with the arguments of the cell and of a recurrent layer."""
+        """Return the constructor of the class, with the parameters that the class's docstring
+        describes.
+        """
         parameters = []
         for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
             if parameter.name not in ("kwargs", *cls.last_arguments):
@@ -69,7 +72,9 @@ class LayerOfCell(RNN):
         return __init__
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer with the arguments of its constructor, which include `kwargs`."""
+        """Initialize the layer with the arguments of its constructor, as a dict with an item
+        `kwargs`.
+        """
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
         general = {"dtype": kwargs.get("dtype"), "trainable": kwargs.get("trainable", True)}
@@ -80,7 +85,7 @@ class LayerOfCell(RNN):
         self._argument_names += ("activity_regularizer",)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor: those of the cell and of RNN."""
+        """Return the arguments of the constructor: those of the cell and those of RNN."""
         config = super().get_config()
         of_cell = config.pop("cell")["config"]
         return {**config, **{name: of_cell[name] for name in _arguments_of(self.cell_class)}}
@@ -89,12 +94,12 @@ class LayerOfCell(RNN):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a configuration of `get_config`. It has its own variables."""
+        """Create a layer from a dict that `get_config` returned. It has new variables."""
         return cls(**{key: value for key, value in config.items() if key != "num_constants"})
 
 
 def _arguments_of(cell_class: type) -> list[str]:
-    """Return the names of the parameters of a cell's constructor, without `kwargs`."""
+    """Return the names of the parameters of a cell's constructor, except `kwargs`."""
     parameters = inspect.signature(cell_class).parameters.values()
     return [
         parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
@@ -102,12 +107,12 @@ def _arguments_of(cell_class: type) -> list[str]:
 
 
 class SimpleRNN(LayerOfCell):
-    """A layer of `SimpleRNNCell`; see it for the cell's arguments, and RNN for the others."""
+    """A layer that runs a `SimpleRNNCell`; that class and `RNN` describe the arguments."""
 
     cell_class = SimpleRNNCell
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer; `implementation`, which its cell does not have, is dropped."""
+        """Initialize the layer; the deprecated argument `implementation` only causes a warning."""
         kwargs = dict(arguments["kwargs"])
         if kwargs.pop("implementation", None) is not None:
             logging.warning(
@@ -118,13 +123,13 @@ class SimpleRNN(LayerOfCell):
 
 
 class GRU(LayerOfCell):
-    """A layer of `GRUCell`; see it for the cell's arguments, and RNN for the others."""
+    """A layer that runs a `GRUCell`; that class and `RNN` describe the arguments."""
 
     cell_class = GRUCell
     last_arguments = ("reset_after",)
 
 
 class LSTM(LayerOfCell):
-    """A layer of `LSTMCell`; see it for the cell's arguments, and RNN for the others."""
+    """A layer that runs an `LSTMCell`; that class and `RNN` describe the arguments."""
 
     cell_class = LSTMCell

@@ -1,6 +1,6 @@
-"""Cells of recurrent layers: plain, gated (GRU) and with a memory (LSTM).
+"""Cells of recurrent layers: simple, gated (GRU) and with a memory (LSTM).
 
-A cell is a layer: `cell(inputs, states)` returns the output and the list of next states.
+A cell is a layer for one step: `cell(inputs, states)` returns the output and the next states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpugraph.platform import logging
 
 
 def _required(doc: str) -> property:
-    """Return a property that raises NotImplementedError unless a subclass defines it."""
+    """Return a property that raises NotImplementedError; a subclass must define it."""
 
     def read(cell: Any) -> Any:
         raise NotImplementedError(f"Abstract method: {type(cell).__name__} must define it. {doc}")
@@ -31,26 +31,28 @@ def _required(doc: str) -> property:
 
 
 class AbstractRNNCell(Layer):
-    """Base class for a program's cells: subclasses define `call(inputs, states)` and the sizes."""
+    """Base class of a program's cells, which define `call(inputs, states)` and the two sizes."""
 
     state_size = _required("The sizes of the states, without the batch.")
     output_size = _required("The size of outputs, without the batch.")
 
     def call(self, inputs: Any, states: Any) -> Any:
-        """Return the output and the next states, for one step's inputs and a list of states."""
+        """Return the output and the list of next states, for one step's inputs and states."""
         raise NotImplementedError(f"Abstract method: {type(self).__name__} must define `call`")
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
+        """Return zeros for each state, for the batch size and dtype of `inputs`, or for those
+        passed.
+        """
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 class GatedCell(DropoutCell):
-    """A cell of `gates` parts: kernels [size, gates units] and [units, gates units], and a bias.
+    """A cell with kernels [size, gates * units] and [units, gates * units], a part for each gate.
 
-    implementation: 1 draws a separate dropout mask for each part, 2 one mask for all of them.
+    implementation: 1 draws a separate dropout mask for each part, 2 a common one.
     """
 
     gates = 1
@@ -65,9 +67,8 @@ class GatedCell(DropoutCell):
     bias: Any = None
 
     def keep_sizes(self, units: int, input_rate: float, recurrent_rate: float) -> None:
-        """Set the number of units and the dropout rates.
-
-        Raise ValueError unless there are units.
+        """Set the number of units and the dropout rates. Raise ValueError unless `units` is
+        positive.
         """
         self.units = whole_number("units", units)
         if self.units <= 0:
@@ -77,7 +78,7 @@ class GatedCell(DropoutCell):
         self.set_dropout(input_rate, recurrent_rate)
 
     def keep_implementation(self, implementation: int) -> None:
-        """Set the implementation; the old value 0 becomes 1."""
+        """Set the implementation, 1 or 2; the deprecated value 0 becomes 1."""
         if implementation == 0:
             logging.warning(
                 "`implementation=0` has been deprecated, and now defaults to `implementation=1`. "
@@ -87,7 +88,7 @@ class GatedCell(DropoutCell):
 
     @property
     def output_size(self) -> int:
-        """The number of units."""
+        """The number of units, the size of an output."""
         return self.units
 
     def bias_shape(self) -> list[int]:
@@ -95,7 +96,7 @@ class GatedCell(DropoutCell):
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias."""
+        """Create the kernels and the bias. ValueError for an unknown size of the inputs."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(
@@ -112,15 +113,17 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Create the bias, which is 1 for the forget gate of an LSTM with `unit_forget_bias`."""
+        """Create the bias, which begins as 1 for an LSTM's forget gate with `unit_forget_bias`."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Return the kernels and the bias (or None) with which a step computes."""
+        """Return the kernel, the recurrent kernel and the bias (or None) that a step uses."""
         return self.kernel, self.recurrent_kernel, self.bias
 
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
-        """Return dropout masks for inputs and state: None, one mask, or one for each part."""
+        """Return dropout masks for inputs and state: each None, one mask, or a list with one per
+        part.
+        """
         count = self.gates if self.implementation == 1 else 1
         return (
             self.get_dropout_mask_for_cell(inputs, training, count),
@@ -130,12 +133,17 @@ class GatedCell(DropoutCell):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros, for a batch like `inputs`, or of `batch_size` and `dtype`."""
+        """Return zeros for each state, for the batch size and dtype of `inputs`, or for those
+        passed.
+        """
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
-    """Create a cell's `bias`; with `unit_forget_bias`, elements [before, before + units) are 1."""
+    """Create the variable `bias` of a cell.
+
+    With `unit_forget_bias`, its elements from `before` to `before + units` are initialized to 1.
+    """
     initializer = cell.bias_initializer
 
     def with_forget_gate(shape: Any, dtype: Any = None, **_: Any) -> Any:
@@ -154,10 +162,9 @@ def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
 
 
 class SimpleRNNCell(GatedCell):
-    """activation(inputs @ kernel + bias + state @ recurrent_kernel) is output and next state.
+    """Output and next state: activation(inputs @ kernel + bias + state @ recurrent_kernel).
 
-    dropout, recurrent_dropout: the fraction of inputs and of the state that is dropped while
-    training.
+    dropout, recurrent_dropout: the fraction of the inputs and of the state to drop in training.
     """
 
     implementation = 2
@@ -186,7 +193,7 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next state."""
+        """Return the output and the list of the next state; no list if `states` is a tensor."""
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
         (total,) = products(inputs, self.kernel, mask, 1)
@@ -201,11 +208,11 @@ class SimpleRNNCell(GatedCell):
 class GRUCell(GatedCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
-    With z and r the first two parts of inputs @ kernel + state @ recurrent_kernel + bias, after
-    `recurrent_activation`, the output and next state is z state + (1 - z) c, where the candidate c
-    is `activation` of the third part, computed from the inputs and r state. `reset_after`
-    multiplies the product with the recurrent kernel by r instead of the state, as cuDNN does; the
-    bias is then [2, 3 units], for inputs and for the state.
+    The sum inputs @ kernel + state @ recurrent_kernel + bias has three parts. z and r are
+    `recurrent_activation` of the first two. The output and next state is z * state + (1 - z) * c.
+    The candidate c is `activation` of the third part, for which the state is multiplied by r first.
+    With `reset_after`, r multiplies the product of the state and the kernel instead, as in cuDNN;
+    `bias` is then [2, 3 * units], with a row for the inputs and one for the state.
     """
 
     gates = 3
@@ -239,11 +246,11 @@ class GRUCell(GatedCell):
         self.state_size = self.units
 
     def bias_shape(self) -> list[int]:
-        """Return [3 units], or [2, 3 units] for `reset_after`."""
+        """Return [3 * units], or [2, 3 * units] with `reset_after`."""
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next state."""
+        """Return the output and the list of the next state; no list if `states` is a tensor."""
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -272,7 +279,9 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """Return the biases for the parts of the inputs and of the state; None without a bias."""
+        """Return lists of the parts of the inputs' bias and of the state's; None where there is no
+        bias.
+        """
         if bias is None:
             return None, None
         if not self.reset_after:
@@ -291,12 +300,11 @@ def with_biases(parts: list[Any], biases: Any) -> list[Any]:
 class LSTMCell(GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997.
 
-    With i, f, o the first, second and fourth parts of
-    inputs @ kernel + state @ recurrent_kernel + bias, after `recurrent_activation`, and
-    c the third: memory = f memory + i activation(c); output = o activation(memory). The states are
-    output and memory.
+    The sum inputs @ kernel + state @ recurrent_kernel + bias has four parts. i, f and o are
+    `recurrent_activation` of the first, second and fourth; c is the third. memory = f * memory + i
+    * activation(c); output = o * activation(memory). The states are the output and the memory.
 
-    unit_forget_bias: whether the bias of f is initialized to 1.
+    unit_forget_bias: whether the bias of f begins as 1.
     """
 
     gates = 4
@@ -329,7 +337,7 @@ class LSTMCell(GatedCell):
         self.state_size = [self.units, self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next output and memory."""
+        """Return the output, and the list of the next states: the output and the memory."""
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -346,7 +354,7 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory for the sums of the four parts."""
+        """Return the output and the next memory. parts: the sums for i, f, c, o; see the class."""
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
         memory = kept + self.recurrent_activation(of_input) * self.activation(candidate)
@@ -354,14 +362,13 @@ class LSTMCell(GatedCell):
 
 
 class PeepholeLSTMCell(LSTMCell):
-    """An LSTM whose gates read the memory too, element by element.
+    """An LSTM whose gates also depend on the memory, multiplied by weights [units] for each gate.
 
-    Source: Gers and Schmidhuber, 2000. Its further variables are the weights of the memory for
-    the input gate, the forget gate and the output gate, each [units].
+    Source: Gers and Schmidhuber, 2000. The output gate uses the new memory.
     """
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels, the bias and the peepholes."""
+        """Create the kernels, the bias, and the weights of the memory for the three gates."""
         super().build(input_shape)
         self.input_gate_peephole_weights, self.forget_gate_peephole_weights = (
             self._peephole("input"),
@@ -375,7 +382,7 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory, which the output gate reads."""
+        """Return the output and the next memory. parts: as in `LSTMCell`."""
         of_input, of_forget, candidate, of_output = parts
         seen = self.recurrent_activation(of_input + self.input_gate_peephole_weights * memory)
         kept = self.recurrent_activation(of_forget + self.forget_gate_peephole_weights * memory)

@@ -1,4 +1,4 @@
-"""Dropout in recurrent cells: one mask for all steps of a sequence."""
+"""Dropout in recurrent cells: the same mask for all steps of a sequence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gpugraph.ops.nn.activations.dropout import dropout
 class DropoutCell(ConfiguredLayer):
     """A cell with dropout of its inputs and of its state.
 
-    The layer that runs it discards the masks before each sequence; the first step draws new ones.
+    The layer that runs the cell discards its masks before each sequence; the first step draws new
+    ones, which all steps use.
     """
 
     dropout: float
@@ -27,29 +28,35 @@ class DropoutCell(ConfiguredLayer):
         self._masks: dict[Any, Any] = {}
 
     def set_dropout(self, input_rate: float, recurrent_rate: float) -> None:
-        """Set the dropout rates, limited to the range from 0 to 1."""
+        """Set the dropout rates, clipped to [0, 1]."""
         self.dropout = min(1.0, max(0.0, input_rate))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_rate))
 
     def reset_dropout_mask(self) -> None:
-        """Discard the masks of inputs; the next call draws new ones."""
+        """Discard the dropout masks of the inputs; the next step draws new ones."""
         self._forget("dropout")
 
     def reset_recurrent_dropout_mask(self) -> None:
-        """Discard the masks of states."""
+        """Discard the dropout masks of the state; the next step draws new ones."""
         self._forget("recurrent_dropout")
 
     def _forget(self, kind: str) -> None:
         self._masks = {key: masks for key, masks in self._masks.items() if key[0] != kind}
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
-        """Return `count` masks like `inputs`, one not in a list; None without dropout of inputs."""
+        """Return the dropout masks for inputs: a list of `count`, or the mask if `count` is 1.
+
+        None if the rate is 0. The first call since the last reset draws them.
+        """
         return self._mask("dropout", inputs, training, count)
 
     def get_recurrent_dropout_mask_for_cell(
         self, inputs: Any, training: Any, count: int = 1
     ) -> Any:
-        """Return `count` masks like a state, one not in a list; None without dropout of states."""
+        """Return the dropout masks for the state: a list of `count`, or the mask if `count` is 1.
+
+        None if the rate is 0. The first call since the last reset draws them.
+        """
         return self._mask("recurrent_dropout", inputs, training, count)
 
     def _mask(self, kind: str, like: Any, training: Any, count: int) -> Any:
@@ -68,9 +75,9 @@ class DropoutCell(ConfiguredLayer):
 
 
 def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
-    """Return the products of values with each of the `count` parts of a kernel.
+    """Return the matrix products of `values` and each of the `count` parts of a kernel.
 
-    masks: None; or one for each part, multiplied with the values; or one for all parts.
+    masks: factors for `values`: a list with one for each part, one for all parts, or None.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)

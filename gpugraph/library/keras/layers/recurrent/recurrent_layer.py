@@ -1,4 +1,4 @@
-"""RNN: a layer that runs a cell along sequences, with its initial and final states."""
+"""RNN: a layer that runs a cell along sequences, from initial states to final states."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ argument to your Input layer."""
 class RNN(ConfiguredLayer):
     """Runs a cell along sequences [n, steps, ...], and returns its last output or all outputs.
 
-    cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of these.
-    return_sequences: return all outputs [n, steps, ...]. return_state: return a list that includes
-      the last states.
-    go_backwards: the last step comes first, in the outputs too.
-    stateful: a batch begins with the final states of the previous batch.
-    unroll: build each step once, without a loop. time_major: sequences are [steps, n, ...].
-    zero_output_for_mask: the output of a masked step is 0, instead of the previous step's output.
-
+    cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of these, of
+      which each one runs on the outputs of the one before.
+    return_sequences: return all outputs, [n, steps, ...]. return_state: return a list of the
+      outputs and the last states.
+    go_backwards: process the steps from the last to the first; the outputs have this order too.
+    stateful: begin a batch with the final states of the previous batch.
+    unroll: build the ops of every step separately, without a loop.
+    time_major: the sequences are [steps, n, ...].
+    zero_output_for_mask: the output of a masked-out step is 0, not the previous step's output.
     ValueError for an object that is not a cell.
     """
 
@@ -95,7 +96,7 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables of the states of a stateful layer; a list of None before they exist."""
+        """The variables that hold a stateful layer's states; a list of None before they exist."""
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
         return self._states
@@ -108,14 +109,14 @@ class RNN(ConfiguredLayer):
         return listed_sizes(self.cell.state_size)
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Return the initial states for a batch of `inputs`: the cell's, or zeros."""
+        """Return the initial states for a batch of `inputs`: the cell's own, or zeros."""
         first = flatten(inputs)[0]
         batch = shape_of(first)[1 if self.time_major else 0]
         state = initial_state_of(self.cell, None, batch, first.dtype)
         return list(state) if is_nested(state) else [state]
 
     def reset_states(self, states: Any = None) -> None:
-        """Reset the states to zeros, or to arrays of their shapes.
+        """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
         AttributeError for a layer that is not stateful; ValueError for an unknown batch size and
         for arrays of a wrong number or shape.
@@ -144,9 +145,9 @@ class RNN(ConfiguredLayer):
         batch_set_value(list(zip(variables, values, strict=True)))
 
     def shapes_of_states(self) -> list[Any]:
-        """Return the shapes of a stateful layer's states.
+        """Return the shapes of the states of a stateful layer, with the batch size of its inputs.
 
-        Raise ValueError for an unknown batch size.
+        Raise ValueError if the batch size is unknown.
         """
         spec = None if self.input_spec is None else flatten(self.input_spec)[0]
         batch = None if spec is None or spec.shape is None else spec.shape[int(self.time_major)]
@@ -157,7 +158,7 @@ class RNN(ConfiguredLayer):
         ]
 
     def check_states(self, states: Any) -> None:
-        """Raise ValueError if the states that the program passes have a wrong number or shape."""
+        """Raise ValueError if initial states that a program passes have a wrong number or shape."""
         sizes, shapes = self._sizes(), [tensor.shape for tensor in flatten(states)]
         if len(states) != len(sizes):
             raise ValueError(
@@ -175,13 +176,15 @@ class RNN(ConfiguredLayer):
             )
 
     def state_fits(self, shape: TensorShape, size: Any) -> bool:
-        """Return whether a state [n, ...] of this shape matches a state size of the cell."""
+        """Return whether a state [n, ...] of this shape has the cell's state size `size`."""
         return shape.rank is None or shape[1:].is_compatible_with(as_shape(size))
 
     # -- shapes and masks
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, with `return_state` in a list with those of states."""
+        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
+        ...].
+        """
         first = as_shape(flatten_shapes(_first(input_shape))[0]).as_list()
         batch, steps = (first[1], first[0]) if self.time_major else first[:2]
         leading = [batch]
@@ -195,7 +198,9 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for all outputs, and None for the last output and states."""
+        """Return the inputs' mask for outputs of all steps, and None for a last output and for
+        states.
+        """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
             [output_mask, *(None for _ in flatten(self.states))]
@@ -204,7 +209,7 @@ class RNN(ConfiguredLayer):
         )
 
     def build(self, input_shape: Any) -> None:
-        """Build the cell for one step, and create the states of a stateful layer."""
+        """Build the cell for the shape of one step, and create the states of a stateful layer."""
         input_shape = _first(input_shape)
         flat = [as_shape(shape) for shape in flatten_shapes(input_shape)]
         self.input_spec = [self._spec(shape) for shape in flat]
@@ -242,9 +247,10 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        initial_state: the initial states, instead of zeros or those of a stateful layer.
+        initial_state: the initial states, instead of zeros or a stateful layer's states.
         constants: tensors that each step receives in addition to its inputs.
-        Both may follow the inputs in a list. ValueError for a mix of tensors of layers and others.
+        States and constants may also follow the inputs in a list. ValueError if only some of them
+        were created by Keras layers.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -260,9 +266,9 @@ class RNN(ConfiguredLayer):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs, with `return_state` in a list with the states.
+        """Return the last output or all outputs, or with `return_state` [that tensor, states ...].
 
-        mask: bool [n, steps]; where it is False a step keeps the states.
+        mask: bool [n, steps]; a step for which it is False leaves the states unchanged.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
@@ -289,7 +295,7 @@ class RNN(ConfiguredLayer):
     def run(
         self, inputs: Any, initial_state: Any, mask: Any, training: Any, constants: Any
     ) -> tuple[Any, Any, Any]:
-        """Return the last output, all outputs, and the last states."""
+        """Return the last output, all outputs, and the last states, from `backend.rnn`."""
         steps = flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError(f"{_UNKNOWN_STEPS} (layer {self.name})")
@@ -316,7 +322,7 @@ class RNN(ConfiguredLayer):
         )
 
     def _forget_dropout(self) -> None:
-        """Discard the dropout masks, so that the first step draws new ones."""
+        """Discard the dropout masks of all cells, so the first step draws new ones."""
         for cell in cells_of(self.cell):
             for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):
                 if hasattr(cell, name):
@@ -325,7 +331,7 @@ class RNN(ConfiguredLayer):
     # -- configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, with the cell as its class and configuration."""
+        """Return the arguments of the constructor, with the cell's class name and configuration."""
         cell = {"class_name": type(self.cell).__name__, "config": self.cell.get_config()}
         further = {
             name: value
@@ -341,7 +347,7 @@ class RNN(ConfiguredLayer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a layer from a configuration of `get_config`. It has its own variables."""
+        """Create a layer from a dict that `get_config` returned. It has new variables."""
         cell = deserialize_layer(config_entry(config, "cell", cls.__name__), custom_objects)
         arguments = {name: value for name, value in config.items() if name != "cell"}
         count = arguments.pop("num_constants", 0)
@@ -351,7 +357,10 @@ class RNN(ConfiguredLayer):
 
 
 def _first(structure: Any) -> Any:
-    """Return the inputs, or their shape, from a list in which states may follow."""
+    """Return the first element of a list of inputs and states, or of their shapes.
+
+    A value that is no list, or is the shape of one input, is returned unchanged.
+    """
     is_list = isinstance(structure, list) and bool(structure)
     if is_list and not (structure[0] is None or isinstance(structure[0], int)):
         return structure[0]

@@ -1,4 +1,4 @@
-"""Stacked cells, as one cell."""
+"""StackedRNNCells, a cell that contains cells, and functions with which layers call any cell."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell of cells, each on the outputs of the previous one.
+    """A cell that contains cells, each of which receives the outputs of the one before.
 
-    Its state consists of all their states.
+    Its states are those of all its cells.
 
-    cells: layers, or objects with `call` and `state_size`; else ValueError.
-    reverse_state_order: whether the last cell's states come first, as in old Keras.
+    cells: layers, or objects with `call` and `state_size`; ValueError for others.
+    reverse_state_order: whether the last cell's states come first, as in old versions of Keras.
     """
 
     def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
@@ -35,27 +35,27 @@ class StackedRNNCells(Layer):
         super().__init__(**kwargs)
 
     def _by_state(self) -> list[Any]:
-        """Return the cells in the order of their states."""
+        """Return the cells in the order in which the states contain theirs."""
         return self.cells[::-1] if self.reverse_state_order else self.cells
 
     @property
     def state_size(self) -> tuple[Any, ...]:
-        """The sizes of each cell's states."""
+        """A tuple with the state size of each cell."""
         return tuple(cell.state_size for cell in self._by_state())
 
     @property
     def output_size(self) -> Any:
-        """The size of the last cell's outputs."""
+        """The output size of the last cell."""
         return output_size_of(self.cells[-1])
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> tuple[Any, ...]:
-        """Return the initial states of all cells."""
+        """Return a tuple with the initial states of each cell; see `initial_state_of`."""
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
-        """Build the cells, each for the outputs of the previous one."""
+        """Build the cells, each for the shape of the outputs of the one before."""
         batch = as_shape(flatten_shapes(input_shape)[0]).as_list()[0]
         for cell in self.cells:
             if isinstance(cell, Layer):
@@ -79,7 +79,7 @@ class StackedRNNCells(Layer):
         return inputs, pack_sequence_as(structure, flatten(following))
 
     def get_config(self) -> dict[str, Any]:
-        """Return the class and configuration of each cell."""
+        """Return the class name and configuration of each cell."""
         cells = [
             {"class_name": type(cell).__name__, "config": cell.get_config()} for cell in self.cells
         ]
@@ -90,7 +90,7 @@ class StackedRNNCells(Layer):
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a cell from a configuration of `get_config`. It has its own variables."""
+        """Create a cell from a dict that `get_config` returned. It has new variables."""
         arguments = dict(config)
         records = config_entry(config, "cells", cls.__name__)
         if not isinstance(records, (list, tuple)):
@@ -101,7 +101,7 @@ class StackedRNNCells(Layer):
 
 
 def flatten_shapes(input_shape: Any) -> list[Any]:
-    """Return the shapes in a structure of shapes; a tuple of numbers is one shape."""
+    """Return the shapes in a structure of shapes as a list; a tuple of numbers is one shape."""
     is_one = not isinstance(input_shape, (list, tuple)) or all(
         size is None or isinstance(size, int) for size in input_shape
     )
@@ -109,10 +109,12 @@ def flatten_shapes(input_shape: Any) -> list[Any]:
 
 
 def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -> Any:
-    """Return the output and next states of a cell's step, without opening a scope.
+    """Return the output and the next states of a cell for one step, by its method `call`.
 
-    A cell of Keras receives a list of states, one of `tf.nn.rnn_cell` the state itself.
-    further: arguments that are passed if `call` accepts them.
+    This opens no name scope. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
+    state itself.
+
+    further: keyword arguments, of which those that `call` accepts are passed.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
@@ -127,7 +129,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
 
 
 def is_plain_state(cell: Any) -> bool:
-    """Return whether the state is a tensor, not a list, as in cells of `tf.nn.rnn_cell`."""
+    """Return whether the cell's state is a tensor, not a list, as in cells of `tf.nn.rnn_cell`."""
     return hasattr(cell, "zero_state")
 
 
@@ -137,6 +139,6 @@ def takes_argument(cell: Any, name: str) -> bool:
 
 
 def cells_of(cell: Any) -> list[Any]:
-    """Return a cell and the cells in it."""
+    """Return a list of the cell and, recursively, of the cells in it."""
     nested = [inner for part in getattr(cell, "cells", ()) for inner in cells_of(part)]
     return [cell, *nested]

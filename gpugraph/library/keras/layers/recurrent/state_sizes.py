@@ -1,4 +1,4 @@
-"""Shapes of states and outputs: a batch size followed by a size, static or as a tensor."""
+"""Shapes of states and outputs: a batch size followed by the size that a cell declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return zeros for each size in the structure `state_size`."""
+    """Return zeros [batch_size, *size] for each size in the structure `state_size`."""
 
     def make(size: Any) -> Tensor:
         zero = zeros(shape_tensor(batch_size, size), dtype)
@@ -28,17 +28,17 @@ def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def shape_tensor(batch_size: Any, size: Any) -> Tensor:
-    """Return the shape `[batch_size, *size]` as a tensor. Raise ValueError if a size is unknown."""
+    """Return the shape [batch_size, *size] as a tensor. Raise ValueError if a size is unknown."""
     return concat([_vector(batch_size), _vector(size)], 0)
 
 
 def known_shape(batch_size: Any, size: Any) -> TensorShape:
-    """Return the static shape `[batch_size, *size]`; None is an unknown batch size."""
+    """Return the static shape [batch_size, *size]; None stands for an unknown batch size."""
     return _known(batch_size).concatenate(_known(size))
 
 
 def _vector(size: Any) -> Tensor:
-    """Convert a size (a number, shape, or int tensor of rank 0 or 1) to a vector."""
+    """Convert a size (a number, a shape, or an int tensor of rank 0 or 1) to a vector."""
     if isinstance(size, Tensor):
         if size.shape.rank == 0:
             return expand_dims(size, 0)
@@ -67,28 +67,29 @@ def _known(size: Any) -> TensorShape:
 
 
 def listed_sizes(state_size: Any) -> list[Any]:
-    """Return the sizes of a cell's states as a list; each may be a structure."""
+    """Return the sizes of a cell's states as a list; each size may be a structure."""
     several = hasattr(state_size, "__len__") and not isinstance(state_size, TensorShape)
     return list(state_size) if several else [state_size]
 
 
 def output_size_of(cell: Any) -> Any:
-    """Return the size of a cell's outputs: `output_size`, or that of the first state."""
+    """Return the size of a cell's outputs: `output_size`, or else that of the first state."""
     size = getattr(cell, "output_size", None)
     return listed_sizes(cell.state_size)[0] if size is None else size
 
 
 def initial_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return a cell's own initial state, or zeros."""
+    """Return the cell's `get_initial_state(...)`, or zeros for a cell without this method."""
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=inputs, batch_size=batch_size, dtype=dtype)
     return zero_state_of(cell, inputs, batch_size, dtype)
 
 
 def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return zeros of a cell's `state_size`, for the batch of `inputs` or a batch size and dtype.
+    """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or those
+    passed.
 
-    ValueError without either.
+    ValueError without `inputs` and one of the others.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype
@@ -101,7 +102,7 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def check_cell_of_layer(cell: Any) -> None:
-    """Raise ValueError for an object without `call` or `state_size`."""
+    """Raise ValueError for an object without `call` or `state_size`, which is no cell."""
     if not hasattr(cell, "call"):
         raise ValueError(f"`cell` should have a `call` method. The RNN was passed: {cell!r}")
     if not hasattr(cell, "state_size"):

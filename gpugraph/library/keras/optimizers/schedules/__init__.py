@@ -1,4 +1,4 @@
-"""`tf.keras.optimizers.schedules`: learning rates that change with the steps."""
+"""`tf.keras.optimizers.schedules`: learning rates that depend on the number of the step."""
 
 from gpugraph.library.keras.optimizers.learning_rate_schedules import (
     ExponentialDecay as ExponentialDecay,
