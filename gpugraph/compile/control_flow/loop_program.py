@@ -22,6 +22,7 @@ import numpy as np
 
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.control_flow.merge_step import Merging
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.guarded_regions import (
     CopyFlags,
     JoinFlags,
@@ -31,10 +32,9 @@ from gpugraph.compile.steps.guarded_regions import (
     SetPredicate,
 )
 from gpugraph.compile.steps.kernel_context import Cell
-from gpugraph.compile.steps.step_tier import RefusableCall
+from gpugraph.compile.steps.native_calls import RefusableCall
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.steps.tensor_moves import do_nothing
-from gpugraph.compile.steps.tiered_native_code import TieredCode
 from gpugraph.devices.native import (
     ElementAccess,
     Instruction,
@@ -106,7 +106,7 @@ class LoopProgram:
     def __init__(self, copies: Copies, flags: bytearray) -> None:
         self.parts: list[Part] = []
         self.by_python: list[Step] = []
-        self.unsettled: list[TieredCode] = []
+        self.unsettled: list[CompiledStretch] = []
         self._copies = copies
         self._flags = (ctypes.c_char * len(flags)).from_buffer(flags)  # which stay where they are
 
@@ -182,7 +182,7 @@ class LoopProgram:
 
     def _step(self, step: Step) -> None:
         group, run = step.group, step.run
-        if isinstance(group, Stretch) and isinstance(group.code, TieredCode):
+        if isinstance(group, Stretch) and isinstance(group.code, CompiledStretch):
             self._stretch(step, group.code, group)
         elif isinstance(group, Region):
             behind = Label()
@@ -234,7 +234,7 @@ class LoopProgram:
             return Part(step, "call", _nothing_refused, move(*self._copies[run]))
         raise NotNativeError(f"'{step.name}' ({step.op_type}) has no native code")
 
-    def _stretch(self, step: Step, code: TieredCode, group: StepGroup) -> None:
+    def _stretch(self, step: Step, code: CompiledStretch, group: StepGroup) -> None:
         if code.final_steps is None:
             self.unsettled.append(code)
             self._python(step, group.unguarded())
@@ -315,10 +315,10 @@ class LoopProgram:
         self._mark(behind)
 
 
-def codes(steps: Iterable[Step]) -> Iterator[TieredCode]:
+def codes(steps: Iterable[Step]) -> Iterator[CompiledStretch]:
     """Yield the code of the stretches among the steps."""
     for step in steps:
-        if isinstance(step.group, Stretch) and isinstance(step.group.code, TieredCode):
+        if isinstance(step.group, Stretch) and isinstance(step.group.code, CompiledStretch):
             yield step.group.code
 
 

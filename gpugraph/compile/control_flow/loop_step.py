@@ -12,7 +12,6 @@ Python calls the steps until they are native calls that run without it (`native_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter
 
 from gpugraph.compile.control_flow.loop_program import LoopGroup, LoopSteps
 from gpugraph.compile.control_flow.native_iterations import NativeIterations
@@ -85,10 +84,9 @@ class Loop(LoopGroup):
         if native is not None and not self.guarded and native.is_ready():
             native.run()
         else:
-            begun = perf_counter()
             self._run_steps()
             if native is not None:
-                native.spend(begun)
+                native.begin_if_worthwhile()
         for cell in self.dying:
             cell.release()
 

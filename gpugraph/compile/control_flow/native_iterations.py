@@ -1,6 +1,6 @@
 """Native iterations: all iterations of a loop in one call that runs without Python.
 
-Stretches of the loop's steps become native calls first (`steps/tiered_native_code`); once all
+Stretches of the loop's steps become native calls first (`steps/compiled_stretch`); once all
 stretches outside of branches have, the loop is one program (`loop_program`). So results are bitwise
 those of the steps. Steps without native code run by Python between two parts of the program, as
 does an instruction that refuses its input: Python raises the error of its step.
@@ -9,10 +9,10 @@ does an instruction that refuses its input: Python raises the error of its step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 
 from gpugraph.compile.control_flow.loop_program import Copies, LoopProgram, LoopSteps, Part, codes
-from gpugraph.compile.steps.tiered_native_code import WORTHWHILE_S, TieredCode
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch
+from gpugraph.compile.steps.native_cost import WORTHWHILE_NS
 from gpugraph.devices.native import Iterations, runtime_reason
 from gpugraph.plan import Clock, Step, all_steps, note_step
 
@@ -30,13 +30,12 @@ class NativeIterations:
         self.flags = flags
         self.clock = clock
         self._steps = (*loop_steps.head, *loop_steps.tail)
-        self._awaited: Sequence[TieredCode] = list(codes(self._steps))
+        self._awaited: Sequence[CompiledStretch] = list(codes(self._steps))
         self._codes = list(codes(all_steps(self._steps)))
         self._parts: Sequence[Part] = ()
         self._by_python: Sequence[Step] = ()
         self._program: Iterations | None = None
         self._has_begun = False
-        self._spent = 0.0
 
     @property
     def notes(self) -> Sequence[str]:
@@ -54,11 +53,10 @@ class NativeIterations:
         """The steps that Python runs; None while it runs all of them."""
         return None if self._program is None else self._by_python
 
-    def spend(self, begun: float) -> None:
-        """Add the time since `begun` that steps of the loop took; compile once that pays."""
+    def begin_if_worthwhile(self) -> None:
+        """Compile all stretches once they have together taken a while."""
         if not self._has_begun:
-            self._spent += perf_counter() - begun
-            self._has_begun = self._spent >= WORTHWHILE_S
+            self._has_begun = sum(code.spent for code in self._codes) >= WORTHWHILE_NS
             if self._has_begun:
                 for code in self._codes:
                     code.begin()

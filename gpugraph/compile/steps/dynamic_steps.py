@@ -42,7 +42,7 @@ class DynamicStep:
         self.resources = arrays.unit.target.resources
         self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
-        self.native = run_time_native(bound, arrays.jit)
+        self.native = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run, even if a variable moves
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]

@@ -4,7 +4,7 @@
     runs       [ one call ]    gather   [ one call ]
 
 The steps run until their native code is compiled. Compilation begins in the background once they
-have taken a while; if so configured, the run waits for it (`tiered_native_code`). A step without
+have taken a while; if so configured, the run waits for it (`compiled_stretch`). A step without
 native code stays between two calls.
 """
 
@@ -14,26 +14,28 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
-from gpugraph.compile.steps.tiered_native_code import TieredCode
 
 SMALL = 4096
 """The number of elements below which a single step is as fast by NumPy."""
 
 
 def with_native_stretches(
-    entries: Sequence[Entry], waits: bool, in_loop: bool = False
+    entries: Sequence[Entry], waits: bool, in_loop: bool = False, verifies: bool = False
 ) -> list[Entry]:
     """Return the entries, with adjacent ones that may be native as stretches; in a loop, whose
-    iterations may be one call, a small single step too."""
+    iterations may be one call, a small single step too. waits, verifies: as of `CompiledStretch`.
+    """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = list(group)
         if not _is_worth(members, in_loop):
             stretches += members
             continue
-        stretches.append(stretch_of(members, TieredCode(without_guards(members), waits)))
+        code = CompiledStretch(without_guards(members), waits, verifies)
+        stretches.append(stretch_of(members, code))
     return stretches
 
 

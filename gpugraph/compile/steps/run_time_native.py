@@ -1,21 +1,20 @@
 """Native code of steps that are bound at each run, since a size is known only then.
 
 Such a step uses functions of rows (`RowSource`), which are bound in the run. It runs by NumPy
-until it has taken a while; then the function is compiled in the background. Its first results are
-compared with NumPy's, unless this machine has compared that function before. If its input is
-refused, NumPy raises the error.
+until that has taken an estimated while; then the function is compiled in the background and used.
+If its input is refused, NumPy raises the error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
+from gpugraph.compile.steps.native_cost import WORTHWHILE_NS, numpy_nanoseconds
 from gpugraph.compile.steps.native_node_code import (
     Candidate,
     Piece,
@@ -23,11 +22,10 @@ from gpugraph.compile.steps.native_node_code import (
     native_of,
     row_piece,
 )
-from gpugraph.compile.steps.result_comparison import TAKES_LONGER, UNSOUND, are_equal, spread
+from gpugraph.compile.steps.native_verification import disagreement
+from gpugraph.compile.steps.result_comparison import are_equal, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
-from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.native import (
-    FINDINGS,
     NotNativeError,
     prepare_source,
     runtime_failure,
@@ -37,23 +35,14 @@ from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode
 
-_WORTHWHILE_S = 0.01
-"""Seconds in the step after which it is compiled."""
 
-_CHECKED_LATER = StepCode("waiting", "for a check")
-
-_MARGIN, _NOISE_S, _MOST_SLOWER = 1.2, 1e-3, 3
-"""Native code is rejected if it exceeds NumPy's time by this factor and by this many seconds, in
-this many checks.
-"""
-
-
-def run_time_native(bound: BoundNode, jit: Jit) -> RunTimeNative | None:
-    """Return the native code of a node that is bound at each run, or None."""
+def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
+    """Return the native code of a node that is bound at each run, or None. verifies: whether its
+    first native run is compared with NumPy."""
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
         return None
-    return None if bound.is_late else RunTimeNative(native, bound, jit)
+    return None if bound.is_late else RunTimeNative(native, bound, jit, verifies)
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
@@ -69,15 +58,15 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """A function of rows in transition from NumPy to native code."""
+    """A function of rows, which replaces NumPy once it is compiled."""
 
-    def __init__(self, native: RowSource, bound: BoundNode, jit: Jit) -> None:
+    def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
         self.native, self.bound, self.jit = native, bound, jit
         self.is_over = False  # NumPy permanently
-        self._code = StepCode("waiting", f"until the step has taken {_WORTHWHILE_S * 1e3:.0f} ms")
-        self._is_sound = False
-        self._times_slower = 0
-        self._spent = 0.0
+        delay = f"until the step has taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
+        self._code = StepCode("waiting", delay)
+        self._verifies = verifies
+        self._spent = 0.0  # estimated nanoseconds of NumPy
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].writes))
 
     @property
@@ -95,15 +84,12 @@ class RunTimeNative:
         """
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:
-            start = perf_counter()
-            returned = plain()
-            self._spent += perf_counter() - start
-            return returned
+            self._spent += numpy_nanoseconds(arrays)
+            return plain()
         piece, code = ready
-        if not self._is_sound:
-            returned = plain()  # raises for refused input
-            self._check(piece, code, context, arrays)
-            return returned
+        if self._verifies:
+            self._verify(code, context, arrays)
+            self._verifies = False
         call, results = self._bound(piece, code, context, arrays)
         if call():
             return plain()
@@ -114,7 +100,7 @@ class RunTimeNative:
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
         """Return the piece for these arrays, and its code, if that is ready."""
-        if not self.jit.waits and self._spent < _WORTHWHILE_S:
+        if not self.jit.waits and self._spent < WORTHWHILE_NS:
             return None
         try:
             piece = self._piece(context, arrays)
@@ -128,10 +114,9 @@ class RunTimeNative:
         if code is None or reason:
             self._code = StepCode("waiting", "for the compiler")
             if reason:
-                self._stop(reason)
+                self.is_over, self._code = True, StepCode("plain", reason)
+                warn_once(reason)
             return None
-        self._key = prepared.key
-        self._is_sound = self._is_sound or FINDINGS.has(self._key, self._finding(piece))
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
@@ -145,11 +130,6 @@ class RunTimeNative:
         if self.native.sizes is not None:
             context.output_shapes = self.native.sizes(context, *arrays)
         return row_piece(self.native, context, arrays, _new_bytes)
-
-    def _finding(self, piece: Piece) -> str:
-        node = self.bound.node
-        what = node.type, piece.mark, [dtype.name for dtype in node.input_types]
-        return f"sound {key_of(*map(repr, what))[:24]}"
 
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
@@ -177,42 +157,26 @@ class RunTimeNative:
 
     # -- the first time
 
-    def _check(
-        self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
-    ) -> None:
-        """Compute by NumPy and natively, from copies of variables and into separate memory."""
+    def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
+        """Compute by NumPy and natively, from copies of variables and into separate memory.
+        InternalError if the results differ, unless the native code refuses the input."""
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)
+        piece = row_piece(self.native, context, trial.arrays, _new_bytes)
+        call, results = self._bound(piece, code, context, trial.arrays)
+        if call():
+            return
         owned: list[Any] = []
         try:
-            start = perf_counter()
             returned = other.bind(context.owning(owned), other.arrays)()
-            plain_s = perf_counter() - start
-            expected = other.written if self.native.sizes is None else returned
-            piece = row_piece(self.native, context, trial.arrays, _new_bytes)
-            call, results = self._bound(piece, code, context, trial.arrays)
-            start = perf_counter()
-            refused = call()
-            native_s = perf_counter() - start
         finally:
             for container in owned:
                 container.release()
-        node = self.bound.node
+        expected = other.written if self.native.sizes is None else returned
         found = self._cut(results) or trial.written
-        if refused or not are_equal(
-            found, expected, piece.is_exact, None if results else lambda: spread(before, expected)
-        ):
-            self._stop(f"that of '{node.name}' ({node.type}) computes other numbers than NumPy")
-            self._code = StepCode("plain", UNSOUND)
-        elif native_s - plain_s > _NOISE_S and native_s > _MARGIN * plain_s:
-            self._times_slower += 1  # another program may have had a core
-            self.is_over = self._times_slower == _MOST_SLOWER
-            self._code = StepCode("plain", TAKES_LONGER) if self.is_over else _CHECKED_LATER
-        else:
-            self._code = NATIVE  # from the next run on
-            self._is_sound = True
-            FINDINGS.add(self._key, self._finding(piece))
-            FINDINGS.keep()
+        tolerance = None if results else lambda: spread(before, expected)
+        if not are_equal(found, expected, piece.is_exact, tolerance):
+            raise disagreement()
 
     def _candidate(self, context: KernelBinding, arrays: Sequence[Any]) -> Candidate:
         slots = self.bound.array_slots
@@ -230,11 +194,6 @@ class RunTimeNative:
             self._writes,
             partial(self.bound.runner.bind, self.bound.kernel),
         )
-
-    def _stop(self, reason: str) -> None:
-        self.is_over = True
-        self._code = StepCode("plain", reason)
-        warn_once(reason)
 
 
 def _new_bytes(size: int) -> Any:

@@ -77,7 +77,7 @@ class StepList(Arrays):
         stretches = with_captures(entries, self.devices, self.report_lines)
         if not self.jit.is_on:
             return stretches
-        return with_native_stretches(stretches, self.jit.waits, in_loop)
+        return with_native_stretches(stretches, self.jit.waits, in_loop, self.unit.target.verify)
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
         """Return a step of a node; `part` distinguishes it from others of that node."""

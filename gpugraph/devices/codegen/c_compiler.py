@@ -62,7 +62,6 @@ TIME_LIMIT = 60.0
 MOST_THREADS = 2
 """The maximum number of threads: with two, a run need not wait for all sources queued before."""
 
-_MOST_VERDICT_BYTES = 4 << 20
 _MOST_BUNDLE_BYTES = 128 << 20
 
 _EXPORTED = {
@@ -98,7 +97,6 @@ class Compiler:
     def __init__(self, command: str = "cc", folder: Path | None = None) -> None:
         self.command = command
         self.cache = ObjectCache(folder or cache_folder())
-        self.verdicts = ObjectCache(self.cache.folder, _MOST_VERDICT_BYTES, ".verdict")
         self._bundles = ObjectCache(self.cache.folder, _MOST_BUNDLE_BYTES, ".bundle")
         self._joining = threading.local()  # `now`: the batch that `together` collects
         self.time_limit = TIME_LIMIT
@@ -211,7 +209,7 @@ class Compiler:
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
-                return Library(self._in_cache(key, bundle), "", key)
+                return Library(self._in_cache(key, bundle), "")
         return Library(None, self.reason)
 
     def _in_cache(self, key: str, bundle: LibraryBundle) -> ctypes.CDLL | None:
@@ -225,7 +223,7 @@ class Compiler:
                 library = self._cached(key, bundle)
                 if library is None:
                     library, reason = self._compiled(key, source, bundle)
-        return Library(library, reason, key)
+        return Library(library, reason)
 
     def key(self, source: str) -> str:
         """Return the cache's key for a source. OSError if the compiler's file no longer exists."""

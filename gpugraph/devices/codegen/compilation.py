@@ -11,13 +11,10 @@ from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 
 
 class Library(NamedTuple):
-    """The result of a compilation: a loaded library, or the reason why there is none, and the key
-    of its cache entry.
-    """
+    """The result of a compilation: a loaded library, or the reason why there is none."""
 
     library: ctypes.CDLL | None
     reason: str
-    key: str = ""
 
 
 class Compilation:
@@ -25,8 +22,6 @@ class Compilation:
 
     library: loaded by ctypes; None until the compilation has ended, or if it failed.
     reason: why it failed.
-    key: of the library in the cache; empty until the end. It covers everything that affects the
-      library, so facts about the library can be stored under it.
     """
 
     def __init__(
@@ -42,7 +37,6 @@ class Compilation:
         self.name = name
         self.library: ctypes.CDLL | None = None
         self.reason = ""
-        self.key = ""
         self._make_library = make
         self._serve = serve
         self._source = source
@@ -119,7 +113,7 @@ class Compilation:
         self._finish(result)
 
     def _finish(self, result: Library) -> None:
-        self.library, self.reason, self.key = result
+        self.library, self.reason = result
         self._source = ""
         self._is_done = True
 

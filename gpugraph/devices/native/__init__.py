@@ -21,11 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from gpugraph.devices.codegen.c_types import NOT_NATIVE as NOT_NATIVE, not_native as not_native
 from gpugraph.devices.codegen.c_value_expressions import failure_of as failure_of
-from gpugraph.devices.codegen.object_cache import key_of
 from gpugraph.devices.codegen.program import (
     Loop as Loop,
     NotNativeError as NotNativeError,
@@ -70,7 +67,6 @@ from gpugraph.devices.native.tiled_products import (
     pays_by_tiles as pays_by_tiles,
     tiled_product as tiled_product,
 )
-from gpugraph.devices.native.verdicts import FINDINGS as FINDINGS
 
 
 def failed_at(call: Callable[[], int]) -> int:
@@ -80,13 +76,6 @@ def failed_at(call: Callable[[], int]) -> int:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.failed_at(call)
-
-
-def shared_code_key() -> str:
-    """Return a key that identifies the code for copies and for calls of NumPy's BLAS; an empty
-    string until it is compiled."""
-    key = RUNTIME.start().key
-    return key and key_of(key, np.__version__)
 
 
 def runtime_reason(wait: bool) -> str | None:

@@ -41,13 +41,6 @@ class Prepared(Generic[Compiled]):
         """Why there will never be a function; an empty string if there is one, or may be later."""
         return self._compilation.reason or RUNTIME.reason
 
-    @property
-    def key(self) -> str:
-        """The key of the function's library, under which facts about its code can be stored; empty
-        until it is compiled. All functions of one source have the same key.
-        """
-        return self._compilation.key
-
     def get(self, wait: bool = False) -> Compiled | None:
         """Return the function; None if its compilation failed, or has not ended and `wait` is
         False.

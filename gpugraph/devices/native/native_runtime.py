@@ -19,6 +19,7 @@ from typing import Any
 from gpugraph.base.errors import InternalError
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.compilation import Compilation
+from gpugraph.devices.native.self_check import self_check
 from gpugraph.formats.crc32c import NativeCrc, provide_native
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -76,6 +77,7 @@ the GIL.
 
 _FILES = (
     "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_iterations.c", "host_crc32c.c",
+    "host_math.h", "host_self_check.c",
 )  # fmt: skip
 
 Call = Callable[[], int]
@@ -165,6 +167,7 @@ class _Shared:
         self._compilation: Compilation | None = None
         self._was_refused = False
         self._runtime: Runtime | None = None
+        self._unsound = ""  # why its code is not used though it could be loaded
 
     def start(self) -> Compilation:
         """Begin to compile the runtime, unless that was done before, and return its compilation. If
@@ -181,12 +184,12 @@ class _Shared:
         """Why there is no runtime; an empty string if there is one, or while it is compiled.
         Reading this starts the compilation.
         """
-        return self.start().reason
+        return self.start().reason or self._unsound
 
     @property
     def failure(self) -> str:
         """Why there is no runtime, as `reason`, but without starting a compilation."""
-        return "" if self._compilation is None else self._compilation.reason
+        return "" if self._compilation is None else self._compilation.reason or self._unsound
 
     @property
     def loaded(self) -> Runtime | None:
@@ -194,14 +197,15 @@ class _Shared:
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime; None if it can't be compiled, or is not compiled yet and `wait` is
+        """Return the runtime; None if it can't be used, or is not compiled yet and `wait` is
         False.
         """
-        if self._runtime is None:
+        if self._runtime is None and not self._unsound:
             compilation = self.start()
             library = compilation.wait() if wait or compilation.done else None
             if library is not None:
-                self._runtime = Runtime(library)
+                self._unsound = self_check(library)
+                self._runtime = None if self._unsound else Runtime(library)
         return self._runtime
 
 

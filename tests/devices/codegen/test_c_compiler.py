@@ -162,15 +162,6 @@ def test_a_library_of_another_source_is_compiled_again(cc: Compiler) -> None:
     assert library is not None and library.answer() == 42
 
 
-@needs_compiler
-def test_what_names_a_library_is_kept_beside_it(cc: Compiler) -> None:
-    compilation = cc.start(ANSWER, "answer", waits=True)
-    assert compilation.key == cc.key(ANSWER)
-    assert cc.verdicts.load(compilation.key) is None
-    assert cc.verdicts.store(compilation.key, b"sound")
-    assert Compiler(cc.command, cc.cache.folder).verdicts.load(compilation.key) == b"sound"
-
-
 def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
     cc = Compiler(script(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child; wait"), tmp_path / "c")
     cc.time_limit = 0.5

@@ -1,0 +1,332 @@
+"""Code of a stretch: plain steps first, then few native calls.
+
+    plain      the steps run by NumPy; once that is worthwhile, their code is compiled
+    mixed      each step switches to its code in the run that finds it compiled
+    joined     adjacent native steps are called as one; the others stay
+
+Code that is there is used; `native_cost` determines in advance where NumPy is faster. Steps over
+much memory are compiled from the first run on: while NumPy computes the first of them, the code of
+the others is compiled, or comes from the cache. One run translates or binds for at most
+`PORTION_S`, so that no run of a large plan takes long for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import groupby
+from math import inf
+from time import perf_counter
+from typing import Any
+
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.native_calls import native_step, step_beside_native
+from gpugraph.compile.steps.native_cost import WORTHWHILE_NS, step_nanoseconds
+from gpugraph.compile.steps.native_node_code import (
+    Calls,
+    Piece,
+    Programs,
+    compile_pieces,
+    library_of,
+    translate,
+)
+from gpugraph.compile.steps.native_verification import run_verified
+from gpugraph.compile.unit.jit_settings import warn_once
+from gpugraph.devices.native import (
+    NotNativeError,
+    Prepared,
+    Program,
+    one_blas_thread,
+    runtime_failure,
+    runtime_reason,
+)
+from gpugraph.plan import NATIVE, Step, StepCode, StepSequence, noting_step
+
+PORTION_S = 0.5
+"""Seconds for which one run translates or binds steps, unless it waits for the compiler."""
+
+MOST_NAMES = 8
+"""The maximum number of steps of one state that a note of a stretch names."""
+
+
+class _Member:
+    """A step of a stretch: by NumPy, or by its native code once that is compiled.
+
+    step: the one to run now. calls: its native code, if that is used. reason: why it has none.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.step: Step = entry.step
+        self.calls: Calls | None = None
+        self.reason = ""
+        self.is_decided = entry.native is None
+        self.piece: Piece | None = None
+        self.code: Prepared[Any] | None = None  # of the piece, unless there is nothing to compile
+
+    def refuse(self, reason: str) -> None:
+        """Keep NumPy for this reason."""
+        self.piece = self.code = None
+        self.is_decided, self.reason = True, reason
+
+    def status(self) -> StepCode:
+        """Return the code that runs the step now."""
+        if self.entry.native is None:
+            return self.entry.step.code()
+        if self.is_decided:
+            return NATIVE if self.calls is not None else StepCode("plain", self.reason)
+        if self.code is not None and self.code.reason:
+            return StepCode("plain", self.code.reason)
+        is_there = self.code is None or self.code.get() is not None
+        return StepCode("waiting", "for the next run" if is_there else "for the compiler")
+
+    @property
+    def generated_kernel(self) -> Prepared[Any] | None:
+        """The kernel that runs the step, if it was generated from the step's expressions."""
+        is_generated = self.piece is not None and isinstance(self.piece.source, Program)
+        return self.code if is_generated and self.calls is not None else None
+
+    def switch(self, waits: bool, verifies: bool) -> None:
+        """Switch to native code if it is compiled, and run the step once."""
+        function = None
+        if self.code is not None and self.piece is not None:
+            function = self.code.get(waits)
+            if self.code.reason:
+                warn_once(self.code.reason)
+                self.refuse(self.code.reason)
+        if self.piece is not None and (self.code is None or function is not None):
+            self._bind(self.piece, function)
+        native = self.entry.native
+        with noting_step(self.entry.step):
+            if verifies and self.calls is not None and self.piece and native is not None:
+                run_verified(native, self.piece, function, self.step.run)
+            else:
+                self.step.run()
+
+    def _bind(self, piece: Piece, function: Any) -> None:
+        try:
+            self.calls = piece.bind(function)
+        except NotNativeError as error:
+            self.refuse(str(error))
+        except Exception as error:
+            self.refuse(_failure(self.step, error))
+        else:
+            self.step, self.is_decided = native_step([(self.step, self.calls)]), True
+
+
+class _MixedRun:
+    """A run of steps that are each in their own state; it binds code for `PORTION_S`."""
+
+    def __init__(self, members: Sequence[_Member], waits: bool, verifies: bool) -> None:
+        self._members = members
+        self._waits, self._verifies = waits, verifies
+        self._ends: float | None = None  # set by the first step that may switch
+
+    def step(self, number: int) -> None:
+        """Run one step."""
+        member = self._members[number]
+        if not member.is_decided and self._may_switch():
+            member.switch(self._waits, self._verifies)
+            return
+        with noting_step(member.entry.step):
+            member.step.run()
+
+    def _may_switch(self) -> bool:
+        if self._ends is None:
+            self._ends = inf if self._waits else perf_counter() + PORTION_S
+            return True
+        return perf_counter() < self._ends
+
+    def part(self, number: int, step: Step) -> Step:
+        """Return one step of the run; other steps may run before the next."""
+
+        def run() -> None:
+            with one_blas_thread():
+                self.step(number)
+
+        return replace(step, run=run, code=self._members[number].status)
+
+
+class CompiledStretch:
+    """The entries of a stretch by plain steps or native calls (a `StretchCode`).
+
+    waits: whether runs wait for the compiler. verifies: whether the first native run of a step is
+    compared with NumPy.
+    """
+
+    def __init__(self, entries: Sequence[Entry], waits: bool, verifies: bool = False) -> None:
+        self.entries = entries
+        self.waits, self.verifies = waits, verifies
+        self.is_joined = False
+        self._members = [_Member(entry) for entry in entries]
+        self._sequence = StepSequence(entry.step for entry in entries)
+        self._cost = sum(step_nanoseconds(entry.native) for entry in entries)
+        self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds of NumPy in all runs
+        self._translated = 0  # entries, from the first on
+        self._programs: Programs = {}  # which later steps may share
+
+    def run(self) -> None:
+        """Run the steps, or the native calls that replace them."""
+        if self.is_joined:
+            self._sequence.run()
+        elif self._has_begun():
+            run = _MixedRun(self._members, self.waits, self.verifies)
+            with one_blas_thread():  # the other core is the compiler's, or that of native code
+                for number in range(len(self._members)):
+                    run.step(number)
+            self._end_mixed()
+        else:
+            with one_blas_thread() if self._translated else nullcontext():
+                self._sequence.run()
+
+    def parts(self, traced: bool) -> list[Step]:
+        """Return the current steps of a run; native steps by separate calls."""
+        if self.is_joined:
+            return [member.step for member in self._members]
+        steps = [entry.step for entry in self.entries]
+        if not self._has_begun():
+            return steps
+        run = _MixedRun(self._members, self.waits, self.verifies)
+        end = replace(steps[-1], run=self._end_mixed, kind="guard")  # computes nothing
+        return [*(run.part(number, step) for number, step in enumerate(steps)), end]
+
+    def codes(self) -> Iterator[tuple[Step, StepCode]]:
+        """Yield the current steps, and the code that runs each of them."""
+        failure = runtime_failure()
+        for number, member in enumerate(self._members):
+            code = member.status()
+            if code.state == "waiting" and failure:
+                code = StepCode("plain", failure)
+            elif code.state == "waiting" and number >= self._translated:
+                code = StepCode("waiting", self._delay())
+            yield member.step, code
+
+    def _delay(self) -> str:
+        """Return the reason why steps are not with the compiler yet."""
+        if self.spent + self._cost >= WORTHWHILE_NS:
+            return "for the next run"
+        return f"until the steps have taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
+
+    def begin(self) -> None:
+        """Compile the steps from the next run on, however little time they take."""
+        self.spent = max(self.spent, WORTHWHILE_NS)
+
+    @property
+    def final_steps(self) -> Sequence[Step] | None:
+        """The steps of all further runs, adjacent native steps as one; None while undecided."""
+        return self._sequence.steps if self.is_joined else None
+
+    def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
+        """Return the steps by the code that runs them, and how many share generated kernels."""
+        kernels = Counter(filter(None, (member.generated_kernel for member in self._members)))
+        num_steps, num_kernels = kernels.total(), len(kernels)
+        first, last = self.entries[0].step.name, self.entries[-1].step.name
+        shared = f"from {first} to {last}: {num_kernels} generated kernels for {num_steps} steps"
+        notes = [f"from {first} to {last}: {self._by_code(codes)}"]
+        return notes + ([shared] if num_steps > num_kernels else [])
+
+    def _by_code(self, codes: Mapping[str, StepCode]) -> str:
+        """Return the number of native steps, by library, and the names of the others."""
+        by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
+        for entry in self.entries:
+            by_state[codes[entry.step.label].state].append(entry)
+        known: dict[Any, str] = {}
+        natives = [entry.native for entry in by_state["native"]]
+        counts = Counter(library_of(native, known) for native in natives if native is not None)
+        libraries = ", ".join(f"{count} by {name}" for name, count in counts.items() if name)
+        parts = [f"native {len(natives)} steps" + (f" ({libraries})" if libraries else "")]
+        for state, head in (("waiting", "waiting"), ("plain", "by NumPy")):
+            steps = [entry.step for entry in by_state[state]]
+            names = [f"{step.name} ({step.op_type})" for step in steps[:MOST_NAMES]]
+            rest = " ..." if len(steps) > MOST_NAMES else ""
+            parts += [f"{head} {len(steps)}: {', '.join(names)}{rest}"] if steps else []
+        return "; ".join(parts if natives else parts[1:])
+
+    # -- compiling
+
+    def _has_begun(self) -> bool:
+        """Return whether native code can be called in this run: the runtime is loaded, and code is
+        compiled or being compiled. Begin to compile it once that is worthwhile."""
+        self.spent += self._cost
+        if self.spent < WORTHWHILE_NS:
+            return False
+        if self._translated < len(self.entries):
+            self._translate()
+        reason = runtime_reason(self.waits)
+        if reason:
+            warn_once(reason)
+            for member in self._members:
+                if not member.is_decided:
+                    member.refuse(reason)
+        return reason is not None
+
+    def _translate(self) -> None:
+        """Translate the next entries, and begin to compile them."""
+        pieces: dict[int, Piece] = {}
+        end = inf if self.waits else perf_counter() + PORTION_S
+        for index in range(self._translated, len(self.entries)):
+            piece = _piece(self.entries[index], self._programs)
+            if isinstance(piece, Piece):
+                pieces[index] = piece
+            else:
+                self._members[index].refuse(piece)
+            self._translated += 1
+            if perf_counter() >= end:
+                break
+        if self._translated == len(self.entries):
+            self._programs.clear()
+        codes = compile_pieces(list(pieces.values()))
+        for (index, piece), code in zip(pieces.items(), codes):
+            self._members[index].piece, self._members[index].code = piece, code
+
+    # -- joining
+
+    def _end_mixed(self) -> None:
+        """Join the steps once all are decided."""
+        warn_once("")
+        if self._translated == len(self.entries) and all(m.is_decided for m in self._members):
+            self._join()
+
+    def _join(self) -> None:
+        """Make adjacent native steps one call."""
+        if any(member.calls is not None for member in self._members):
+            for member in self._members:
+                if member.calls is None and member.entry.native is not None:
+                    member.step = step_beside_native(member.step)
+        steps: list[Step] = []
+        for is_native, group in groupby(self._members, lambda member: member.calls is not None):
+            members = list(group)
+            if is_native:
+                pairs = [(m.entry.step, m.calls) for m in members if m.calls is not None]
+                steps.append(native_step(pairs))
+                for step, _ in pairs:
+                    release = getattr(step.run, "release", None)  # memory of this step only
+                    if release is not None:
+                        release()
+            else:
+                steps += [member.step for member in members]
+        self._sequence = StepSequence(steps)
+        self.is_joined = True
+
+
+@uninterrupted
+def _piece(entry: Entry, known: Programs) -> Piece | str:
+    """Return the native code of an entry, or the reason why there is none. Never fails."""
+    if entry.native is None:
+        return entry.step.code().reason
+    try:
+        return translate(entry.native, known)
+    except NotNativeError as error:
+        return str(error)
+    except Exception as error:
+        return _failure(entry.step, error)
+
+
+def _failure(step: Step, error: Exception) -> str:
+    """Warn of native code that could not be built; return the reason for NumPy."""
+    reason = f"{type(error).__name__}: {error}"
+    warn_once(f"'{step.name}' ({step.op_type}): {reason}")
+    return reason

@@ -1,0 +1,61 @@
+"""Steps as native calls: several as one call, and the error of a call that refuses its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpugraph.base.errors import InternalError
+from gpugraph.compile.steps.native_node_code import Calls, NativeCall
+from gpugraph.devices.native import failed_at, one_blas_thread, sequence
+from gpugraph.plan import NATIVE, Step, StepCode, noting_step
+
+
+def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
+    """Return steps as one native call; if a call refuses its input, its plain step raises the
+    reason.
+    """
+    first, _ = members[0]
+    return replace(first, run=_native_call(members), kind="native", code=native_code)
+
+
+def step_beside_native(step: Step) -> Step:
+    """Return a step by NumPy among native ones, without BLAS threads, which would spin after it."""
+
+    def run() -> None:
+        with one_blas_thread():
+            step.run()
+
+    return replace(step, run=run)
+
+
+def native_code() -> StepCode:
+    """Return the code of a step that is native."""
+    return NATIVE
+
+
+class RefusableCall:
+    """A native call of steps that may refuse its input; then the plain step raises the reason."""
+
+    def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
+        """Wrap a call. steps: that of each call in the sequence that `call` is."""
+        self.call = call
+        self.steps = steps
+
+    def __call__(self) -> int:
+        return self.refuse() if self.call() else 0
+
+    def refuse(self) -> int:
+        """Raise the error of the step whose call has failed."""
+        step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
+        with noting_step(step):
+            step.run()
+            raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
+
+
+def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
+    parts = [call for _, calls in members for call in calls.calls]
+    call = parts[0] if len(parts) == 1 else sequence(parts)
+    if not any(calls.may_fail for _, calls in members):
+        return call
+    return RefusableCall(call, [step for step, calls in members for _ in calls.calls])

@@ -1,0 +1,67 @@
+"""The check of the C compiler when the runtime is loaded: `host_self_check.c` against NumPy.
+
+No run of a program compares results, so code of a compiler that is not sound must not be used at
+all. (With GPUGRAPH_VERIFY=1 runs compare each step, see `compile/steps/native_verification.py`.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+from math import erf
+from typing import Any
+
+import numpy as np
+
+NEAR = 16
+"""The roundings by which a function may differ from NumPy's."""
+
+_SUM_NEAR = 512
+"""Those of a sum of all numbers, relative to the largest partial sum."""
+
+_COUNT = 263
+"""The count of numbers: whole vectors and a remainder."""
+
+
+def self_check(library: ctypes.CDLL) -> str:
+    """Return why a compiler's code is not used: it computes other numbers than NumPy; else empty.
+
+    library: the runtime. It may be called by several threads.
+    """
+    reals = np.linspace(-9.0, 9.0, _COUNT)
+    integers = np.linspace(-(2**31), 2**31 - 1, _COUNT).astype(np.int32)
+    is_sound = (
+        _is_near(_results(library.gg_self_check_f32, reals.astype(np.float32), 8), reals)
+        and _is_near(_results(library.gg_self_check_f64, reals, 8), reals)
+        and np.array_equal(_results(library.gg_self_check_i32, integers, 3), _expected(integers))
+    )
+    return "" if is_sound else "the C compiler's code computes other numbers than NumPy"
+
+
+def _results(function: Any, numbers: Any, rows: int) -> Any:
+    out = np.empty((rows, numbers.size), numbers.dtype)
+    addresses = ctypes.c_void_p(numbers.ctypes.data), ctypes.c_void_p(out.ctypes.data)
+    function(*addresses, ctypes.c_long(numbers.size))
+    return out
+
+
+def _is_near(results: Any, reals: Any) -> bool:
+    """Compare the functions of `reals`, rounded to the dtype of the results."""
+    rounded = reals.astype(results.dtype)
+    x = rounded.astype(np.float64)
+    size = (np.abs(rounded) + results.dtype.type(0.125)).astype(np.float64)
+    expected = [np.tanh(x), np.exp(x), np.expm1(x), np.log(size), np.log1p(size)]
+    expected += [np.array([erf(number) for number in x]), np.sqrt(size)]
+    sums = np.cumsum(x * x - x / 3)
+    eps = np.finfo(results.dtype).eps
+    off = [np.abs(row - other) for row, other in zip(results, [*expected, sums], strict=True)]
+    return bool(
+        all(np.all(a <= NEAR * eps * np.abs(b)) for a, b in zip(off, expected))
+        and np.all(off[-1] <= _SUM_NEAR * eps * np.abs(sums).max())
+    )
+
+
+def _expected(integers: Any) -> Any:
+    x = integers.astype(np.int64)
+    quotient = np.trunc(x / 7).astype(np.int64)
+    rows = [x * 2654435761, quotient - (x - 7 * quotient), (x >> 3) ^ np.where(x < 0, -1, 5)]
+    return np.array(rows).astype(np.int32)
