@@ -10,8 +10,8 @@ under two states. ROWS: one plan per program, with that number of rows, in place
 rows.
 
 A kernel that NumPy runs is bound by its device. So calls of the bound function show which steps are
-not native, independently of the package's own reports. Steps whose state a run changes (those
-it checks or times) are not compared in that run.
+not native, independently of the package's own reports. Steps whose state a run changes are not
+compared in that run.
 """
 
 from __future__ import annotations
@@ -121,7 +121,6 @@ def settled_steps(before: Explanation, after: Explanation) -> list[CodeRecord]:
         step
         for step in before.codes
         if step.name in BOUND and times[step.name] == 1 and ends.get(step.name) == step
-        if step.reason != "until both ways are timed"
     ]
 
 

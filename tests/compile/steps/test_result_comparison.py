@@ -1,4 +1,4 @@
-"""Comparison of results when native code is checked against NumPy."""
+"""Comparison of results of native code with those of NumPy."""
 
 from __future__ import annotations
 

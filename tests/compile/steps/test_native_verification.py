@@ -1,7 +1,8 @@
-"""The check of native code while other runs write the variables that it reads or writes.
+"""The comparison of native code with NumPy in runs with GPUGRAPH_VERIFY=1, also while other runs
+write the variables that it reads or writes.
 
-No plan is accused of computing other numbers than NumPy: the check computes both ways from one
-copy of the variables where the numbers first differ.
+No plan is accused of computing other numbers than NumPy: both ways are computed from one copy of
+the variables where the numbers first differ.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.compile.steps import native_node_code
 from gpugraph.compile.steps.native_node_code import Candidate
-from gpugraph.compile.steps.step_tier import StepTier
-from gpugraph.compile.unit import jit_settings
 from gpugraph.devices.codegen.c_compiler import compiler
 
 SIZE = 1 << 14
@@ -25,13 +25,12 @@ PLANS = 40
 
 
 @pytest.fixture(autouse=True)
-def unknown_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Check all code in the first run, and turn the warning about rejected code into an error."""
+def verified(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compare all code in the first run."""
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
     monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
     if compiler().reason:
         pytest.skip(compiler().reason)
-    monkeypatch.setattr(StepTier, "_is_trusted", lambda tier: False)
-    monkeypatch.setattr(jit_settings, "_WARNED", set())
     with tf.Graph().as_default():
         yield
 
@@ -131,13 +130,56 @@ def test_a_write_in_the_middle_of_a_check(
 
             return call
 
-        owner, name = (
-            (StepTier, "_plain_apart") if moment == "between both ways" else (Candidate, "apart")
-        )
-        monkeypatch.setattr(owner, name, with_write(getattr(owner, name)))
+        name = "run_plain" if moment == "between both ways" else "apart"
+        monkeypatch.setattr(Candidate, name, with_write(getattr(Candidate, name)))
         for fetches in plans:
             session.run(fetches)
         assert count[0] >= len(plans)
         for fetches in plans:
             assert all(", native" in step for step in kinds(session, fetches)), fetches
         assert np.isfinite(session.run(variable)).all()
+
+
+def negate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change the native code of expressions so that it negates their results."""
+    right = native_node_code.build
+
+    def wrong(builder: Any, texts: Any, signature: Any, inputs: Any) -> list[int]:
+        results = right(builder, texts, signature, inputs)
+        return [builder.apply("-x", [value], builder.dtype(value)) for value in results]
+
+    monkeypatch.setattr(native_node_code, "build", wrong)
+
+
+def test_wrong_code_is_an_error_that_names_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    negate(monkeypatch)
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.tanh(tf.matmul(x, tf.ones([4, 4])) + 3.0, name="wrong")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InternalError, match="other numbers than NumPy") as caught:
+            session.run(y, {x: np.ones([3, 4])})
+    assert "wrong" in str(caught.value)
+
+
+def test_wrong_code_that_writes_a_variable_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch, variable: tf.Variable
+) -> None:
+    negate(monkeypatch)
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "1")
+    update = variable.assign_add(tf.ones([SIZE]) * 2.0).op
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InternalError, match="other numbers than NumPy"):
+            for count in range(10_000):
+                assert session.run(variable)[0] == 1 + 2 * count
+                session.run(update)
+        assert session.run(variable)[0] % 2 == 1
+
+
+def test_without_it_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    negate(monkeypatch)
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "0")
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.tanh(tf.matmul(x, tf.ones([4, 4])) + 3.0)
+    with tf.Session() as session:
+        assert (session.run(y, {x: np.ones([3, 4])}) < 0).all()
