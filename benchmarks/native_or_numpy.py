@@ -42,6 +42,9 @@ samples, one_op, sampling = map(
 
 SIZES = (10, 1_000, 100_000, 1_000_000)
 SLOWER = 1.3
+MOST_GROWTH = 10
+"""The maximum number of elements of an output, relative to the size."""
+
 LEAST_S = 2e-4
 """The minimum duration of a measurement: short steps are repeated."""
 
@@ -155,6 +158,9 @@ def rows_of(op_type: str, sample: Any, size: int, rounds: int) -> Iterator[Measu
     """Yield the measurement of an op on the first larger sample that it accepts."""
     for larger in grown_samples(sample, size):
         try:
+            shapes = [shape.as_list() for shape in one_op.infer(op_type, larger)]
+            if max(map(prod, shapes), default=0) > MOST_GROWTH * size:
+                continue  # such as a diagonal matrix
             for entry in entries_of(op_type, larger):
                 if entry.native is not None and entry.step.op_type == op_type:
                     yield measured(op_type, larger.label, entry.step, entry.native, rounds)

@@ -63,7 +63,10 @@ VARIABLES: Mapping[str, Variable] = {
         "1",
     ),
     "GPUGRAPH_VERIFY": Variable(
-        "the check of the graph between compiler passes", {"0": "off", "1": "on"}, "0"
+        "checks of the graph between compiler passes, and of each step's first native run against "
+        "NumPy",
+        {"0": "off", "1": "on"},
+        "0",
     ),
     "GPUGRAPH_CUDA_SANITIZE": Variable(
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"

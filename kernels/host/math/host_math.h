@@ -2,7 +2,7 @@
 
    A kernel's source has exp(x), tanh(x), ...; the macros at the end choose by the type of x.
    float functions are polynomials defined here (trigonometry: host_trigonometry.h), except for
-   fmod; double ones are too, except for pow, fmod, erf and trigonometry, which are the C
+   acos, asin, atan and fmod; double ones are too, except for pow, fmod, erf and trigonometry, which are the C
    library's. NaN, infinity, signed zeros and denormals are as in the C library (fmax of both
    zeros may be either). With a fused multiply-add (FMA, NEON) results may differ from those
    without in the last place.
@@ -380,6 +380,9 @@ GG_INLINE double gg_fmax_f64(double x, double y) { return ((x >= y) | (y != y)) 
 #define tanh(x) gg_choose(x, gg_tanh_f32, gg_tanh_f64)(x)
 #define erf(x) gg_choose(x, gg_erf_f32, __builtin_erf)(x)
 #define pow(x, y) gg_choose(x, gg_pow_f32, __builtin_pow)(x, y)
+#define acos(x) gg_choose(x, __builtin_acosf, __builtin_acos)(x)
+#define asin(x) gg_choose(x, __builtin_asinf, __builtin_asin)(x)
+#define atan(x) gg_choose(x, atanf, atan)(x)
 #define fmod(x, y) gg_choose(x, __builtin_fmodf, __builtin_fmod)(x, y)
 #define fmax(x, y) gg_choose(x, gg_fmax_f32, gg_fmax_f64)(x, y)
 #define sqrt(x) gg_choose(x, __builtin_sqrtf, __builtin_sqrt)(x)

@@ -44,6 +44,10 @@ void GG_NAME(gg_gather_plan)(gg_source *source) {
     gg_set_work(source, gg_row_work(g.total, g.row) + g.places.count);
 }
 
+typedef struct {
+    uint64_t first, second;
+} gg_16_bytes;
+
 #define GG_GATHER_ITEMS(type)                                                                      \
     for (int64_t i = 0; i < count; i++) ((type *)to)[i] = ((const type *)from)[rows[i]]
 
@@ -55,6 +59,7 @@ static void gg_gather_rows(const char *from, char *to, const int64_t *rows, int6
         case 2: GG_GATHER_ITEMS(uint16_t); return;
         case 4: GG_GATHER_ITEMS(uint32_t); return;
         case 8: GG_GATHER_ITEMS(uint64_t); return;
+        case 16: GG_GATHER_ITEMS(gg_16_bytes); return;
     }
     for (int64_t i = 0; i < count; i++) {
         if (i + GG_AHEAD < count)
