@@ -6,13 +6,15 @@ prints, for each form of native code and each op, the ratio of both times (nativ
 about 10, 1,000, 100,000 and 1,000,000 elements; forms that are slower by more than SLOWER come
 first. `gpugraph/compile/steps/native_cost.py` holds the conclusions. A sample grows along axes on
 which its op agrees with larger inputs; an op that refuses all of these has no row for that size.
-Times are minima of rounds in which both ways alternate, for a busy machine.
+Times are minima of rounds in which both ways alternate, for a busy machine; GPUGRAPH_THREADS=1
+compares single threads.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import sys
 from collections import defaultdict
@@ -32,6 +34,7 @@ from gpugraph.compile.steps import step_list
 from gpugraph.compile.steps.native_calls import native_step
 from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
 from gpugraph.devices.native import NotNativeError
+from gpugraph.graph.op_def import host_slots
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import Step
 
@@ -47,6 +50,10 @@ MOST_GROWTH = 10
 
 LEAST_S = 2e-4
 """The minimum duration of a measurement: short steps are repeated."""
+
+
+Way = Callable[[int, np.ndarray], np.ndarray]
+"""Returns a larger array for the input of a slot."""
 
 
 class Measured(NamedTuple):
@@ -88,37 +95,39 @@ def grown(array: np.ndarray, axis: int, count: int) -> np.ndarray:
     return np.repeat(array, count, axis) if array.ndim > axis or axis < 0 < array.ndim else array
 
 
-def grown_samples(sample: Any, elements: int) -> Iterator[Any]:
-    """Yield larger samples, each along other axes, until an op accepts one."""
-    flat = [array.size for array in sample.flat]
+def grown_samples(op_type: str, sample: Any, elements: int) -> Iterator[Any]:
+    """Yield larger samples, each along other axes, for an op to accept one."""
+    op_def = DECLARATIONS[op_type].op_def
+    host = host_slots(op_def.inputs, op_def.host_inputs, sample.all_attrs(op_def))
+    flat = [array.size for slot, array in enumerate(sample.flat) if slot not in host]
     factor = elements // max(max(flat, default=1), 1)
     if factor <= 1:
         yield sample
         return
     root = max(2, round(factor**0.5))
-    ways: list[Callable[[int, np.ndarray], np.ndarray]] = [
+    ways: list[Way] = [
         lambda slot, array: grown(array, -1, factor),
         lambda slot, array: grown(array, 0, factor),
         lambda slot, array: grown(array, 0, factor) if slot == 0 else array,
         lambda slot, array: grown(array, -1, factor) if slot == 0 else array,
         lambda slot, array: grown(array, 0, factor) if slot < 2 else array,
         lambda slot, array: grown(grown(array, -1, root), 0, root),
-        lambda slot, array: np.repeat(array[None], factor, 0)[..., 0]
-        if array.ndim == 1 and array.size == 1
-        else array,
         lambda slot, array: np.repeat(array, factor) if array.ndim == 0 else array,
     ]
     for way in ways:
-        count = iter(range(len(flat)))
-        yield sampling.Sample(
-            tuple(
-                [way(next(count), array) for array in item]
-                if isinstance(item, list)
-                else way(next(count), np.asarray(item))
-                for item in sample.inputs
-            ),
-            sample.attrs,
-        )
+        slots = itertools.count()
+        inputs = [
+            [grown_input(next(slots), array, way, host) for array in item]
+            if isinstance(item, list)
+            else grown_input(next(slots), item, way, host)
+            for item in sample.inputs
+        ]
+        yield sampling.Sample(tuple(inputs), sample.attrs)
+
+
+def grown_input(slot: int, array: np.ndarray, way: Way, host: Any) -> np.ndarray:
+    """Return a larger input; those that are read on the host, such as axes, stay."""
+    return array if slot in host else way(slot, array)
 
 
 def seconds(run: Callable[[], Any], repeats: int) -> float:
@@ -156,7 +165,7 @@ def measured(op_type: str, label: str, step: Step, native: Candidate, rounds: in
 
 def rows_of(op_type: str, sample: Any, size: int, rounds: int) -> Iterator[Measured]:
     """Yield the measurement of an op on the first larger sample that it accepts."""
-    for larger in grown_samples(sample, size):
+    for larger in grown_samples(op_type, sample, size):
         try:
             shapes = [shape.as_list() for shape in one_op.infer(op_type, larger)]
             if max(map(prod, shapes), default=0) > MOST_GROWTH * size:
