@@ -22,9 +22,9 @@ from time import perf_counter
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_nanoseconds
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_calls import native_step, step_beside_native
-from gpugraph.compile.steps.native_cost import WORTHWHILE_NS, step_nanoseconds
 from gpugraph.compile.steps.native_node_code import (
     Calls,
     Piece,
@@ -163,7 +163,7 @@ class CompiledStretch:
         self.is_joined = False
         self._members = [_Member(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
-        self._cost = sum(step_nanoseconds(entry.native) for entry in entries)
+        self._cost = sum(map(_nanoseconds, entries))
         self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds of NumPy in all runs
         self._translated = 0  # entries, from the first on
         self._programs: Programs = {}  # which later steps may share
@@ -310,6 +310,14 @@ class CompiledStretch:
                 steps += [member.step for member in members]
         self._sequence = StepSequence(steps)
         self.is_joined = True
+
+
+def _nanoseconds(entry: Entry) -> float:
+    """Estimate the time that NumPy takes for a step; without native code, for a call alone."""
+    if entry.native is None:
+        return numpy_nanoseconds(())
+    members = entry.native.context.attrs.get("members", ())
+    return numpy_nanoseconds(entry.native.arrays, max(len(members), 1))
 
 
 @uninterrupted
