@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
-from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_nanoseconds
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_calls import native_step, step_beside_native
 from gpugraph.compile.steps.native_node_code import (
@@ -35,6 +35,7 @@ from gpugraph.compile.steps.native_node_code import (
 )
 from gpugraph.compile.steps.native_verification import run_verified
 from gpugraph.compile.unit.jit_settings import warn_once
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
     NotNativeError,
     Prepared,
@@ -325,6 +326,8 @@ def _piece(entry: Entry, known: Programs) -> Piece | str:
     """Return the native code of an entry, or the reason why there is none. Never fails."""
     if entry.native is None:
         return entry.step.code().reason
+    if numpy_is_faster(entry.step.op_type, entry.native.arrays, thread_count()):
+        return "NumPy is faster"
     try:
         return translate(entry.native, known)
     except NotNativeError as error:
