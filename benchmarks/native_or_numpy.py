@@ -4,8 +4,8 @@
 
 prints, for each form of native code and each op, the ratio of both times (native:NumPy) at sizes of
 about 10, 1,000, 100,000 and 1,000,000 elements; forms that are slower by more than SLOWER come
-first. `gpugraph/compile/steps/native_cost.py` holds the conclusions. A sample grows along axes on
-which its op agrees with larger inputs; an op that refuses all of these has no row for that size.
+first. `gpugraph/compile/analysis/native_cost.py` holds the conclusions. A sample grows along axes
+on which its op agrees with larger inputs; an op that refuses all of these has no row for that size.
 Times are minima of rounds in which both ways alternate, for a busy machine; GPUGRAPH_THREADS=1
 compares single threads.
 """

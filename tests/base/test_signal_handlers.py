@@ -393,7 +393,7 @@ LEFT = {
     "cluster/listener.py": "in a thread",
     "cluster/ray_actors.py": "in an actor",
     "compile/steps/parallel_steps.py": "in a run, where no handler is called",
-    "compile/steps/result_comparison.py": "in a run, where no handler is called",
+    "compile/steps/native_verification.py": "in a run, where no handler is called",
     "compile/steps/compiled_stretch.py": "in a run, where no handler is called",
     "devices/cuda/driver/cupy_driver.py": "of an import",
     "library/keras/inputs/enqueuers.py": "in a thread, or another process",

@@ -12,7 +12,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.compile.steps.native_node_code import Piece, row_piece
-from gpugraph.compile.steps.result_comparison import are_equal
+from gpugraph.compile.steps.native_verification import are_equal
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import prepare_source
 from gpugraph.kernel import Call, RowSource

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS
 from gpugraph.compile.control_flow.loop_program import Copies, LoopProgram, LoopSteps, Part, codes
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
-from gpugraph.compile.steps.native_cost import WORTHWHILE_NS
 from gpugraph.devices.native import Iterations, runtime_reason
 from gpugraph.plan import Clock, Step, all_steps, note_step
 

@@ -22,9 +22,9 @@ from time import perf_counter
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.native_calls import native_step, step_beside_native
-from gpugraph.compile.steps.native_cost import WORTHWHILE_NS, step_nanoseconds
 from gpugraph.compile.steps.native_node_code import (
     Calls,
     Piece,
@@ -35,6 +35,7 @@ from gpugraph.compile.steps.native_node_code import (
 )
 from gpugraph.compile.steps.native_verification import run_verified
 from gpugraph.compile.unit.jit_settings import warn_once
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
     NotNativeError,
     Prepared,
@@ -163,7 +164,7 @@ class CompiledStretch:
         self.is_joined = False
         self._members = [_Member(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
-        self._cost = sum(step_nanoseconds(entry.native) for entry in entries)
+        self._cost = sum(map(_nanoseconds, entries))
         self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds of NumPy in all runs
         self._translated = 0  # entries, from the first on
         self._programs: Programs = {}  # which later steps may share
@@ -312,11 +313,21 @@ class CompiledStretch:
         self.is_joined = True
 
 
+def _nanoseconds(entry: Entry) -> float:
+    """Estimate the time that NumPy takes for a step; without native code, for a call alone."""
+    if entry.native is None:
+        return numpy_nanoseconds(())
+    members = entry.native.context.attrs.get("members", ())
+    return numpy_nanoseconds(entry.native.arrays, max(len(members), 1))
+
+
 @uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | str:
     """Return the native code of an entry, or the reason why there is none. Never fails."""
     if entry.native is None:
         return entry.step.code().reason
+    if numpy_is_faster(entry.step.op_type, entry.native.arrays, thread_count()):
+        return "NumPy is faster"
     try:
         return translate(entry.native, known)
     except NotNativeError as error:

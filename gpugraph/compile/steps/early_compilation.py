@@ -11,7 +11,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from gpugraph.base.dtypes import float32, float64
-from gpugraph.compile.steps.native_cost import WORTHWHILE_BYTES
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_BYTES
 from gpugraph.compile.unit.compile_unit import Target
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices.codegen.c_compiler import compiler

@@ -3,16 +3,38 @@
 The first native run of a step computes both ways from the same inputs, NumPy in separate memory.
 A step that writes variables computes both ways there: no variable is written twice, and no
 other run sees it.
+
+Results are near if they differ by the effect of a few roundings. If they differ more, the
+code is still sound if rounding explains it: `spread` returns the tolerance of each element. NumPy
+computes the step again, of inputs that are a few roundings off, up, down and at random; a fused
+step member by member, each result a few roundings off too. A sum may also be off by the roundings
+of a sum of the magnitudes of its terms, however much of these cancels: that is the same step of its
+inputs without their signs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from math import sqrt
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.native_node_code import Candidate, Piece, translate
-from gpugraph.compile.steps.result_comparison import are_equal, spread
+from gpugraph.kernel import Elementwise
+from gpugraph.ops.fusion.fused_members import Member, MemberContext
+
+NEAR = 64
+"""The number of roundings that an element may be off, relative to itself."""
+
+_NOISE = 8
+"""The number of roundings that it may be off, relative to the largest element of its array."""
+
+_MOST = 1e-2
+"""The upper limit of both for types with few digits."""
+
+_PART = 1 << 16
 
 
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
@@ -58,3 +80,203 @@ def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece)
     """Return whether both have written the same. before: the step as it was before."""
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
+
+
+def are_equal(
+    arrays: Sequence[Any],
+    expected: Sequence[Any],
+    exactly: bool,
+    spread: Callable[[], Sequence[Any]] | None = None,
+) -> bool:
+    """Return whether arrays have the expected contents: `exactly`, except for signs of zeros and
+    bits of NaN; else except for rounding.
+
+    spread: returns the tolerance of each element of each array, used where they aren't near.
+    """
+    pairs = list(zip(arrays, expected, strict=True))
+    if any(array.shape != other.shape for array, other in pairs):
+        return False
+    far = [pair for pair in pairs if not _is_near(*pair, exactly)]
+    if not far or exactly or spread is None:
+        return not far
+    return all(
+        bool(np.all(_off(array, other) <= limit))
+        for (array, other), limit in zip(pairs, spread(), strict=True)
+        if any(array is one for one, _ in far)
+    )
+
+
+def change(array: Any, expected: Any) -> Any:
+    """Return the distance of two arrays, as in `are_equal`: infinite where one alone is finite."""
+    return _off(array, expected)
+
+
+def rounding(dtype: Any) -> float:
+    """Return the relative error of a rounding; 0 for an exact dtype."""
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
+
+
+def _is_near(array: Any, expected: Any, exactly: bool) -> bool:
+    eps = 0.0 if exactly else rounding(expected.dtype)
+    noise = min(_NOISE * eps, _MOST) * _largest(expected) if eps else 0.0
+    near = min(NEAR * eps, _MOST)
+    for a, b in zip(_parts(array), _parts(expected)):
+        limit = noise + near * np.where(np.isfinite(b), np.abs(b), 0) if eps else 0
+        if not np.all(_off(a, b) <= limit):
+            return False
+    return True
+
+
+def _off(array: Any, expected: Any) -> Any:
+    same = (array == expected) | ((array != array) & (expected != expected))
+    if expected.dtype.kind not in "fiu":
+        return np.where(same, 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        off = np.abs(array.astype(np.float64) - expected.astype(np.float64))
+    return np.where(same, 0.0, np.where(np.isfinite(off), np.where(off, off, np.inf), np.inf))
+
+
+def _largest(array: Any) -> float:
+    """Return the largest finite magnitude."""
+    largest = 0.0
+    for part in _parts(array):
+        finite = part[np.isfinite(part)]
+        if finite.size:
+            largest = max(largest, float(finite.max()), -float(finite.min()))
+    return largest
+
+
+def _parts(array: Any) -> Iterator[Any]:
+    """Yield the elements, part by part, so that a comparison takes little memory."""
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, _PART):
+        yield flat[start : start + _PART]
+
+
+_MOVED = 4
+"""The number of roundings by which inputs are moved."""
+
+_ALLOWED = 8
+"""The factor by which results may be further off than those of moved inputs."""
+
+_TERMS = 64
+"""The roundings of a sum, relative to the sum of the magnitudes of its terms; the square root of
+the number of terms is added, since roundings are as often up as down."""
+
+_TRIALS = 4
+
+_Noise = Callable[[Any], Any]
+"""Returns a factor for each element."""
+
+
+def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
+    """Return the tolerance of each element of the results. step: its state before it ran.
+
+    A trial that fails is ignored.
+    """
+    limits: list[Any] = [np.zeros(array.shape) for array in expected]
+    for results, weight in _trials(step):
+        for limit, array, other in zip(limits, results, expected, strict=True):
+            np.maximum(limit, weight * change(array.reshape(other.shape), other), out=limit)
+    terms = None if _members(step) or isinstance(step.native, Elementwise) else _terms(step)
+    for limit, sizes in zip(limits, terms or ()):
+        limit += sizes
+    return limits
+
+
+def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
+    """Yield the results of moved inputs."""
+    random = np.random.default_rng(0)
+    for trial in range(_TRIALS):
+
+        def signs(array: Any, trial: int = trial) -> Any:
+            if trial < 2:
+                return 1 - 2 * trial
+            return random.choice(np.array([-1, 1], np.int8), array.shape)
+
+        try:
+            yield _moved_results(step, signs), _ALLOWED
+        except Exception:
+            continue
+
+
+def _moved_results(step: Candidate, signs: _Noise) -> Sequence[Any]:
+    def move(array: Any) -> Any:
+        return _moved(array, signs)
+
+    if _members(step):
+        return _by_members(step, move, signs)
+    trial = step.apart(isolated=True, changed=move)
+    trial.run_plain()
+    return trial.written
+
+
+def _moved(array: Any, signs: _Noise) -> Any:
+    eps = rounding(array.dtype)
+    if not eps:
+        return array.copy()
+    with np.errstate(all="ignore"):
+        return (array * (1 + _MOVED * eps * signs(array))).astype(array.dtype)
+
+
+def _terms(step: Candidate) -> list[Any] | None:
+    """Return the roundings of sums of terms of these magnitudes."""
+    trial = step.apart(isolated=True, changed=_size)
+    try:
+        trial.run_plain()
+    except Exception:
+        return None
+    return [_of_terms(array, step.inputs) for array in trial.written]
+
+
+def _of_terms(sizes: Any, inputs: Sequence[Any]) -> Any:
+    count = max((array.size for array in inputs), default=0) / max(sizes.size, 1)
+    with np.errstate(all="ignore"):
+        limit = (_TERMS + sqrt(count)) * rounding(sizes.dtype) * np.abs(sizes.astype(np.float64))
+    return np.where(np.isnan(limit), np.inf, limit)
+
+
+def _size(array: Any) -> Any:
+    return np.abs(array) if array.dtype.kind == "f" else array.copy()
+
+
+# -- fused steps
+
+
+def _members(step: Candidate) -> Sequence[Member]:
+    attrs = step.context.attrs
+    if "members" not in attrs:
+        return ()
+    return attrs["members"]  # by [], which resolves open sizes
+
+
+def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
+    values = [move(array) for array in step.inputs]
+    for member in _members(step):
+        sources = [values[number] for number in member.sources]
+        results = [move(array) for array in _computed(member, sources)]
+        if not isinstance(member.expressions, Elementwise):
+            sizes = _computed(member, [_size(array) for array in sources])
+            for array, terms in zip(results, sizes):
+                if rounding(array.dtype):
+                    array += (signs(array) * _of_terms(terms, sources)).astype(array.dtype)
+        values += results
+    return [values[number] for number in step.context.attrs["stores"]]
+
+
+def _computed(member: Member, sources: Sequence[Any]) -> list[Any]:
+    """Return the results of a member, in separate memory."""
+    signature = member.signature
+    shapes = signature.input_shapes, signature.output_shapes
+    results = [
+        np.empty(shape, dtype.base_dtype.as_numpy_dtype)
+        for shape, dtype in zip(signature.output_shapes, member.output_types, strict=True)
+    ]
+    context = MemberContext(member, *shapes, _new_array)
+    with np.errstate(all="ignore"):
+        member.kernel.bind(context, [*sources, *results])()
+    return results
+
+
+def _new_array(_: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    return np.empty(shape, dtype.base_dtype.as_numpy_dtype)

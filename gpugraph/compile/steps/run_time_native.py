@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
-from gpugraph.compile.steps.native_cost import WORTHWHILE_NS, numpy_nanoseconds
 from gpugraph.compile.steps.native_node_code import (
     Candidate,
     Piece,
@@ -22,9 +22,9 @@ from gpugraph.compile.steps.native_node_code import (
     native_of,
     row_piece,
 )
-from gpugraph.compile.steps.native_verification import disagreement
-from gpugraph.compile.steps.result_comparison import are_equal, spread
+from gpugraph.compile.steps.native_verification import are_equal, disagreement, spread
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
+from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import NotNativeError, prepare_source, runtime_failure, runtime_reason
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -122,6 +122,8 @@ class RunTimeNative:
             raise NotNativeError("a tensor was empty")
         if not all(array.flags.c_contiguous for array in arrays):
             raise NotNativeError("an array was not C-ordered")
+        if numpy_is_faster(self.bound.node.type, arrays, thread_count()):
+            raise NotNativeError("NumPy is faster")
         if self.native.sizes is not None:
             context.output_shapes = self.native.sizes(context, *arrays)
         return row_piece(self.native, context, arrays, _new_bytes)

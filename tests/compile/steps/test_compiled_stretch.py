@@ -125,6 +125,21 @@ def test_no_time_that_a_run_measures_decides(monkeypatch):
     assert len(calls) > 12
 
 
+@pytest.mark.parametrize(("size", "threads"), [(100, 1), (60_000, 1), (60_000, 2)])
+def test_numpy_is_used_where_it_is_known_to_be_faster(monkeypatch, size, threads):
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
+    monkeypatch.setenv("GPUGRAPH_THREADS", str(threads))
+    x = tf.placeholder(tf.float32, [size])
+    y, feeds = tf.reverse(tf.cumsum(x), [0]), {x: np.ones(size)}
+    with tf.Session() as session:
+        session.run(y, feeds)
+        codes = {code.op_type: code for code in session.explain(y, feeds).codes}
+    is_plain = size > 100 and threads == 1
+    assert codes["ReverseV2"].state == "native"
+    assert codes["Cumsum"].state == ("plain" if is_plain else "native")
+    assert codes["Cumsum"].reason == ("NumPy is faster" if is_plain else "")
+
+
 def test_users_runs_compute_no_step_twice(monkeypatch):
     apart = counted(monkeypatch, native_node_code.Candidate, "apart")
     monkeypatch.setenv("GPUGRAPH_VERIFY", "0")

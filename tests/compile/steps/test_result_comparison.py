@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpugraph.compile.steps.result_comparison import are_equal
+from gpugraph.compile.steps.native_verification import are_equal
 
 VALUES = np.linspace(-3, 3, 200, dtype=np.float32)
 
