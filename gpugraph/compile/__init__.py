@@ -44,6 +44,7 @@ from gpugraph.compile.analysis.step_time_model import recomputed_part
 from gpugraph.compile.binding.binder import bind
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
+from gpugraph.compile.binding.open_programs import open_programs
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
@@ -72,7 +73,6 @@ from gpugraph.compile.rewriting.no_op_elimination import simplify
 from gpugraph.compile.rewriting.stacked_values import stacks
 from gpugraph.compile.rewriting.transpose_folding import transposes
 from gpugraph.compile.steps.early_compilation import compile_early
-from gpugraph.compile.steps.open_programs import open_programs
 from gpugraph.compile.unit.compile_unit import (
     FeedSpec as FeedSpec,
     RunRequest as RunRequest,
@@ -170,6 +170,7 @@ class OpenUnit:
             unit.target = target
             unit.advise = partial(advice, _compiled, target, request)
             self._relayout.apply(unit)
+            _check(unit)
             return bind(unit)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpugraph.base.errors import InternalError
+from gpugraph.base.sizes import hint
 from gpugraph.compile.placement.graph_partition import is_crossing, memory_of_output
 from gpugraph.compile.unit.compile_unit import Storage, TensorId, Unit, variable_key
 from gpugraph.compile.unit.guards import ALWAYS, Guard, apart, holds_never
@@ -112,7 +113,7 @@ def _check_homes(unit: Unit) -> None:
                 arenas.setdefault(storage.device, {})[storage] = None
     for device, storages in arenas.items():
         check_offsets(
-            [Lifetime(storage.size, storage.first, storage.last) for storage in storages],
+            [Lifetime(hint(storage.size), storage.first, storage.last) for storage in storages],
             ArenaPlan([storage.offset for storage in storages], unit.arena_sizes[device]),
         )
 

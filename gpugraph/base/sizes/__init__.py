@@ -13,7 +13,9 @@ from gpugraph.base.sizes.size_functions import (
     whole as whole,
 )
 from gpugraph.base.sizes.size_traces import (
+    OpenSizeError as OpenSizeError,
     Size as Size,
     SizeTrace as SizeTrace,
     SizeValues as SizeValues,
+    literals_refused as literals_refused,
 )

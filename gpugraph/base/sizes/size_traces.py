@@ -15,7 +15,9 @@ holds for all inputs for which `SizeTrace.values` returns values: those that mee
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -29,6 +31,29 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
+
+
+class OpenSizeError(NotImplementedError):
+    """A Size was used as an int where that is refused."""
+
+
+class _Literals(threading.local):
+    are_refused = False
+
+
+_literals = _Literals()
+
+
+@contextmanager
+def literals_refused() -> Iterator[None]:
+    """Raise OpenSizeError in this thread where a Size is used as an int, instead of recording a
+    condition: generated code would contain the number, and hold for one value of the size alone.
+    """
+    before, _literals.are_refused = _literals.are_refused, True
+    try:
+        yield
+    finally:
+        _literals.are_refused = before
 
 
 class SizeTrace:
@@ -222,6 +247,8 @@ class Size:
         return bool(self != 0)
 
     def __index__(self) -> int:
+        if _literals.are_refused:
+            raise OpenSizeError("a size is open")
         self.trace.decide("==", self, self.hint)
         return self.hint
 

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from gpugraph.base.sizes import literals_refused
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.node_and_edge import Edge
@@ -309,7 +310,8 @@ def _space_of_decomposition(
         for index in node.device_inputs()
     ]
     try:
-        outputs = decomposition.build(trial, node, inputs)
+        with literals_refused():
+            outputs = decomposition.build(trial, node, inputs)
         for value in outputs:
             trial.output(value)
         trial.finish()

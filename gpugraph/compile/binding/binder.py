@@ -9,9 +9,7 @@ step. A step with a tensor whose size is known only in a run binds its kernel ag
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -19,6 +17,13 @@ from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
+from gpugraph.compile.binding.wrapped_steps import (
+    BoundLater,
+    initializing,
+    locking,
+    plain_step,
+    raising,
+)
 from gpugraph.compile.control_flow.branch_binding import Branches
 from gpugraph.compile.memory.arena_records import arena_records, loop_records
 from gpugraph.compile.memory.arena_refusal import refused_beside_arena
@@ -37,7 +42,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Kernel, Sized, reference
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
-from gpugraph.plan import Plan, Run, Step, StepCode, WaitingRun, all_steps, rendezvous_key
+from gpugraph.plan import Plan, Run, Step, WaitingRun, all_steps, rendezvous_key
 
 _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
@@ -168,7 +173,9 @@ class Binder(StepList):
             bound = self._bound_node(node, kernel, variables)
             if self._is_sized_at_run_time(bound):
                 run = self._dynamic(bound)
-                code = run.code if isinstance(run, DynamicStep) else _plain("launched by itself")
+                code = (
+                    run.code if isinstance(run, DynamicStep) else plain_step("launched by itself")
+                )
             else:
                 context, arrays = self._static_context(bound), self._static_arrays(bound)
                 native = self._candidate(bound, context, arrays)
@@ -176,11 +183,11 @@ class Binder(StepList):
                     run = bind_on_device(bound, context, arrays, self.report_lines)
                 else:
                     run = BoundLater(partial(bind_on_device, bound, context, arrays))
-                code = _plain(self._plain_reason(bound, run))
+                code = plain_step(self._plain_reason(bound, run))
         except ResourceExhaustedError as error:
             raise refused_beside_arena(self.unit, node, self.runner(node), error) from error
         except Exception as error:
-            run, code = _raiser(error), _plain("it raises an error")
+            run, code = raising(error), plain_step("it raises an error")
         call = reference(kernel)
         if decl is None or not decl.writes:
             run = WaitingRun(run, self.access, self.clock) if call.waits else run
@@ -191,14 +198,14 @@ class Binder(StepList):
         assigns = node.op_def.allows_uninitialized_input
         assigns = assigns and (native is None or not self.checked.issuperset(map(id, written)))
         if assigns:
-            code = code if native is None else _plain("it may give a variable its first value")
-            run, native = _initializing(run, written), None
+            code = code if native is None else plain_step("it may give a variable its first value")
+            run, native = initializing(run, written), None
         self.access.writes |= self.access.reads.intersection(map(id, written))
         run = WaitingRun(run, self.access, self.clock) if call.waits else run
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
-            code = code if native is None else _plain("it locks a variable")
-            run, native = _locking(run, written), None
+            code = code if native is None else plain_step("it locks a variable")
+            run, native = locking(run, written), None
         self.add(node, run, "kernel", native, assigns, code)
 
     def _bound_node(
@@ -350,70 +357,3 @@ class Binder(StepList):
 
         transfer = copying(self, source, target, read, result)
         return releasing(transfer, self.dying_cells(recv, [key]))
-
-
-class BoundLater:
-    """A step by NumPy that is bound when it first runs: its native code may be there before."""
-
-    def __init__(self, bind: Callable[[], Run]) -> None:
-        self._bind = bind
-        self._run: Run | None = None
-
-    def __call__(self) -> None:
-        if self._run is None:
-            self._run = self._bind()
-        self._run()
-
-    def release(self) -> None:
-        """Free the memory that only this step uses; the next call takes it again."""
-        release = getattr(self._run, "release", None)
-        if release is not None:
-            release()
-
-
-def _plain(reason: str) -> Callable[[], StepCode]:
-    """Return a function that returns, for the report, the `StepCode` of a step that is not native
-    code.
-    """
-    return partial(StepCode, "plain", reason)
-
-
-def _initializing(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` and then marks the variables that it has written as
-    initialized.
-    """
-    if isinstance(run, Enqueued):
-        return run.assigning(states)
-
-    def assign() -> None:
-        run()
-        for state in states:
-            state.initialized = True
-
-    return assign
-
-
-def _locking(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` while it holds the locks of the variables. The order of
-    the locks is the same everywhere, so that runs don't deadlock.
-    """
-    locks = [state.lock for state in sorted(states, key=id)]
-
-    def write() -> None:
-        with ExitStack() as stack:
-            for lock in locks:
-                stack.enter_context(lock)
-            run()
-
-    return write
-
-
-def _raiser(error: Exception) -> Run:
-    """Return a callable that raises a copy of `error`, by which a kernel refused its inputs when it
-    was bound.
-    """
-
-    def fail() -> None:
-        raise copy.copy(error)
-
-    return fail

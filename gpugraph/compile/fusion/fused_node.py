@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.base.sizes import literals_refused
 from gpugraph.compile.analysis.fusibility import Fusible
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
@@ -118,7 +119,8 @@ class Record:
                 values.append(fusion.input(source.output_types[slot], shape))
             for member in self.members:
                 sources = [values[number] for number in member.sources]
-                values += build(fusion, member.expressions, member.signature, sources)
+                with literals_refused():
+                    values += build(fusion, member.expressions, member.signature, sources)
             for number, (key, slot) in zip(self.stores, self.outputs):
                 value = values[number]
                 fusion.output(value, _stored_shape(fusion.shape(value), unit, key, slot))

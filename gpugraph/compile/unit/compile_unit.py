@@ -218,11 +218,10 @@ class Unit:
     names, types and origins of its members). partition: send_recv_pairs and transfers. flow:
     `flow`. order: order, depth and parallel (adjacent nodes that run at the same time). memory:
     homes, storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
-    runs_once (whether the plan is valid for a single run). programs: None, or with open sizes the
-    generated programs of nodes, by id.
-    recomputation: the degree of recomputation for gradients (`activation_recomputation.py`). swaps:
-    the tensors to be swapped to the host (`swap_choice.py`); None if this is not requested. advise:
-    returns changes, one per line, that make the arena of a device fit into a number of bytes."""
+    runs_once (whether the plan is valid for a single run). programs: with open sizes, by id.
+    recomputation: its degree for gradients (`activation_recomputation.py`). swaps: the tensors that
+    are swapped to the host (`swap_choice.py`); None if not requested. advise: returns changes, one
+    per line, that make the arena of a device fit into a number of bytes."""
 
     key: PlanKey
     target: Target
@@ -380,8 +379,7 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Time the block of a `with` statement as a pass; the yielded function sets the pass's
-        summary and lines."""
+        """Time a `with` block as a pass; yield a function that sets its summary and lines."""
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.base.sizes import literals_refused
 from gpugraph.compile.analysis.fusibility import node_signature
 from gpugraph.compile.steps.native_node_code import native_of, program_of
 from gpugraph.compile.unit.compile_unit import Unit
@@ -50,6 +51,7 @@ def _program(unit: Unit, node: Node) -> Fused | None:
         [inputs[slot] for slot in writes] if writes else list(map(_Extent, signature.output_shapes))
     )
     try:
-        return program_of(native, signature, types, inputs, written)  # type: ignore[arg-type]
+        with literals_refused():
+            return program_of(native, signature, types, inputs, written)  # type: ignore[arg-type]
     except (NotNativeError, NotImplementedError):
         return None
