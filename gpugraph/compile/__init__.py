@@ -154,6 +154,12 @@ class OpenUnit:
             self._parts = OpenParts(unit, trace.first_values)
         self._trace = trace
 
+    @property
+    def pays(self) -> bool:
+        """Whether binding gains much: less than a third of the tensors are sized only in a run."""
+        kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
+        return 2 * kinds.count("cell") < kinds.count("arena")
+
     def at(self, inputs: Sequence[int]) -> SizeValues | None:
         """Return the values of all sizes for these inputs of the trace; None if the unit does not
         hold for them.

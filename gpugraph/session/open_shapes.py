@@ -3,7 +3,8 @@
 The first set of shapes is compiled as it is. From the second on, the sizes that have differed are
 left open (`base/sizes.py`): the passes run once for many sets, and each set only takes binding. A
 unit holds for the sets that meet its conditions (such as "more than one row"); others need another
-unit. If a runner needs too many, its further sets of shapes have no unit.
+unit. If a runner needs too many, its further sets of shapes have no unit; nor have runs in which
+many tensors get their sizes from values, where binding gains little.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class OpenShapes:
         self._first: dict[tuple[int, ...], list[int]] = {}  # fed sizes by ranks
         self._varying: dict[tuple[int, ...], set[int]] = {}
         self._units: dict[tuple[int, ...], list[_OpenFeeds]] = {}
+        self._without: set[tuple[int, ...]] = set()  # by ranks
 
     def find(self, shapes: Shapes) -> UnitForShapes | None:
         """Return a unit for a set of shapes; None for the first set, and if there are too many."""
@@ -74,15 +76,19 @@ class OpenShapes:
             if values is not None:
                 units.insert(0, units.pop(number))
                 return UnitForShapes(candidate.unit, values)
-        if len(units) >= MAX_UNITS:
+        if len(units) >= MAX_UNITS or ranks in self._without:
             return None
         try:
-            units.insert(0, self._compile(shapes, sizes, varying))
+            compiled = self._compile(shapes, sizes, varying)
         except OpError:
             return None  # the compilation for exactly these shapes raises it in TensorFlow's words
-        values = units[0].at(sizes)
+        if not compiled.unit.pays:
+            self._without.add(ranks)
+            return None
+        units.insert(0, compiled)
+        values = compiled.at(sizes)
         assert values is not None, "a unit holds for the sizes with which it was compiled"
-        return UnitForShapes(units[0].unit, values)
+        return UnitForShapes(compiled.unit, values)
 
     def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
         """Compile a unit with the varying sizes open; equal ones are one input."""

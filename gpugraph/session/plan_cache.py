@@ -77,7 +77,7 @@ class PlanCache:
         self.most = most
         self.lock = new_rlock()
         self._plans: OrderedDict[int, CachedPlan] = OrderedDict()
-        self._runs: dict[int, int] = {}  # by plan, its runs when it was last passed over
+        self._runs: dict[int, int] = {}  # by plan, its runs when it was last spared
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -110,10 +110,10 @@ class PlanCache:
         return cached
 
     def _drop_unused(self) -> None:
-        """Drop the oldest plan that has not run since it was last passed over here."""
+        """Drop the oldest plan that has run once ever, or not since it was last spared here."""
         while True:
             number, cached = next(iter(self._plans.items()))
-            if self._runs.get(number) == cached.plan.runs or len(self._plans) == 1:
+            if self._runs.get(number, 1) == cached.plan.runs or len(self._plans) == 1:
                 self.drop(cached)
                 return
             self._runs[number] = cached.plan.runs

@@ -1,0 +1,263 @@
+"""Shapes that vary from run to run: gpugraph beside TensorFlow's v1 API.
+
+    python benchmarks/varying_shapes.py [--works WORK ...] [--seconds 20] [--tensorflow PYTHON]
+
+Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
+of feeds, equal for both packages; each has a process. Printed are the mean milliseconds of a run in
+the second half of the time, the same for one set of shapes alone, and the growth of the process's
+memory. --tensorflow is a Python with TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it
+gpugraph runs alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+Work = tuple[list[Any], Callable[[Random], dict[Any, Any]]]
+"""The fetches of a run, and a function that draws its feeds."""
+
+
+def _weights(tf: Any, name: str, *shape: int, scale: float = 0.05) -> Any:
+    values = np.random.RandomState(prod(shape)).randn(*shape) * scale
+    return tf.get_variable(name, initializer=values.astype(np.float32))
+
+
+def _uniform(*shape: int) -> Any:
+    return np.random.rand(*shape).astype(np.float32)
+
+
+def _cell(tf: Any, kind: str, units: int) -> Any:
+    if hasattr(tf.nn.rnn_cell, f"{kind}Cell"):
+        return getattr(tf.nn.rnn_cell, f"{kind}Cell")(units)
+    cells = importlib.import_module("tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl")
+    return getattr(cells, f"{kind}Cell")(units)
+
+
+def mlp(tf: Any) -> Work:
+    """Six layers of 256 by Adam; batches of 16 to 115."""
+    x, y = tf.placeholder(tf.float32, [None, 256]), tf.placeholder(tf.int32, [None])
+    h = x
+    for i in range(6):
+        bias = tf.get_variable(f"b{i}", initializer=np.zeros(256, "f"))
+        h = tf.nn.relu(tf.matmul(h, _weights(tf, f"w{i}", 256, 256, scale=0.06)) + bias)
+    logits = tf.matmul(h, _weights(tf, "out", 256, 10))
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    loss = tf.reduce_mean(losses)
+    train = tf.train.AdamOptimizer(1e-4).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        rows = random.randint(16, 115)
+        return {x: _uniform(rows, 256), y: np.random.randint(0, 10, rows)}
+
+    return [train, loss], feeds
+
+
+def gru(tf: Any) -> Work:
+    """A GRU of 64 by dynamic_rnn over 32 sequences of 10 to 59."""
+    x = tf.placeholder(tf.float32, [None, None, 64])
+    _, state = tf.nn.dynamic_rnn(_cell(tf, "GRU", 64), x, dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(state))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return [train, loss], lambda random: {x: _uniform(32, random.randint(10, 59), 64)}
+
+
+def bilstm(tf: Any) -> Work:
+    """A bidirectional LSTM of 32 with lengths, over 16 sequences of 10 to 50."""
+    x, lengths = tf.placeholder(tf.float32, [None, None, 32]), tf.placeholder(tf.int32, [None])
+    cells = _cell(tf, "LSTM", 32), _cell(tf, "LSTM", 32)
+    outputs, _ = tf.nn.bidirectional_dynamic_rnn(
+        *cells, x, sequence_length=lengths, dtype=tf.float32
+    )
+    loss = tf.reduce_mean(tf.square(tf.concat(outputs, 2)))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        steps = random.randint(10, 50)
+        return {x: _uniform(16, steps, 32), lengths: np.random.randint(1, steps + 1, 16)}
+
+    return [train, loss], feeds
+
+
+def images(tf: Any) -> Work:
+    """A fully convolutional network with resizing, over two images of 48 to 160 on a side."""
+    x = tf.placeholder(tf.float32, [None, None, None, 3])
+    h, channels = x, 3
+    for i, filters in enumerate([16, 32, 32]):
+        kernel = _weights(tf, f"k{i}", 3, 3, channels, filters, scale=0.1)
+        h, channels = tf.nn.relu(tf.nn.conv2d(h, kernel, [1, 1, 1, 1], "SAME")), filters
+        if i < 2:
+            h = tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    h = tf.image.resize_bilinear(h, tf.shape(x)[1:3])
+    result = tf.nn.conv2d(h, _weights(tf, "out", 1, 1, channels, 1), [1, 1, 1, 1], "SAME")
+    loss = tf.reduce_mean(tf.square(result - x[..., :1]))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        return {x: _uniform(2, random.randint(48, 160), random.randint(48, 160), 3)}
+
+    return [train, loss], feeds
+
+
+def transformer(tf: Any) -> Work:
+    """Two transformer blocks of 128 with a mask, over 8 sequences of 8 to 128."""
+    width, heads = 128, 4
+    x, mask = tf.placeholder(tf.int32, [None, None]), tf.placeholder(tf.float32, [None, None])
+    h = tf.nn.embedding_lookup(_weights(tf, "embedding", 1000, width), x)
+    batch, length = tf.shape(x)[0], tf.shape(x)[1]
+
+    def dense(name: str, value: Any, size: int, out: int) -> Any:
+        rows = tf.matmul(tf.reshape(value, [-1, size]), _weights(tf, name, size, out))
+        return tf.reshape(rows, [batch, length, out])
+
+    def normal(name: str, value: Any) -> Any:
+        mean, variance = tf.nn.moments(value, [-1], keep_dims=True)
+        gain, shift = _weights(tf, f"{name}g", width), _weights(tf, f"{name}s", width)
+        return (value - mean) * tf.rsqrt(variance + 1e-6) * gain + shift
+
+    for i in range(2):
+        parts = [dense(f"{i}{name}", h, width, width) for name in "qkv"]
+        parts = [tf.reshape(part, [batch, length, heads, width // heads]) for part in parts]
+        q, k, v = [tf.transpose(part, [0, 2, 1, 3]) for part in parts]
+        scores = tf.matmul(q, k, transpose_b=True) / np.float32(np.sqrt(width // heads))
+        seen = tf.matmul(tf.nn.softmax(scores + (1.0 - mask)[:, None, None, :] * -1e9), v)
+        seen = tf.reshape(tf.transpose(seen, [0, 2, 1, 3]), [batch, length, width])
+        h = normal(f"{i}a", h + dense(f"{i}o", seen, width, width))
+        wide = tf.nn.relu(dense(f"{i}f", h, width, 4 * width))
+        h = normal(f"{i}b", h + dense(f"{i}l", wide, 4 * width, width))
+    loss = tf.reduce_mean(tf.square(h) * mask[..., None])
+    train = tf.train.AdamOptimizer(1e-4).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        shape = 8, random.randint(8, 128)
+        return {x: np.random.randint(0, 1000, shape), mask: np.ones(shape, np.float32)}
+
+    return [train, loss], feeds
+
+
+def text_cnn(tf: Any) -> Work:
+    """Convolutions over 32 texts of 10 to 100 words."""
+    x, y = tf.placeholder(tf.int32, [None, None]), tf.placeholder(tf.float32, [None])
+    words = tf.nn.embedding_lookup(_weights(tf, "embedding", 5000, 64), x)
+    parts = [
+        tf.reduce_max(
+            tf.nn.relu(tf.nn.conv1d(words, _weights(tf, f"k{k}", k, 64, 64), 1, "SAME")), 1
+        )
+        for k in (3, 4, 5)
+    ]
+    logits = tf.matmul(tf.concat(parts, 1), _weights(tf, "out", 192, 1))[:, 0]
+    losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
+    loss = tf.reduce_mean(losses)
+    train = tf.train.AdamOptimizer(1e-3).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        return {x: np.random.randint(0, 5000, (32, random.randint(10, 100))), y: np.ones(32, "f")}
+
+    return [train, loss], feeds
+
+
+def unique(tf: Any) -> Work:
+    """Unique, where and boolean_mask over 500 to 1,500 rows: sizes that only the run knows."""
+    x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float32, [None, 32])
+    ids, positions = tf.unique(x)
+    rows = tf.gather(tf.gather(_weights(tf, "embedding", 2000, 32), ids), positions)
+    mask = tf.reduce_sum(y, 1) > 16.0
+    kept = tf.boolean_mask(rows * y, mask)
+    count = tf.reduce_sum(tf.cast(tf.where(mask), tf.float32))
+    loss = tf.reduce_mean(tf.square(kept)) + 1e-9 * count
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        rows = random.randint(500, 1500)
+        return {x: np.random.randint(0, 2000, rows), y: _uniform(rows, 32)}
+
+    return [train, loss], feeds
+
+
+WORKS = {work.__name__: work for work in (mlp, gru, bilstm, images, transformer, text_cnn, unique)}
+
+
+def resident_mib() -> float:
+    """Return the memory of this process in MiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / (1 << 20)
+
+
+def measure(library: str, name: str, seconds: float) -> dict[str, float]:
+    """Run one work in this process; return its numbers."""
+    if library == "tensorflow":
+        tf = importlib.import_module("tensorflow.compat.v1")
+        tf.disable_v2_behavior()
+    else:
+        tf = importlib.import_module(library)
+    np.random.seed(0)
+    fetches, draw = WORKS[name](tf)
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    random = Random(1)
+    sets = [draw(random) for _ in range(600)]
+    before = resident_mib()
+    times = timed(lambda: session.run(fetches, sets[random.randrange(len(sets))]), seconds)
+    growth = resident_mib() - before
+    alone = timed(lambda: session.run(fetches, sets[0]), seconds / 5)
+    half, alone_half = times[len(times) // 2 :], alone[len(alone) // 2 :]
+    return {
+        "runs": len(times),
+        "milliseconds": 1e3 * sum(half) / len(half),
+        "one set of shapes": 1e3 * sum(alone_half) / len(alone_half),
+        "MiB more": growth,
+    }
+
+
+def timed(run: Callable[[], Any], seconds: float) -> list[float]:
+    """Return the times of runs, as many as fit into this time."""
+    times: list[float] = []
+    end = perf_counter() + seconds
+    while (start := perf_counter()) < end:
+        run()
+        times.append(perf_counter() - start)
+    return times
+
+
+def in_process(python: str, library: str, name: str, seconds: float) -> dict[str, float]:
+    """Measure one work in a new process."""
+    command = [python, __file__, "--works", name, "--seconds", str(seconds), "--library", library]
+    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(output.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def main() -> None:
+    """Print a table, or the numbers of one work as JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--works", nargs="+", default=list(WORKS), choices=list(WORKS))
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--tensorflow", metavar="PYTHON", default="")
+    parser.add_argument("--library", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.library:
+        print(json.dumps(measure(options.library, options.works[0], options.seconds)))
+        return
+    for name in options.works:
+        own = in_process(sys.executable, "gpugraph", name, options.seconds)
+        parts = [f"{key} {value:.2f}" for key, value in own.items()]
+        if options.tensorflow:
+            other = in_process(options.tensorflow, "tensorflow", name, options.seconds)
+            ratio = other["milliseconds"] / own["milliseconds"]
+            parts.append(f"TensorFlow {other['milliseconds']:.2f}: {ratio:.2f} times our time")
+        print(f"{name:12}", ", ".join(parts), flush=True)
+
+
+if __name__ == "__main__":
+    main()
