@@ -151,12 +151,9 @@ def text_cnn(tf: Any) -> Work:
     """Convolutions over 32 texts of 10 to 100 words."""
     x, y = tf.placeholder(tf.int32, [None, None]), tf.placeholder(tf.float32, [None])
     words = tf.nn.embedding_lookup(_weights(tf, "embedding", 5000, 64), x)
-    parts = [
-        tf.reduce_max(
-            tf.nn.relu(tf.nn.conv1d(words, _weights(tf, f"k{k}", k, 64, 64), 1, "SAME")), 1
-        )
-        for k in (3, 4, 5)
-    ]
+    kernels = [_weights(tf, f"k{size}", size, 64, 64) for size in (3, 4, 5)]
+    features = [tf.nn.relu(tf.nn.conv1d(words, kernel, 1, "SAME")) for kernel in kernels]
+    parts = [tf.reduce_max(feature, 1) for feature in features]
     logits = tf.matmul(tf.concat(parts, 1), _weights(tf, "out", 192, 1))[:, 0]
     losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
     loss = tf.reduce_mean(losses)
