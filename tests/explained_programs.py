@@ -28,6 +28,7 @@ import numpy as np
 import gpugraph as tf
 from gpugraph.devices.device import HostDevice
 from gpugraph.kernel import KernelContext
+from gpugraph.session import open_shapes
 from gpugraph.session.explanation import CodeRecord, Explanation
 
 COLUMNS = 8
@@ -209,6 +210,7 @@ def main(programs: int, runs: int, rows: int = 0) -> dict[str, Any]:
     wrong: list[str] = []
     for seed in range(programs):
         chance = np.random.RandomState(seed)
+        open_shapes.MAX_UNITS = 8 * (seed % 2)  # without units: a plan with dynamic memory
         with tf.Graph().as_default(), tf.Session() as session:
             x = tf.placeholder(tf.float32, [None, COLUMNS])
             fetches = program(chance, x)
