@@ -40,8 +40,8 @@ class Findings:
                 self._new.setdefault(key, set()).add(finding)
 
     def keep(self) -> None:
-        """Write the new findings to disk, together with those that other processes have written
-        since they were read.
+        """Write the new findings to disk, together with the findings that other processes have
+        written since the file was read.
         """
         with self._lock:
             new, self._new = self._new, {}
