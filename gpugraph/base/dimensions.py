@@ -1,7 +1,7 @@
 """One size of a static shape, as TensorFlow 1 programs see it.
 
-A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form. A
-`Dimension` is what a program gets from `shape[i]`, and supports arithmetic. A result that depends
+A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form.
+`shape[i]` returns a `Dimension`, which supports arithmetic. A result that depends
 on an unknown size is unknown: a Dimension of None, or None for a comparison.
 """
 

@@ -114,7 +114,7 @@ class DeferredField(Field[Any]):
 
 
 def deferred(default: Callable[[], Any]) -> DeferredField:
-    """Return a field whose value may be given by a function, which is called on first access."""
+    """Return a field whose value may be set to a function, which is called on first access."""
     return DeferredField(default, lambda where, value: value)
 
 

@@ -142,7 +142,9 @@ class _Helper(ABC):
         """Do the thread's work; return once `_ask_to_end` was called."""
 
     def end(self) -> None:
-        """Let the thread finish, and wait until it has ended. Raises its OSError, if any."""
+        """Wait until the thread has written everything and has ended. Raises its OSError, if
+        any.
+        """
         self._ask_to_end()
         self._thread.join()
         if self._error is not None:

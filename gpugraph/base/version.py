@@ -20,7 +20,7 @@ GIT_VERSION = f"gpugraph-{VERSION}"
 """The source version; here derived from `VERSION`, not from git."""
 
 COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
-"""The compiler of the Python interpreter: gpugraph has no compiled part of its own."""
+"""The compiler of the Python interpreter: gpugraph itself has no compiled part."""
 
 GRAPH_DEF_VERSION = 134
 """The version number in the graphs that TensorFlow 1.15 writes."""

@@ -49,7 +49,7 @@ _CLASSES = {
 
 
 def local_path(path: Any) -> str:
-    """Return a path as a string for the operating system, which does not know `file://` URLs.
+    """Return a path as a string for the operating system, which does not accept `file://` URLs.
 
     "file:///folder/name" becomes "/folder/name".
     """
@@ -179,7 +179,8 @@ def sync_folder(path: str) -> None:
 
 @uninterrupted
 def remove_stale(*targets: str) -> None:
-    """Remove the temporary files of `targets` whose writers were killed: those that are not locked.
+    """Remove the temporary files of `targets` that no process has locked: their writers were
+    killed.
 
     targets: paths in one folder; the last part of each may be a pattern with `*` and `?`.
     """

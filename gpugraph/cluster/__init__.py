@@ -7,9 +7,9 @@
     servers    Worker Worker     compile their parts into plans, run them, exchange tensors
 
 A part runs in stages (`run_stages.py`): first the operations that need no tensor of another task,
-then those that need tensors of earlier stages, and so on. A stage waits for its tensors before it
-starts, and only for tensors of earlier stages, so a run of a cluster cannot deadlock with itself.
-`docs/cluster.md` is the page for users.
+then the operations that need tensors of earlier stages, and so on. A stage waits for its tensors
+before it starts, and only for tensors of earlier stages, so a run of a cluster cannot deadlock with
+itself. `docs/cluster.md` is the page for users.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Access(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether neither a key nor TLS is set: anyone who reaches the server may call it."""
+        """Whether neither a key nor TLS is set: any process that reaches the server may call it."""
         return not self.key and self.tls is None
 
 

@@ -45,8 +45,8 @@ class StageSpec(NamedTuple):
 class PartSpec(NamedTuple):
     """One task's work in each step with the same feeds and fetches.
 
-    feeds, fetches: the names of those that the part reads or computes. others: the other tasks of
-    the run.
+    feeds, fetches: the names of the feeds that the part reads and of the fetches that it computes.
+    others: the other tasks of the run.
     """
 
     stages: Sequence[StageSpec]

@@ -276,7 +276,9 @@ class Parcels:
         self.expire(step)
 
     def expire(self, owner: int | str) -> None:
-        """Let the parcels of a failed step or an ended connection be dropped in a few seconds."""
+        """Mark the parcels of a failed step or an ended connection to be dropped in a few
+        seconds.
+        """
         with self._lock:
             for parcel in self._parcels.values():
                 if owner in parcel.owners:

@@ -22,9 +22,8 @@ from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
 MAX_PARTS = 1024
-"""The maximum number of parts that one session registers on a worker. When there are more, the
-least
-recently run part is dropped.
+"""The maximum number of parts that one session registers on a worker. Beyond it, the least recently
+run part is dropped.
 """
 
 CLIENT = ""
@@ -37,8 +36,9 @@ class CompiledStage(NamedTuple):
     feeds: tensors with the keys of their values. fetches: the positions of results, by key.
     receives, sends: by the other task, the rendezvous keys of values, and the values' keys here.
     lendable: by position, the receivers (tasks, or CLIENT) of a fetch that may be in shared memory.
-    large: the positions of those that have been larger than `INLINE_BYTES`. handles: by the key of
-    a tensor handle, the session's kept tensors, or None if the client does not fetch the handle.
+    large: the positions of the fetches that have been larger than `INLINE_BYTES`. handles: by the
+    key of a tensor handle, the session's kept tensors, or None if the client does not fetch the
+    handle.
     """
 
     spec: StageSpec

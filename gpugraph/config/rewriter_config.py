@@ -86,7 +86,7 @@ class RewriterConfig(Message):
         checkpoints.
     Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
     OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
-    reports those that are set.
+    reports each of them that is set.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

@@ -1,4 +1,4 @@
-"""Kept tensors: those that a session keeps between runs, under a handle
+"""Kept tensors: tensors that a session keeps between runs, each under a handle
 (`tf.get_session_handle`).
 """
 

@@ -97,18 +97,19 @@ def largest_hole(device: MemorySpace) -> int | None:
 
 
 def out_of_memory(
-    device: MemorySpace, num_bytes: int, what: str, owner: str, step: StepMemory | None = None
+    device: MemorySpace, num_bytes: int, requested: str, owner: str, step: StepMemory | None = None
 ) -> ResourceExhaustedError:
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
-    what: a text for the requested memory, such as `tensor_words`. owner: the op that requested it.
+    requested: the text that describes the requested memory, such as `tensor_words`. owner: the op
+    that requested it.
     step: the needs of the step, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)
     limit = "no limit" if stats.bytes_limit is None else f"limit {stats.bytes_limit} bytes"
     lines = [
-        f"OOM when allocating {what} on {device.name} by allocator {device.allocator.name}: "
+        f"OOM when allocating {requested} on {device.name} by allocator {device.allocator.name}: "
         f"{num_bytes} bytes for '{owner}'; {limit}, {stats.bytes_in_use} bytes in use, "
         f"largest hole {'unknown' if hole is None else hole} bytes{device.memory_note()}"
     ]

@@ -11,7 +11,7 @@ graphs) has separate memory. A run that finds the memory in use does not wait: i
 other memory.
 
 A plan whose arena is larger than the block gets a new block. If the old blocks are not small
-compared to the new one, the plans in them are given up, and are compiled again, with the new block,
+compared to the new one, the plans in them are dropped, and are compiled again, with the new block,
 at their next run. So all plans together occupy the largest arena, and in addition at most
 `LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of that.
 """
@@ -144,7 +144,7 @@ class RunMemory:
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
         if lease is None:
-            del block  # a reference would keep a block alive that is given up
+            del block  # a reference would keep a dropped block alive
             self._shrink(device, num_bytes)
             block = ArenaBlock(device, num_bytes)
             if device.take(num_bytes, user, block) is None:

@@ -24,7 +24,7 @@ _SLICE_S = 0.05  # seconds between checks whether a waiting run was cancelled
 
 
 class AccessTable:
-    """The runs that use resource variables now, and those that wait for variables."""
+    """The runs that use resource variables now, and the runs that wait for variables."""
 
     def __init__(self) -> None:
         self.lock = new_lock()

@@ -1,7 +1,7 @@
 """The allocator interface: arithmetic on integer addresses.
 
-An allocator hands out ranges of bytes by their addresses, integers of its own memory space; it
-never reads or writes the memory. The rules for every allocator:
+An allocator hands out ranges of bytes by their addresses, which are integers; it never reads or
+writes the memory. The rules for every allocator:
 
 - A request returns None if it is for zero bytes, for 2**63 bytes or more, or cannot be met.
   A negative size raises InvalidArgumentError.

@@ -7,7 +7,7 @@ and statistics.
 
 A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;
-  - a step reads and writes only memory of its own device, except for the copies of a Recv;
+  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv;
   - nothing outlives a run except variables.
 """
 

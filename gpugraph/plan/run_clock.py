@@ -75,7 +75,7 @@ class Clock:
         self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
-        """Let this run and all later ones raise CancelledError at the next check. Thread-safe."""
+        """Make this run and all later ones raise CancelledError at the next check. Thread-safe."""
         self._cancelled = self.armed = True
         self.stop[0] = 1
 

@@ -114,7 +114,7 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """Return the next `n` bytes (decoded, in text mode); by default all that remain.
 
-        InvalidArgumentError for an endless device such as /dev/zero, unless `n` is given.
+        InvalidArgumentError for an endless device such as /dev/zero, unless `n` is passed.
         """
         source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):

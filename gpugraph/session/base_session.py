@@ -334,7 +334,7 @@ class BaseSession:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
         If a signal handler interrupts it by an exception, another call, or the deletion of the
-        session, releases what is left.
+        session, releases the rest.
         """
         self._closed = True
         if self._has_backend:

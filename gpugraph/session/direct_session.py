@@ -77,7 +77,7 @@ class DirectSession(SessionBackend):
         self.graph: Graph | None = None
         self.closed = False
         self._closing: dict[int, int] = {}  # {0: thread id} while a thread closes the session
-        self._leaving: dict[int, Plan] = {}  # by id, those that `close` waits for
+        self._leaving: dict[int, Plan] = {}  # by id, the plans for which `close` waits
         self._has_devices = True
         self.is_of_parent = False  # a forked child has inherited it and can't use its GPUs
         self.has_gpu = any(device.has_kernels for device in self.devices)

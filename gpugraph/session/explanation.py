@@ -126,7 +126,7 @@ class Explanation:
     def native(self) -> str:
         """Return the numbers of steps in native code, in CUDA graphs, and in neither, as text.
 
-        Those that still wait for native code and those that never get it are counted separately,
+        Steps that still wait for native code and steps that never get it are counted separately,
         with the most common reasons."""
         counts = Counter(step.state for step in self.codes)
         words = {"native": "in native calls", "graph": "in CUDA graphs"}

@@ -33,9 +33,8 @@ class PartialRunGraph:
     """The operations between the feeds of a partial run and its fetches and targets.
 
     operations: sorted so that inputs come first, except for a NextIteration, which closes a loop.
-    readers: the operations that need an operation, by that operation. waiting: the operations that
-    need a fed tensor, by that tensor. groups: the inseparable operations to which one belongs, if
-    any.
+    readers: for each operation, the operations that need it. waiting: for each fed tensor, the
+    operations that need it. groups: the inseparable operations to which one belongs, if any.
     """
 
     def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:

@@ -142,7 +142,7 @@ class PlanCache:
         self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Drop all plans, and return them: the caller can wait for those that are running."""
+        """Drop all plans, and return them: the caller can wait for the running ones."""
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:

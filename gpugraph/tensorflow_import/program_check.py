@@ -1,4 +1,4 @@
-"""Static check of a program: the TensorFlow names that it uses, and those that gpugraph lacks.
+"""Static check of a program: the TensorFlow names that it uses, and the missing ones.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not

@@ -220,7 +220,7 @@ def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _call_pending() -> None:
-    """Run the handlers of all pending signals, also those that follow a handler that raises."""
+    """Run the handlers of all pending signals, even if one of them raises."""
     while PENDING:
         try:
             _call(next(iter(PENDING)), sys._getframe(2))

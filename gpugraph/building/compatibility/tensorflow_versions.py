@@ -82,7 +82,8 @@ def forward_compatible(year: int, month: int, day: int) -> bool:
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Let `forward_compatible` compare with this day, not the release, in the `with` block."""
+    """Set the day with which `forward_compatible` compares in the `with` block; the default is the
+    day of TensorFlow 1.15's release."""
     before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
     try:
         yield

@@ -214,7 +214,8 @@ def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) ->
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Return whether gradients let ops of `loop` use tensors of `source`.
+    """Return whether ops of `loop` may use tensors of `source` because a gradient relates the
+    loops.
 
     So it is if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
     it; or if `source` is the backward loop of `loop`, or the backward loop of that, and so on.

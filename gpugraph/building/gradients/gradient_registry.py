@@ -59,7 +59,8 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 def gradient_function(op: Operation) -> GradientFunction | None:
     """Return the gradient function of `op`, or None if it has no gradient.
 
-    LookupError if neither the op type's declaration nor the program says which.
+    LookupError if neither the op type's declaration nor the program states the gradient or its
+    absence.
     """
     name = op._attrs.get("_gradient_op_type")
     if name is not None:

@@ -67,7 +67,8 @@ def node_error(message: str, name: str, op_def: OpDef) -> ValueError:
 
 
 def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
-    """Return the attrs of a node by name, without those that only later TensorFlows have.
+    """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
+    have.
 
     name: the node's name in the graph, for errors. ValueError for attrs that the op type
     does not have, and for values of another kind or that are not allowed.

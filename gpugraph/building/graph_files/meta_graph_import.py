@@ -89,7 +89,7 @@ def import_scoped_meta_graph_with_return_elements(
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
     return_elements: list[str] | None = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """Do as `import_scoped_meta_graph`; also return what `import_graph_def` returns."""
+    """Do as `import_scoped_meta_graph`; also return the result of `import_graph_def`."""
     meta_graph = _checked_meta_graph(meta_graph_or_file)
     _check_bound(meta_graph, input_map, unbound_inputs_col_name)
     info = meta_graph.meta_info_def

@@ -69,7 +69,7 @@ class OutputGuesses:
         self._open.update(op._outputs)
 
     def settle(self, op_def: OpDef, attrs: Mapping[str, Any], inputs: Sequence[Tensor]) -> None:
-        """Replace the guessed dtypes of `inputs` by those that their consumer requires.
+        """Replace the guessed dtypes of `inputs` by the dtypes that their consumer requires.
 
         op_def, attrs: the signature and the attrs of the consumer.
         """

@@ -71,7 +71,7 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Let the rest of the call reuse variables that other threads' first calls create."""
+        """Allow the rest of the call to reuse variables that other threads' first calls create."""
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
                 scope._reuse = AUTO_REUSE
@@ -161,7 +161,8 @@ class Template(Trackable):
         return result
 
     def _begin_first_call(self) -> _FirstCall:
-        """Record a first call; if other threads are in one, let all of these reuse variables."""
+        """Record a first call; if other threads are in one too, allow each of these calls to reuse
+        the others' variables."""
         scopes = scope_stack().scopes
         mine = _FirstCall(scopes, len(scopes) - 1)
         with self._lock:

@@ -4,9 +4,9 @@ gRPC closes no connection that is silent, sends half a call, or sends ten thousa
 refused: each holds a file descriptor and its share of threads and memory. Therefore a thread
 inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
 a proof is shut after a second, or at once after eight wrong proofs. If more than 512 connections
-have no proof, the oldest of them are shut as well. A proven connection stays as long as its client
-wants. If connections of one host end without a proof again and again, the kernel drops that host's
-connection requests (`host_limits.py`).
+have no proof, the oldest of them are shut as well. A proven connection stays open until its client
+closes it. If connections of one host end without a proof again and again, the kernel drops that
+host's connection requests (`host_limits.py`).
 """
 
 from __future__ import annotations

@@ -145,9 +145,9 @@ class CallerProofs:
         """Check a caller's proof; return the object that authenticates the messages of its call.
 
         Raises UnauthenticatedError for a proof that is wrong, repeated, of a clock more than five
-        minutes off, or sent to a server without a key; UnavailableError for one that was meant for
-        another incarnation of the server; ResourceExhaustedError if too many processes called
-        within ten minutes.
+        minutes off, or sent to a server without a key; UnavailableError for a proof for another
+        incarnation of the server; ResourceExhaustedError if too many processes called within ten
+        minutes.
         """
         if not self._key and not shown:
             return MessageProofs(b"")

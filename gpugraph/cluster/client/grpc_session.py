@@ -183,7 +183,7 @@ class GrpcSession(SessionBackend):
         return same_kind(error, None if op is None else op._record, op, message)
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return the devices of the cluster, except those that `device_filters` exclude."""
+        """Return the devices of the cluster that `device_filters` do not exclude."""
         return list(self.master.list_devices(self.handle()))
 
     @property

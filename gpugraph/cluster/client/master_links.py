@@ -109,7 +109,9 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches. Names are sent until the server knows the slot."""
+        """Return the values of the fetches. Names are sent until the server has recorded the
+        slot.
+        """
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
             message.timeout_ms, message.trace = options.timeout_ms, options.trace is not None

@@ -1,4 +1,4 @@
-"""The choice of collectives that go over processes, and of those that are done together.
+"""The choice of collectives that cross processes, and of collectives that run together.
 
 A member is one collective operation of a group, on one device. A group whose members are all in one
 run and on one task is joined when that task compiles its part

@@ -76,8 +76,8 @@ def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
     """Reduce in log2(n) exchanges of halves, and gather in the same number.
 
-    If n is not a power of two, let p be the largest one below n. Each member from number p on sends
-    its array to one of the first p members before, and receives the result from it after.
+    If n is not a power of two, p is the largest power of two below n. Each member from number p on
+    sends its array to one of the first p members before, and receives the result from it after.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)

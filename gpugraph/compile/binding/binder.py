@@ -287,8 +287,8 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """Return what native code for the step needs; None if the node has no native form on its
-        device, or is sized in the run.
+        """Return the inputs of the native compilation of the step; None if the node has no native
+        form on its device, or is sized in the run.
         """
         node, slots = bound.node, bound.array_slots
         native = native_of(node)

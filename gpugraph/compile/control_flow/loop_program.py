@@ -1,6 +1,6 @@
 """The program of a native loop: its steps as instructions, with labels as jump targets.
 
-    start          copies of what enters
+    start copies of the values that enter
     again:         head
                    unless predicate: end
                    tail, next values            a region:  unless flag: behind

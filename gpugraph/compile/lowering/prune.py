@@ -4,7 +4,7 @@ The pass follows data and control inputs backward from the fetches and targets. 
 an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
 fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes one on its
 `_Arg`. A tensor for which the run request connects another tensor (`RunRequest.connections`) is
-replaced by that one.
+replaced by the connected tensor.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 

@@ -8,8 +8,8 @@ one run; another such run compiles it again. Without this optimization, an initi
 the random numbers of all variables at once, as they have the same depth.
 
 Some ops write their output only when nothing can fail any more (`writes_last`: the restoring of a
-checkpoint). They write directly to any variable, also to small ones and to those that have a value,
-and their plan is used again.
+checkpoint). They write directly to any variable, even if it is small or has a value, and their plan
+is used again.
 """
 
 from __future__ import annotations

@@ -140,9 +140,7 @@ def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
 
 
 class _Gathered:
-    """A group of products. The nodes between them are divided into those that go before it and
-    those that go after it.
-    """
+    """A group of products. Each node between them moves before the group or after it."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """Placement: a device for every op, and the reason for each.
 
-Ops that must share a device form a group: those with a colocation attr (`_class`), those that take
-a reference to a variable, with the variable, and variables with one shared name. The devices of a
-group are those that the requests and kernels of all members permit; the one with the highest
-priority is chosen (GPU before CPU). Members also include ops that refer to the group's variable in
+Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
+ops that take a reference to it, and variables with one shared name. A group may be on the devices
+that the requests and kernels of all members permit; the one with the highest priority is chosen
+(GPU before CPU). Members also include ops that refer to the group's variable in
 other runs, unless that leaves no device. These rules come first, in this order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
@@ -13,7 +13,7 @@ other runs, unless that leaves no device. These rules come first, in this order:
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
-permits another device; the reason then says so. After core/common_runtime/placer.h.
+permits another device; the reason then mentions it. After core/common_runtime/placer.h.
 """
 
 from __future__ import annotations

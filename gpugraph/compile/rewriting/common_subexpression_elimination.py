@@ -3,10 +3,10 @@
 Two nodes are merged if they agree in op type, attrs, inputs (for a commutative op in either order),
 control inputs, requested device and colocation; constants, if they agree in dtype, shape and bytes.
 Their inputs determine the loop and the guard of a node, so these agree as well. Some nodes are
-never merged: those that are not pure (random numbers, Python functions, ops with a state), reads of
-variables, control flow, and nodes with which others are colocated. An input behind Identities
-counts as the tensor before them. Of two merged nodes the one that was created first stays;
-`Session.explain` still lists the other.
+never merged: impure ops (random numbers, Python functions, ops with a state), reads of variables,
+control flow, and nodes with which others are colocated. An input behind Identities counts as the
+tensor before them. Of two merged nodes the one that was created first stays; `Session.explain`
+still lists the other.
 
 The pass is one walk over the nodes, inputs first; attrs are compared only for nodes that agree in
 everything else.

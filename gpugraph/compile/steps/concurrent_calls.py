@@ -62,7 +62,9 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Wait until all calls have returned; after an error, those that wait for runs give up."""
+    """Wait until all calls have returned; after an error, calls that wait for other runs give
+    up.
+    """
     waited = list(calls)
     while waited:
         waited[0].join(_SLICE_S)

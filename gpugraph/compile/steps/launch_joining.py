@@ -1,7 +1,7 @@
 """Joining: independent launches of one kernel become one launch.
 
-    steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads what relu writes
-    runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
+    steps Adam(a) x@w Adam(b) relu Adam(c) Adam(d) reads relu's output runs [ Adam(a), Adam(b),
+    Adam(c) ] x@w relu Adam(d)
 
 An optimizer's updates of many variables, their gradients' casts and the like are small launches of
 one kernel source: each costs a GPU some microseconds, however small it is. A step of a stretch runs

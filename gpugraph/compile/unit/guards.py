@@ -97,7 +97,7 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """Return the guard's atoms without those that others imply, sorted.
+    """Return the guard's atoms, sorted, without atoms that others imply.
 
     `within` maps an atom to the guard that must hold for it to hold at all.
     """

@@ -14,7 +14,7 @@ error: the `Compilation` has no library, but a reason.
     GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
     XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
 
-Flags: `-O3 -march=native`, and those that allow vectorization without a change of results: no
+Flags: `-O3 -march=native`, and flags that allow vectorization without a change of results: no
 errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
 stay calls of the library, because gcc's formulas for sin(atan(x)) are wrong for NaN. docs/native.md
 has the complete contract."""

@@ -46,8 +46,8 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether the compilation has ended. If not, a background thread is given the work, in case
-        a fork has lost it.
+        """Whether the compilation has ended. If not, pass the work to a background thread again, in
+        case a fork has lost it.
         """
         if not self._is_done:
             self._serve(self)

@@ -108,7 +108,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """Return the values that a pass must compute: those that it reduces or stores."""
+    """Return the values that a pass must compute because it reduces or stores them."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -118,8 +118,8 @@ def _targets(order: Schedule, row_pass: Pass) -> list[int]:
 
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
-    """Let the pass that first computes an expensive value store it in an output's memory, and later
-    passes load it from there.
+    """Make the pass that first computes an expensive value store it in an output's memory, and
+    later passes load it from there.
     """
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
@@ -178,7 +178,7 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """Set the values that each pass computes, and those that are computed before, between and after
+    """Set the values that each pass computes, and the values computed before, between and after
     passes.
     """
     program = order.program

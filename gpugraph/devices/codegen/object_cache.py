@@ -12,7 +12,7 @@ code is compiled again. Threads and processes may share the folder, and any file
 time. The thread that compiles an entry locks its key, and others wait for it. Beyond a size limit
 the least recently used files are removed.
 
-If the folder can't be used, nothing is stored, and `reason` says why.
+If the folder can't be used, nothing is stored, and `reason` holds the reason.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ Value = Input | Constant | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """A kernel's values, each after its operands; the numbers of those that are outputs; and the
+    """A kernel's values, each after its operands; the numbers of the outputs among them; and the
     axes along which each output varies.
 
     An output's value is repeated along axes that only the output has. narrow: the size of the last
@@ -102,7 +102,7 @@ class Program(NamedTuple):
 
     @property
     def arrays(self) -> list[int]:
-        """The numbers of all inputs, including those that read another input's array."""
+        """The numbers of all inputs, including inputs that read another input's array."""
         return _inputs(self.values)
 
     def source(self, index: int) -> int:

@@ -5,9 +5,9 @@ they are opened, and then used by descriptor.
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-A user who may write a folder can replace the folders in it, so all folders above are checked too,
-as ssh does. Each must belong to this user or to root, and no other user may be able to write it,
-unless it is sticky (/tmp).
+With write access to a folder, a user can replace the folders in it, so all folders above are
+checked too, as ssh does. Each must belong to this user or to root, and no other user may be able to
+write it, unless it is sticky (/tmp).
 """
 
 from __future__ import annotations

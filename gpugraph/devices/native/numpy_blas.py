@@ -2,7 +2,7 @@
 
 They can be members of a `sequence`, between kernels. NumPy chooses the BLAS; its own wheels contain
 OpenBLAS, with special names. If the BLAS has none of the names below, there are no native products,
-and `blas_reason` says why.
+and `blas_reason` returns the reason.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
@@ -183,7 +183,7 @@ def _one_thread(
     """Return the functions to call before and after a use of one thread; after the last use the
     number is restored.
 
-    If the native runtime is loaded, it counts these uses together with those of its own products.
+    If the native runtime is loaded, it counts these uses together with its own products.
     """
     if runtime is None:
         users = _users(threads)

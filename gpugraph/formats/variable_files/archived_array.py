@@ -104,7 +104,7 @@ def not_stored(name: str, dtype: DType, file_format: str) -> InvalidArgumentErro
 
 
 def array_of_bytes(content: bytes | bytearray, dtype: DType, shape: Sequence[int]) -> NDArray[Any]:
-    """Return a new array of little-endian bytes, whose number must be exactly what it needs."""
+    """Return little-endian bytes as a new array; `content` must hold exactly the array's size."""
     numpy_dtype = np.dtype(dtype.as_numpy_dtype)
     if numpy_dtype.kind == "b":
         return (np.frombuffer(content, np.uint8) != 0).reshape(tuple(shape))

@@ -230,7 +230,8 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the colocation groups, by default that of its own name."""
+        """Return the names `loc:@op` of the colocation groups; without any, a group named after the
+        operation itself."""
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]

@@ -258,7 +258,9 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add to `attrs` those that the line omits, by the dtypes of the inputs, then by defaults."""
+    """Add the attrs that the line omits to `attrs`: from the dtypes of the inputs, then
+    defaults.
+    """
     start = 0
     for place, arg in enumerate(op_def.inputs):
         count = 1

@@ -51,7 +51,7 @@ def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor,
     """Return (logits, probs), where one is an argument and the other is computed from it.
 
     classes: whether the last axis holds the classes; otherwise each element is a probability.
-    ValueError unless exactly one of them is given.
+    ValueError unless exactly one of them is passed.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):

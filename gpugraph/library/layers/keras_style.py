@@ -1,4 +1,4 @@
-"""Layers in the style of tf.keras: each has variables of its own, named by name scopes.
+"""Layers in the style of tf.keras: each has separate variables, named by name scopes.
 
 Such a layer opens no variable scope, and shares no variables by name.
 """

@@ -2,10 +2,10 @@
 
 A cell is a function from one step's input and a state to an output and the next state. It holds its
 variables, its `state_size` and its `output_size`. `dynamic_rnn` calls it in one while loop;
-`static_rnn` adds its ops once for each step; `raw_rnn` lets the caller's function choose the inputs
-and state of each step; the bidirectional networks read a sequence from both ends.
-`rnn_cell_base` has RNNCell, the base of all cells, and `state_sizes` the shapes of states.
-`api/rnn_cell.py` exports the public cells.
+`static_rnn` adds its ops once for each step; `raw_rnn` calls the caller's function for the inputs
+and state of each step; the bidirectional networks read a sequence from both ends. `rnn_cell_base`
+has RNNCell, the base of all cells, and `state_sizes` the shapes of states. `api/rnn_cell.py`
+exports the public cells.
 """
 
 from gpugraph.library.rnn.bidirectional_rnn import (

@@ -53,7 +53,7 @@ class LSTMBlockCell(LSTMCell):
 class GRUBlockCellV2(GRUCell):
     """A GRUCell with the name of TensorFlow's block cell; its variables are those of GRUCell.
 
-    cell_size: an older name of `num_units`; ValueError unless exactly one of them is given.
+    cell_size: an older name of `num_units`; ValueError unless exactly one of the two is passed.
     """
 
     def __init__(

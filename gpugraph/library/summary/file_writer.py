@@ -34,8 +34,8 @@ class FileWriter:
       logdir: the folder, which is created if it is missing.
       graph: a Graph to write first, for TensorBoard's graph page.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: an event that is added more than so many seconds after the last write is written
-        at once, with the buffered ones.
+      flush_secs: a number of seconds; an event that is added later than this after the last write
+        is written at once, with the buffered ones.
       graph_def: an older form of `graph`, a GraphDef.
       filename_suffix: a suffix of the file's name.
       session: FileWriters with the same session and folder write into one file.

@@ -91,7 +91,8 @@ def weighted_moving_average(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the moving average of `value * weight` divided by that of `weight`, after this value.
+    """Return the moving average of `value * weight` divided by the moving average of `weight`, both
+    updated with this value.
 
     value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
     `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.

@@ -232,7 +232,7 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
     with op_scope(name, default, tensor) as scope:
         source = convert_to_tensor(tensor, name="tensor")
         element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if element is dtypes.variant and not value:  # each variant has the zero of its own type
+        if element is dtypes.variant and not value:  # the zero has the type of the held value
             return _zeros_like(source, name=scope)
         if optimize and source.shape.is_fully_defined():
             return _filled(source.shape, value, element, scope, default)

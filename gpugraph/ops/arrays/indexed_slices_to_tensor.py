@@ -20,7 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""An implicit conversion to a dense tensor with at least so many elements warns."""
+"""The number of elements of a dense tensor from which an implicit conversion warns."""
 
 
 def _as_dense(

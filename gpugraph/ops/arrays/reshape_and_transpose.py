@@ -178,7 +178,7 @@ _expand_dims = op(
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; ValueError outside.
 
-    dim: an older name of `axis`; ValueError unless exactly one of them is given.
+    dim: an older name of `axis`; ValueError unless exactly one of the two is passed.
     """
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")

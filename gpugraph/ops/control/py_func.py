@@ -123,34 +123,34 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     ]
 
 
-def _result(value: Any, wanted: DType, what: str) -> Any:
+def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
     InternalError for objects that are not numbers or strings, InvalidArgumentError for another
     dtype.
-    what: a description of the value for the message.
+    value_name: a description of the value for the message.
     """
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise InternalError.of_no_node(f"{what} is not an array: {error}") from error
+        raise InternalError.of_no_node(f"{value_name} is not an array: {error}") from error
     if array.dtype.kind in "OSU":
         kinds = (type(element) for element in array.ravel().tolist())
         kind = next((kind for kind in kinds if not issubclass(kind, (str, bytes))), None)
         if kind is not None:
             raise InternalError.of_no_node(
-                f"Unsupported object type {kind.__name__}: {what} is not an array of numbers or "
-                "strings"
+                f"Unsupported object type {kind.__name__}: {value_name} is not an array of numbers "
+                "or strings"
             )
         array = constant_array(np.array(value, object), dtypes.string)
     try:
         dtype = as_dtype(array.dtype)
     except TypeError as error:
         raise InternalError.of_no_node(
-            f"Unsupported numpy data type: {what} is an array of {array.dtype}"
+            f"Unsupported numpy data type: {value_name} is an array of {array.dtype}"
         ) from error
     if dtype is not wanted:
-        raise invalid_argument(f"{what} is {dtype.name}, but expects {wanted.name}")
+        raise invalid_argument(f"{value_name} is {dtype.name}, but expects {wanted.name}")
     return array
 
 

@@ -204,7 +204,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     The indices are an int64 matrix with one row, the coordinates, for each true element.
 
     `x` and `y` have one shape and dtype; `condition` has their shape, is a scalar, or is a vector
-    that selects along their first axis. ValueError if only one of `x` and `y` is given.
+    that selects along their first axis. ValueError if only one of `x` and `y` is passed.
     """
     if x is None and y is None:
         return raw_ops.Where(condition, name=name)

@@ -1,7 +1,7 @@
 """Composite tensors: values made of several tensors, which functions of tensors also accept.
 
-`sparse_tensor.SparseTensor` is one. It is defined in a higher layer; the functions here know only
-`Composite`, its base class.
+`sparse_tensor.SparseTensor` is one. It is defined in a higher layer; the functions here depend only
+on `Composite`, its base class.
 """
 
 from __future__ import annotations

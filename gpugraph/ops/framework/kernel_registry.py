@@ -55,8 +55,7 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Register a program's kernel; of those that support a node's dtypes, the highest priority
-    runs.
+    """Register a program's kernel; of the kernels for a node's dtypes, the highest priority runs.
 
     types: type attr -> supported dtypes; by default all. Raises AlreadyExistsError if there is one
     with the same op type, device type, dtypes and priority.

@@ -139,7 +139,7 @@ def _read_groups() -> dict[str, str]:
 
 
 INSTEAD = dict(line.split(": ", 1) for line in _INSTEAD.strip().splitlines())
-"""Op type of TensorFlow 1.15 that is not implemented -> what to use instead."""
+"""Op type of TensorFlow 1.15 that is not implemented -> its replacement."""
 
 GROUP_REASONS = _read_groups()
 """Pattern of op types that are not implemented -> the reason; patterns of 1.15 come first."""

@@ -144,7 +144,7 @@ class OpFunction(OpInputs):
     def _with_attrs(
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
-        """Add an operation with these attrs (None: the defaults) and those that its inputs
+        """Add an operation with these attrs (None: the defaults) and the attrs that its inputs
         determine.
 
         The facts that follow from the types of tensors and numbers are cached by those types. The

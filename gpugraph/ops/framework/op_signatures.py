@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return {name of an input or attr: its name as an argument}, for those that are renamed."""
+    """Return {name of an input or attr: its name as an argument}, for renamed ones."""
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}

@@ -178,7 +178,7 @@ def combine_changes(
 ) -> list[Launch]:
     """Return launches for target[row] = rule.finish(target[row], the row's changes combined).
 
-    dtype: that of the updates, and that of the target unless `target_type` is given."""
+    dtype: the dtype of the updates, and of the target unless `target_type` is passed."""
     count, width = changes.size, changes.width
     piece = 4
     while piece < 64 and count * width > piece * _FULL:

@@ -112,7 +112,7 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
 
 
 def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
-    """Wrap `infer` to check the ranks of its inputs against those that `args` declare.
+    """Wrap `infer` to check the ranks of its inputs against the declarations `args`.
 
     Inference runs when the graph is built, when a run is compiled, and during a run for steps whose
     shapes are known only then; so no kernel receives another rank. If `infer` itself accepts a

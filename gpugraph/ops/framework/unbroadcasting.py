@@ -27,7 +27,7 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """Return the axes of the broadcast shape to sum over, or None if only a run knows them.
+    """Return the axes of the broadcast shape to sum over, or None if they are known only in a run.
 
     An axis of size 1 in `here` can be summed over even if its size in `there` is unknown: if that
     is 1 too, the sum has one element.

@@ -88,8 +88,8 @@ class Layout:
     ) -> list[Any]:
         """Return the arrays of all values by number.
 
-        Inputs and outputs of the step are given; the other arrays are views of one block of bytes,
-        which `allocate` returns.
+        The caller passes the step's inputs and outputs; the other arrays are views of one block of
+        bytes, which `allocate` returns.
         """
         arrays: list[Any] = []
         if self._places:

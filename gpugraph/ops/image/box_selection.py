@@ -1,4 +1,4 @@
-"""Non-maximum suppression: the selection of the best boxes, without those that overlap better ones.
+"""Non-maximum suppression: the selection of the best boxes, without boxes that overlap better ones.
 
 NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
 """

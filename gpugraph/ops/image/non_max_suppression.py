@@ -1,4 +1,4 @@
-"""Non-maximum suppression: selection of the best boxes without those that overlap better ones.
+"""Non-maximum suppression: selection of the best boxes, without boxes that overlap better ones.
 
 Boxes are considered in descending order of score; of equal scores, the lower index comes first. A
 box that overlaps a chosen one by more than the threshold is suppressed. In soft suppression, it is
@@ -92,7 +92,7 @@ def non_max_suppression_overlaps(
     """Return the indices, int32, of at most `max_output_size` items, by descending score.
 
     overlaps: [n, n], of each item with each other; scores: [n]. Items with a score of
-    `score_threshold` or less are never chosen, nor are those that overlap a better chosen item by
+    `score_threshold` or less are never chosen, nor are items that overlap a better chosen item by
     more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):

@@ -190,7 +190,7 @@ _LONG = 64
 
 
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
-    """Return the first `size` bytes of a zlib stream that is given in parts; decompress no more.
+    """Return the first `size` bytes of a zlib stream, whose parts are `parts`; decompress no more.
 
     Raises ValueError if there are fewer.
     """

@@ -10,7 +10,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.linalg.tensordot import tensordot
 
-# Row i: what one unit of source channel i adds to each target channel.
+# Row i: the contribution of one unit of source channel i to each target channel.
 _RGB_TO_YIQ = [
     [0.299, 0.59590059, 0.2115],
     [0.587, -0.27455667, -0.52273617],

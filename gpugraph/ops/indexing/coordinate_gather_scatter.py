@@ -206,17 +206,19 @@ def _infer_scatter_nd(context: InferContext) -> Sequence[TensorShape]:
 
 
 def check_updates(
-    shape: TensorShape, indices: TensorShape, updates: TensorShape, what: str
+    shape: TensorShape, indices: TensorShape, updates: TensorShape, target_name: str
 ) -> None:
     """Raise ValueError if indices and updates do not fit a tensor of this shape.
 
-    what: names that tensor in the message.
+    target_name: names that tensor in the message.
     """
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
         return
     if depth > len(shape.sizes):
-        raise ValueError(f"indices has {depth} coordinates for a {what} of rank {len(shape.sizes)}")
+        raise ValueError(
+            f"indices has {depth} coordinates for a {target_name} of rank {len(shape.sizes)}"
+        )
     wanted = TensorShape.of((*indices.sizes[:-1], *shape.sizes[depth:]))
     if not wanted.is_compatible_with(updates):
         raise ValueError(

@@ -52,7 +52,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _contracted_axes(axes: Any, left: Tensor, right: Tensor) -> tuple[Any, Any]:
-    """Return the axes of each tensor to sum over: lists, or tensors if only a run knows them."""
+    """Return the axes of each tensor to sum over: lists, or tensors if they are known only in a
+    run."""
     if isinstance(axes, (int, np.integer)):
         return _last_axes(int(axes), left), _first_axes(int(axes), right)
     if isinstance(axes, Tensor):
@@ -129,7 +130,7 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `_as_matrix(tensor, axes, last)` if only a run knows the rank or the axes."""
+    """Return `_as_matrix(tensor, axes, last)` if the rank or the axes are known only in a run."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

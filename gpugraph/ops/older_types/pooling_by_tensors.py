@@ -33,7 +33,8 @@ def _windows(context: Any, first: int) -> dict[str, Any] | None:
 
 
 def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference, by that of `like`, the op type with ksize and strides as attrs.
+    """Return shape inference that calls the inference of `like`, the op type with ksize and strides
+    as attrs.
 
     first: the number of the input `ksize`.
     """

@@ -47,14 +47,14 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [*parts, *dense, *[_VECTOR] * ragged, *[splits] * ragged]
 
 
-def _keys(what: str, keys: Any, count: int) -> list[bytes]:
+def _keys(key_kind: str, keys: Any, count: int) -> list[bytes]:
     """Return `keys` as a list; InvalidArgumentError unless it is a vector of `count` keys.
 
-    what: the kind of the keys, for the message.
+    key_kind: the kind of the keys, for the message.
     """
     if keys.shape != (count,):
         raise invalid_argument(
-            f"Expected len({what}_keys) == {count}, but got: {shape_text(keys.shape)}"
+            f"Expected len({key_kind}_keys) == {count}, but got: {shape_text(keys.shape)}"
         )
     result: list[bytes] = keys.tolist()
     return result

@@ -145,7 +145,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Collects sparse gradients; a take returns the average ("MEAN") or the sum ("SUM") of each
     row.
 
-    The average of a row is over the gradients that have this row. A gradient is given by indices,
+    The average of a row is over the gradients that have this row. A gradient is passed as indices,
     values and a shape, or as IndexedSlices; parameters are those of `ConditionalAccumulator`.
     """
 

@@ -112,19 +112,19 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
         )
 
 
-def _check_sizes(what: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
+def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
     """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known ones.
 
-    what: names them in messages.
+    tensor_name: the name in messages of the tensor that has these sizes.
     """
     if len(sizes) != len(known):
         raise invalid_argument(
-            f"Shape mismatch: expected {what} rank at least {len(known)}, got {len(sizes)}"
+            f"Shape mismatch: expected {tensor_name} rank at least {len(known)}, got {len(sizes)}"
         )
     for axis, (size, actual) in enumerate(zip(known, sizes)):
         if size not in (None, actual):
             raise invalid_argument(
-                f"Shape mismatch: expected {what} dim {axis} to be {size}, got {actual}"
+                f"Shape mismatch: expected {tensor_name} dim {axis} to be {size}, got {actual}"
             )
 
 

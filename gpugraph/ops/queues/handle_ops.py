@@ -56,14 +56,14 @@ def private_name(context: KernelContext) -> str:
     return shared or f"_{next(_numbers)}_{context.name}"
 
 
-def held_object(handle: Any, kind: type[Held], what: str) -> Held:
+def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
     """Return the object behind a handle; raise InvalidArgumentError unless it is a `kind`.
 
-    what: names the kind in the message.
+    kind_name: names the kind in the message.
     """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
-        raise invalid_argument(f"The handle is that of no {what}")
+        raise invalid_argument(f"The handle is that of no {kind_name}")
     return held
 
 

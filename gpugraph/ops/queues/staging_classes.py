@@ -135,7 +135,7 @@ class BaseStagingArea:
         return tensor
 
     def _numbers(self, indices: Any) -> list[int]:
-        """Return the positions of values that are given by index or name.
+        """Return the positions of values, from their indices or names.
 
         Raises ValueError for unknown ones, TypeError unless they are a list.
         """

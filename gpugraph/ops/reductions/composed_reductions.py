@@ -71,7 +71,7 @@ def count_nonzero(
 ) -> Tensor:
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`; ValueError if both or neither are given.
+    `input` is another name of `input_tensor`; ValueError if both or neither are passed.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")

@@ -218,14 +218,14 @@ def _declare(
     kernel: Call,
     on_gpu: tuple[str, str],
     grad: Any,
-    what: str,
+    quantity: str,
     types: Sequence[DType] = NUMERIC,
     native: RowSource | None = None,
 ) -> OpFunction:
     """Declare an op of running values.
 
-    on_gpu: C that combines `a` and `b`, and C for the neutral element. what: the name of the values
-    for the documentation.
+    on_gpu: C that combines `a` and `b`, and C for the neutral element. quantity: the name of the
+    running values ("sum"), for the documentation.
     """
     return op(
         name,
@@ -242,8 +242,8 @@ def _declare(
         **cuda_kernels("scan.cu", partial(_launch, *on_gpu), kernel),
         native=native,
         grad=grad,
-        doc=f"The running {what} along an axis; exclusive: excludes the element itself; reverse: "
-        "from the end.",
+        doc=f"The running {quantity} along an axis; exclusive: excludes the element itself; "
+        "reverse: from the end.",
     )
 
 

@@ -76,9 +76,9 @@ def sliced_variable(variable: Any, key: Any) -> Any:
     """Return `variable[key]`, a tensor; unless `key` is a mask, it has a method `assign`.
 
     `assign(value, name=None)` changes that part of the variable: it broadcasts `value`, which may
-    have additional leading axes of size 1, and returns what `tf.assign` returns. It raises
-    TypeError if the dtype is not the variable's; a run raises InvalidArgumentError for a value that
-    can't be broadcast.
+    have additional leading axes of size 1, and returns the same as `tf.assign`. It raises TypeError
+    if the dtype is not the variable's; a run raises InvalidArgumentError for a value that can't be
+    broadcast.
     """
     part: Tensor = OPERATORS["__getitem__"](variable.value(), key)
     if part.op.type != "StridedSlice":

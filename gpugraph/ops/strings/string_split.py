@@ -163,7 +163,7 @@ def split(
     input (older name: source): a vector. sep: a string; by default, and if it is empty, strings are
     cut at white space. maxsplit: the maximum number of cuts, from the left; -1: no limit.
 
-    Raises ValueError for another rank and unless exactly one of input and source is given;
+    Raises ValueError for another rank and unless exactly one of input and source is passed;
     NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)

@@ -29,13 +29,13 @@ def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) 
     return host_op(op_type, kernel, doc, inputs, "summary: string", _infer, **attrs)
 
 
-def tag_of(tag: Any, what: str = "tag") -> bytes:
+def tag_of(tag: Any, input_name: str = "tag") -> bytes:
     """Return the tag in a scalar; InvalidArgumentError for another shape.
 
-    what: the input's name for the message.
+    input_name: the input's name for the message.
     """
     if tag.ndim or not tag.size:
-        raise refusal(f"{what} must be scalar, but has shape {shape_text(tag.shape)}")
+        raise refusal(f"{input_name} must be scalar, but has shape {shape_text(tag.shape)}")
     return bytes(tag[()])
 
 

@@ -92,7 +92,7 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape that an input holds, as far as inference knows the input's value."""
+    """Return the shape that an input holds, as far as the input's value is known to inference."""
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))

@@ -107,7 +107,7 @@ class TensorList:
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
         """Return all elements, or those at `indices`, as the rows of one array.
 
-        shape: that of an element, as far as the reader knows it.
+        shape: the shape of an element, as far as the reading op has it.
         """
         merged = _merged(self.element_shape, shape, "Incompatible shapes")
         chosen = range(len(self.items)) if indices is None else indices

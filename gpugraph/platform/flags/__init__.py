@@ -6,7 +6,8 @@
 
 The command line is parsed by `tf.app.run`, or when a flag is first read. Valid forms are
 `--steps=5`, `--steps 5` and `-steps 5`, and for a boolean flag `--verbose`, `--noverbose` and
-`--verbose=false`. The program receives the arguments after `--`, and those that are not flags.
+`--verbose=false`. The program receives the arguments after `--`, and all other arguments that are
+not flags.
 """
 
 from gpugraph.platform.flags.flag_definitions import (

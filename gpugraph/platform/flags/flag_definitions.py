@@ -130,12 +130,12 @@ def _definition(
 
 
 def _number_definition(
-    type_name: str, convert: Parser, what: str, doc: str, multiple: bool = False
+    type_name: str, convert: Parser, number_kind: str, doc: str, multiple: bool = False
 ) -> Callable[..., None]:
     """Return a function `DEFINE_...` for a kind of flag whose value may be bounded.
 
-    convert: converts the flag's text to a number. what: the kind of number, for errors. Others as
-    in `_definition`.
+    convert: converts the flag's text to a number. number_kind: the kind of number, for errors.
+    Others as in `_definition`.
     """
 
     @_with_older_names
@@ -149,7 +149,7 @@ def _number_definition(
         flag_values: FlagValues = FLAGS,
         **args: Any,
     ) -> None:
-        parse = _bounded(convert, what, lower_bound, upper_bound)
+        parse = _bounded(convert, number_kind, lower_bound, upper_bound)
         _define(name, default, help, flag_values, parse, multiple=multiple, **args)
 
     return define

@@ -1,5 +1,5 @@
-"""Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by that file of
-`kernels/`.
+"""Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by the text of that file
+in `kernels/`.
 
 So the compiled source is complete: it can serve as the cache key, and be kept in a single file if
 it does not compile. Each file is included once. `#include <...>` is left to the compiler.

@@ -38,7 +38,7 @@ class HostCapture:
         self.streams = {stream: self._origin}
 
     def join(self, stream: HostStream, mark: Mark) -> None:
-        """Let a stream join the capture if it waits for an event of the capture. DriverError if a
+        """Add a stream to the capture if it waits for an event of the capture. DriverError if a
         captured stream waits for another event.
         """
         if mark.timeline is self.timeline:

@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
 class HostStream:
     """A stream. pending: commands that have not run. enqueued, done: the numbers of all commands,
-    and of those that have run.
+    and of the commands that have run.
     """
 
     def __init__(self, name: str, number: int, owner: object) -> None:
@@ -124,8 +124,8 @@ class Timeline:
     # -- running
 
     def run_to(self, mark: Mark) -> None:
-        """Run the commands before the mark, and those that they wait for; with a seed, also some
-        random commands.
+        """Run the commands before the mark, and the commands for which they wait; with a seed, also
+        some random commands.
         """
         self._run_some()
         self._run_to(mark.stream, mark.position)

@@ -69,7 +69,7 @@ class CudaSource(ProgramSource):
     """The CUDA expressions for a block's number and for the number of blocks."""
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: what else the source depends on, for its name: a joined kernel's `places`."""
+        """layout: a joined kernel's `places`, on which its source, and so its name, depends too."""
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
         self.forms: list[Form] = []

@@ -4,7 +4,8 @@ finds its arguments in a table.
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter, and is passed by value: it needs no device memory, and a
-captured graph keeps a copy. CUDA allows 4 KiB of parameters, so many tensors take several launches.
+captured graph keeps a copy. CUDA limits parameters to 4 KiB; a large number of tensors therefore
+takes several launches.
 An argument is stored once if all launches have the same value: the numbers of an optimizer's update
 (such as the learning rate), or an output that overwrites an input. The kernel has the statements of
 the single kernel, so the results are the same, bit for bit.

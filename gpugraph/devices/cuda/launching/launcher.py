@@ -210,7 +210,7 @@ class Launcher:
         error_flag: Callable[[str], int],
     ) -> Sizing:
         """Bind the launches of a `Sized` kernel that determine the sizes of its outputs, and return
-        an object that binds those that fill the outputs.
+        an object that binds the launches that fill the outputs.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))

@@ -90,8 +90,8 @@ class Tensor(ItemHandler):
 
     shape_keys: the key of a feature with the shape, or a list of keys of features with one size
     each.
-    shape: the shape itself; ValueError if both are given. default_value: the value of elements that
-    a sparse feature lacks.
+    shape: the shape itself; ValueError if `shape_keys` is passed too. default_value: the value of
+    elements that a sparse feature lacks.
     """
 
     def __init__(

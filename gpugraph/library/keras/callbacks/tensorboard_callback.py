@@ -18,7 +18,7 @@ class TensorBoard(Callback):
     so on.
 
     log_dir: the folder of the event file.
-    histogram_freq: write histograms of the model's variables every so many epochs; 0 for none.
+    histogram_freq: the number of epochs between histograms of the model's variables; 0 for none.
     write_graph: whether to write the graph too.
     update_freq: "epoch" for no values of batches, "batch" for those of every batch, or the number
       of examples from one batch that is written to the next.

@@ -47,7 +47,7 @@ class Watch:
         """Return the monitored value from the logs of an epoch, or None, with a warning, if it is
         missing.
 
-        purpose: the beginning of the warning, which says what depends on the value.
+        purpose: the beginning of the warning, such as "Early stopping".
         """
         logs = logs or {}
         if self.monitor not in logs:

@@ -145,8 +145,8 @@ class ModelCheckpoint(Callback):
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Save if `save_freq` is a number and at least so many examples were seen since the last
-        file.
+        """Save if `save_freq` is a number and at least `save_freq` examples were seen since the
+        last file.
         """
         logs = logs or {}
         if isinstance(self.save_freq, int):

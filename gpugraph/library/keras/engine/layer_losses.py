@@ -156,14 +156,14 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """Return the losses that depend on the tensors `inputs`; for None, those that depend on no
+        """Return the losses that depend on the tensors `inputs`; for None, losses that depend on no
         inputs.
         """
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """Return the updates that depend on the tensors `inputs`; for None, those that depend on no
-        inputs.
+        """Return the updates that depend on the tensors `inputs`; for None, updates that depend on
+        no inputs.
         """
         return _among(self.updates, "_unconditional_update", inputs)
 

@@ -86,7 +86,7 @@ class LayerWeights(LayerLosses):
         """Register variables for initialization by Keras's session that were added to lists and
         dicts.
 
-        `__setattr__` finds only those that a list has when it is assigned to an attribute.
+        `__setattr__` finds only variables that are in the list or dict when it is assigned.
         """
         _initialize_later(self._assigned())
 

@@ -1,4 +1,4 @@
-"""The operations between layers: those that a program applied to outputs of layers."""
+"""The operations between layers, which a program applied to outputs of layers."""
 
 from __future__ import annotations
 

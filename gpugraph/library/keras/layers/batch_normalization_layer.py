@@ -130,9 +130,7 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, without those that only TensorFlow has and that are
-        not set.
-        """
+        """Return the constructor's arguments, without unset arguments that only TensorFlow has."""
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
             if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):

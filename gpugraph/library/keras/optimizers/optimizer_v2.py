@@ -169,7 +169,7 @@ class OptimizerV2(Hyperparameters):
     # -- for subclasses
 
     def _prepare(self, var_list: Sequence[Variable]) -> None:
-        """Prepare the ops of a step, before those that change variables are created."""
+        """Prepare a step, before the ops that change variables are created."""
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         """Create the slots of these variables with `add_slot`."""

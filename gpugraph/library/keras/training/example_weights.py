@@ -46,7 +46,7 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
-    target: the targets of the output. weights: those that the program passed, or None.
+    target: the targets of the output. weights: the weights that the program passed, or None.
     class_weights: a dict from class to weight, or None; its weights are further factors.
     ValueError for weights of a wrong shape, and for a class without a weight.
     """

@@ -168,7 +168,7 @@ class CompiledNetwork(Network):
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs to feed: those that are placeholders, not existing tensors of the program."""
+        """The inputs to feed: placeholders, not the program's other tensors."""
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
@@ -181,7 +181,7 @@ class CompiledNetwork(Network):
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics of `compile`, and those that layers have added."""
+        """The metrics of `compile`, and the metrics that layers have added."""
         added = self.added_metrics()
         if self._setup is None:
             return added

@@ -41,7 +41,7 @@ class Sequential(Model):
 
     @property
     def row(self) -> list[Any]:
-        """The layers of the chain, without those that `add_loss` and `add_metric` of the model
+        """The layers of the chain, without layers that `add_loss` and `add_metric` of the model
         created.
         """
         nodes = [] if not self.is_graph_network else self.added_nodes()

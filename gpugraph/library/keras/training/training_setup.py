@@ -100,7 +100,7 @@ class TrainingSetup:
         """Return the metrics whose results a step returns, in order.
 
         First, for a model of several outputs, the mean loss of each; then the outputs' metrics;
-        then those that layers and the program have added.
+        then the metrics that layers and the program have added.
         """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())

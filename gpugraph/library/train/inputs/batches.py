@@ -158,7 +158,8 @@ def element_shapes(
 ) -> list[TensorShape]:
     """Return the shapes of an element's components; raise ValueError if a rank is unknown.
 
-    shapes: those that the program specifies, or None. many: whether `lists` have rows of elements.
+    shapes: the shapes that the program specifies, or None. many: whether `lists` have rows of
+    elements.
     sparse: the SparseTensors by position.
     """
     if shapes is not None:

@@ -22,16 +22,16 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
     _SESSION_PROVIDERS.append(provide)
 
 
-def session_or_default(session: Any, what: str) -> Any:
+def session_or_default(session: Any, action: str) -> Any:
     """Return `session`, else the default session, else that of a provider; RuntimeError for none.
 
-    what: the action that needs a session, for the error.
+    action: the action that needs a session, for the error.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
         if chosen is not None:
             return chosen
-    text = f"Unable to {what} in graph mode without a default session."
+    text = f"Unable to {action} in graph mode without a default session."
     raise RuntimeError(f"{text} Please use `with tf.Session():` to create a session.")
 
 
@@ -235,8 +235,8 @@ class NameBasedSaverStatus(LoadStatus):
 def _saveables_by_name(value: Any) -> list[Any]:
     """Return the saveables of a variable, or of a function that returns a saveable.
 
-    Their names are those that a `tf.train.Saver` uses. The list is empty for a function that
-    requires a name.
+    They have the names that a `tf.train.Saver` uses. The list is empty for a function that requires
+    a name.
     """
     if callable(value) and not isinstance(value, Variable):
         try:

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def name_in_variable_scope(name: str) -> str:
-    """Return the name prefixed by that of the current variable scope."""
+    """Return the name, prefixed by the name of the current variable scope."""
     scope = get_variable_scope().name
     return f"{scope}/{name}" if scope else name
 
@@ -59,7 +59,7 @@ def create_slot_with_initializer(
 ) -> Variable:
     """Call `create_slot` with `initializer(shape, dtype=dtype)`.
 
-    If `shape` is not fully defined, it is that of `primary` in the run.
+    If `shape` is not fully defined, the slot gets the shape that `primary` has in the run.
     """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)

@@ -36,7 +36,7 @@ def import_meta_graph_with_return_elements(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, list[Any] | None]:
-    """Do as `import_meta_graph`; also return what `import_graph_def` returns."""
+    """Do as `import_meta_graph`; also return the result of `import_graph_def`."""
     meta_graph = meta_graph_or_file
     if not hasattr(meta_graph, "SerializeToString"):
         meta_graph = read_meta_graph_file(meta_graph)

@@ -34,7 +34,7 @@ def warm_start(
     Args:
       ckpt_to_initialize_from: a checkpoint, or a folder whose latest one is read.
       vars_to_warm_start: a regular expression for trainable variables, a list of them for global
-        variables, a list of variables; None: only those that have a vocabulary.
+        variables, a list of variables; None: only the variables that have a vocabulary.
       var_name_to_vocab_info: a VocabInfo by the name of a variable, a matrix whose rows or columns
         stand for words.
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.

@@ -232,7 +232,8 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
 
 
 def _chosen_axis(axis: Any) -> Any:
-    """Return the axis as an int if graph construction can know it, else as a scalar tensor."""
+    """Return the axis as an int if its value is known at graph construction, else as a scalar
+    tensor."""
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)

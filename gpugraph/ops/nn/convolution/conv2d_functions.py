@@ -1,7 +1,6 @@
 """The `tf.nn.conv2d` family: convolution of images, its transpose and gradients, also depthwise.
 
-Strides and dilations may be given as one number, as two (height, width), or as one for each of
-the four dimensions.
+Strides and dilations are one number, two (height, width), or one for each of the four dimensions.
 """
 
 from __future__ import annotations

@@ -208,7 +208,8 @@ class Weighted(_FixedLaw):
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """Return each class's share of its own slot, in [0, 1], and its alias, which has the rest."""
+    """Return each class's share of the slot with its number, in [0, 1], and the slot's alias, the
+    class that has the rest."""
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
     shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
@@ -263,7 +264,7 @@ def _expected_counts(chance: Any, count: int, tries: int) -> Any:
 def draw(
     law: Law, lock: threading.Lock, words: Words, count: int, unique: bool, true: Any
 ) -> Candidates:
-    """Draw `count` classes, then let the distribution learn the true ones.
+    """Draw `count` classes, then update the distribution with the true classes.
 
     lock: held meanwhile, since runs at the same time share the distribution. true: int64 [batch,
     num_true].

@@ -36,8 +36,8 @@ def _either(one: float, other: float) -> float:
 class _Node:
     """A sequence of labels, with its log probabilities at this time step and at the one before.
 
-    blank, labelled: the log probability of the paths that end in a blank, and of those that end in
-    a label. total: of both. Names with `old_` have the values of one step before.
+    blank, labelled: the log probability of the paths that end in a blank, and of the paths that end
+    in a label. total: of both. Names with `old_` have the values of one step before.
     """
 
     __slots__ = (

@@ -61,8 +61,8 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    If `shift` is given, both sums are those of `x` - `shift`. With `keepdims` (older: `keep_dims`)
-    the reduced axes stay, with size 1.
+    With `shift`, both sums are over `x - shift`. With `keepdims` (older: `keep_dims`) the reduced
+    axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})

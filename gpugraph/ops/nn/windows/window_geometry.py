@@ -331,7 +331,7 @@ class Layout(NamedTuple):
     def check_gradient(
         self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
     ) -> Sizes:
-        """Return the sizes of input `index`, the gradient of what windows over `sizes` give.
+        """Return the sizes of input `index`, the gradient of the outputs of windows over `sizes`.
 
         Raises ValueError unless its batch and spatial sizes are those of the windows' results.
         """

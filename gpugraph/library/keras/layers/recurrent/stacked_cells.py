@@ -114,7 +114,7 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
     This opens no name scope. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: keyword arguments, of which those that `call` accepts are passed.
+    further: keyword arguments; each cell receives the ones that its `call` accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):
