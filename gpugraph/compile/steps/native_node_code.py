@@ -151,15 +151,12 @@ class Piece(NamedTuple):
     """Native code before it is compiled: `source` is a program, a file, or None if there is nothing
     to compile; `bind` turns the compiled function into calls.
 
-    mark: the part of the code that runs, as text: a function of a file, the layout of products.
-    details: further numbers on which the time depends. is_exact: its numbers are those of NumPy.
-    work: for a program, the values that it computes, all elements counted.
+    is_exact: its numbers are those of NumPy. work: for a program, the values that it computes, all
+    elements counted.
     """
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
-    mark: str = ""
-    details: Sequence[int] = ()
     is_exact: bool = False
     work: int = 0
 
@@ -203,8 +200,7 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
             triples = native.products.matrices(step.context, *arrays)
             return _tiled(triples, step, native.epilogue(step.context, *arrays))
         if isinstance(native, ViewCopies):
-            mark = f"copies {_layouts(arrays)}"
-            return Piece(None, lambda _: _copies(native, step), mark, is_exact=True)
+            return Piece(None, lambda _: _copies(native, step), is_exact=True)
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):
@@ -230,12 +226,7 @@ def source_piece(
     def bind(code: Any) -> Calls:
         return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
 
-    mark = (
-        name
-        if not operands.before
-        else f"{name} {arrays[0].dtype} {sorted(native.turned(signature))}"
-    )
-    return Piece(FileOf(native.file, function_dtype(arrays)), bind, mark, numbers)
+    return Piece(FileOf(native.file, function_dtype(arrays)), bind)
 
 
 def row_piece(
@@ -252,7 +243,7 @@ def row_piece(
         return Calls([code.bind(native.function, numbers, arrays, scratch, dtype)], True)
 
     is_exact = native.is_exact and not any(EXPENSIVE.search(text) for _, text in macros)
-    return Piece(FileOf(native.file, dtype, macros), bind, native.function, numbers, is_exact)
+    return Piece(FileOf(native.file, dtype, macros), bind, is_exact)
 
 
 def _copies(native: ViewCopies, step: Candidate) -> Calls:
@@ -271,7 +262,7 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
             raise NotNativeError(blas_reason())
         return Calls([products(triples)])
 
-    return Piece(None, bind, f"products {[_layouts(triple) for triple in triples]}")
+    return Piece(None, bind)
 
 
 def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
@@ -282,8 +273,7 @@ def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: E
             [tiled_product(code, triple, step.new_scratch, *epilogue) for triple in triples]
         )
 
-    mark = f"tiled {[_layouts(triple) for triple in triples]} {_terms(epilogue)}"
-    return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind, mark)
+    return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind)
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
@@ -309,21 +299,6 @@ def _library_of(native: MatrixProducts | MatmulWithEpilogue, step: Candidate) ->
     except (NotNativeError, NotImplementedError):
         return ""
     return "tiles" if is_own else "NumPy's BLAS"
-
-
-def _terms(epilogue: Epilogue) -> list[bool]:
-    return [epilogue.bias is not None, epilogue.addend is not None, epilogue.relu]
-
-
-def _layouts(arrays: Sequence[Any]) -> str:
-    """Return the properties of arrays that select the code to copy or multiply them.
-
-    These are the dtypes, axes, and their order.
-    """
-    return " ".join(
-        f"{array.dtype}{[min(size, 2) for size in array.shape]}{np.argsort(array.strides).tolist()}"
-        for array in arrays
-    )
 
 
 def program_of(
