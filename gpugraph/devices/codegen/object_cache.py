@@ -1,5 +1,4 @@
-"""The cache of compiled code on disk: native libraries, cubins, and findings about them
-(`native/verdicts.py`).
+"""The cache of compiled code on disk: native libraries and cubins.
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
         <key>.so     the content, and after its end the digest of its name and bytes

@@ -42,7 +42,7 @@ def test_what_was_stored_is_found_by_another_process_s_cache(folder: Path) -> No
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / f"{KEY}.so").stat().st_mode & 0o777 == 0o600
     assert ObjectCache(folder).load(OTHER) is None
-    assert ObjectCache(folder, ending=".verdict").load(KEY) is None
+    assert ObjectCache(folder, ending=".bundle").load(KEY) is None
 
 
 def test_nothing_is_a_content_too(folder: Path) -> None:
