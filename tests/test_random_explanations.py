@@ -118,7 +118,7 @@ def test_of_compilers_that_give_no_code(
 def test_of_compilers_that_give_no_code_in_the_background(
     cc: str, explained: Callable[..., Any]
 ) -> None:
-    found = explained("1", cc, programs=3, runs=6, rows=60_000)
+    found = explained("1", cc, programs=3, runs=40, rows=60_000)  # the compiler fails meanwhile
     assert list(found["states"]) == ["plain"]
 
 
