@@ -136,6 +136,9 @@ def compile_plan(target: Target, request: RunRequest) -> Plan:
         return plan
 
 
+_OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
+
+
 class OpenUnit:
     """A run compiled with open sizes: the plans for all values that meet its conditions."""
 
@@ -155,8 +158,8 @@ class OpenUnit:
         self._trace = trace
 
     @property
-    def pays(self) -> bool:
-        """Whether binding gains much: less than a third of the tensors are sized only in a run."""
+    def is_worth_binding(self) -> bool:
+        """Whether less than a third of the tensors get their sizes only during a run."""
         kinds = [home.storage.kind for home in self._parts.unit.homes.values()]
         return 2 * kinds.count("cell") < kinds.count("arena")
 
@@ -176,6 +179,9 @@ class OpenUnit:
             unit.target = target
             unit.advise = partial(advice, _compiled, target, request)
             self._relayout.apply(unit)
+            with unit.report("open_sizes") as set_outcome:
+                count = len(self._trace.conditions)
+                set_outcome(f"compiled for all sizes that meet {count} conditions", _OPEN_NOTE)
             _check(unit)
             return bind(unit)
 

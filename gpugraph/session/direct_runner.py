@@ -102,7 +102,7 @@ class DirectRunner(Runner):
         if any(device.device_type == "GPU" for device in session.devices):
             self.plans.room = RoomForOpenSizes(self._part_of_memory)
         else:
-            self.plans.open_shapes = OpenShapes(self._compile_open)
+            self.plans.open_shapes = OpenShapes(self._compile_open, session.target.verify)
         self.costs = CostModelRuns()
         self.limit_ms = max(session.options.config.operation_timeout_in_ms, 0)
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)

@@ -9,13 +9,17 @@ many tensors get their sizes from values, where binding gains little.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base.errors import OpError
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile import OpenUnit
 from gpugraph.session.room_for_open_sizes import Shapes
+
+_LOG = logging.getLogger("gpugraph")
 
 MAX_UNITS = 8
 """The maximum number of units of a runner, for feeds of the same ranks."""
@@ -50,16 +54,23 @@ class _OpenFeeds(NamedTuple):
 
 
 class OpenShapes:
-    """The units of one runner. `compile_open` compiles one for shapes with Sizes of a trace."""
+    """The units of one runner.
+
+    compile_open: compiles a unit for shapes with Sizes of a trace. is_strict: raise errors that an
+    op or a pass has with Sizes only; otherwise log them and compile exact plans.
+    """
 
     def __init__(
-        self, compile_open: Callable[[Sequence[tuple[Any, ...]], SizeTrace], OpenUnit]
+        self,
+        compile_open: Callable[[Sequence[tuple[Any, ...]], SizeTrace], OpenUnit],
+        is_strict: bool,
     ) -> None:
         self._compile_open = compile_open
+        self._is_strict = is_strict
         self._first: dict[tuple[int, ...], list[int]] = {}  # fed sizes by ranks
         self._varying: dict[tuple[int, ...], set[int]] = {}
         self._units: dict[tuple[int, ...], list[_OpenFeeds]] = {}
-        self._without: set[tuple[int, ...]] = set()  # by ranks
+        self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(self, shapes: Shapes) -> UnitForShapes | None:
         """Return a unit for a set of shapes; None for the first set, and if there are too many."""
@@ -76,14 +87,22 @@ class OpenShapes:
             if values is not None:
                 units.insert(0, units.pop(number))
                 return UnitForShapes(candidate.unit, values)
-        if len(units) >= MAX_UNITS or ranks in self._without:
+        if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
             compiled = self._compile(shapes, sizes, varying)
         except OpError:
             return None  # the compilation for exactly these shapes raises it in TensorFlow's words
-        if not compiled.unit.pays:
-            self._without.add(ranks)
+        except Exception as error:
+            if self._is_strict or raised_by_handler(error):
+                raise
+            self._exact_only.add(ranks)
+            _LOG.warning(
+                "Each set of shapes is compiled by itself: %s: %s", type(error).__name__, error
+            )
+            return None
+        if not compiled.unit.is_worth_binding:
+            self._exact_only.add(ranks)
             return None
         units.insert(0, compiled)
         values = compiled.at(sizes)

@@ -238,11 +238,12 @@ class RunnerPlans:
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
         unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
-        if unit is None:
-            if shapes not in self._exact_shapes and len(self._exact_shapes) >= EXACT_PLANS:
-                return self._add_open(shapes)
-            self._exact_shapes[shapes] = None
+        is_known = unit is not None or shapes in self._exact_shapes
+        if not is_known and len(self._exact_shapes) >= EXACT_PLANS:
+            return self._add_open(shapes)
         plan = self._compile(shapes, unit)
+        if unit is None:
+            self._exact_shapes[shapes] = None
 
         def forget() -> None:
             if shapes in self.exact and self.exact[shapes].plan is plan:

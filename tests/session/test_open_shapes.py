@@ -1,4 +1,4 @@
-"""Sizes that vary from run to run: every set of shapes gives what a session of its own gives."""
+"""Sizes that vary from run to run: the results equal those of a new session for each shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gpugraph as tf
-from gpugraph.session import open_shapes, plan_cache
+from gpugraph.session import direct_runner, open_shapes, plan_cache
 
 WIDTH = 4
 
@@ -175,3 +175,53 @@ def test_beyond_so_many_units_a_plan_has_dynamic_memory(monkeypatch: pytest.Monk
             np.testing.assert_array_equal(got, [2 * rows] * 3)
         (runner,) = session._backend.runners.values()  # type: ignore[attr-defined]
         assert runner.plans.open is not None
+
+
+def test_an_error_with_open_sizes_alone_is_logged_and_shapes_are_compiled_exactly(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise AttributeError("'Size' object has no attribute 'bit_length'")
+
+    monkeypatch.setattr(direct_runner, "OpenUnit", fail)
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "0")
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None])
+        y = x + 1.0
+    with tf.Session(graph=graph) as session:
+        for size in (2, 3, 4):
+            assert session.run(y, {x: np.zeros(size)}).shape == (size,)
+    assert [record.message for record in caplog.records] == [
+        "Each set of shapes is compiled by itself: AttributeError: 'Size' object has no attribute "
+        "'bit_length'"
+    ]
+    monkeypatch.setenv("GPUGRAPH_VERIFY", "1")
+    with tf.Session(graph=graph) as session, pytest.raises(AttributeError):
+        session.run(y, {x: np.zeros(2)})
+        session.run(y, {x: np.zeros(3)})
+
+
+def test_shapes_that_fail_do_not_count_as_exact_plans() -> None:
+    with tf.Graph().as_default() as graph:
+        x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+        z = x + y
+    with tf.Session(graph=graph) as session:
+        for size in range(2, 2 + 2 * plan_cache.EXACT_PLANS):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
+                session.run(z, {x: np.zeros(size), y: np.zeros(size + 1)})
+        assert session.run(z, {x: np.zeros(4), y: np.zeros(4)}).shape == (4,)
+        (runner,) = session._backend.runners.values()  # type: ignore[attr-defined]
+        assert runner.plans.open is None
+
+
+def test_explain_gives_the_arena_of_the_shapes_that_it_explains() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 1024])
+        y = tf.matmul(tf.nn.softmax(x), x, transpose_b=True)
+    with tf.Session(graph=graph) as session:
+        texts = []
+        for rows in (2, 3, 300):
+            texts.append(session.explain(y, {x: np.zeros((rows, 1024))}).of_pass("memory_planning"))
+        assert "KiB" in texts[1] and "MiB" in texts[2]
+        report = session.explain(y, {x: np.zeros((300, 1024))}).of_pass("open_sizes")
+        assert "compiled for all sizes that meet" in report

@@ -6,7 +6,6 @@ from gpugraph.base.sizes.size_arrays import (
     size_array as size_array,
 )
 from gpugraph.base.sizes.size_functions import (
-    hint as hint,
     hint_of_shape as hint_of_shape,
     is_open as is_open,
     range_length as range_length,
@@ -17,5 +16,6 @@ from gpugraph.base.sizes.size_traces import (
     Size as Size,
     SizeTrace as SizeTrace,
     SizeValues as SizeValues,
+    hint as hint,
     literals_refused as literals_refused,
 )

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpugraph.base.sizes.size_traces import Size
-
-
-def hint(size: Any) -> int:
-    """Return the value of a size for the first inputs, without a condition: for estimates only."""
-    return size.hint if type(size) is Size else size
+from gpugraph.base.sizes.size_traces import Size, hint
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:

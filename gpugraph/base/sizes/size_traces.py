@@ -107,7 +107,7 @@ class SizeTrace:
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
         """Return the outcome of a comparison here, and record it as a condition."""
-        outcome = _COMPARISONS[name](_hint(left), _hint(right))
+        outcome = _COMPARISONS[name](hint(left), hint(right))
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         return outcome
 
@@ -270,16 +270,14 @@ class Size:
         return self
 
 
-def _hint(size: Any) -> int:
+def hint(size: Any) -> int:
+    """Return the value of a size for the first inputs, without a condition: for estimates only."""
     return size.hint if type(size) is Size else size
 
 
 def _is_whole(value: object) -> bool:
-    return (
-        type(value) in (int, Size)
-        or (hasattr(value, "__index__") and not hasattr(value, "shape"))
-        or (getattr(value, "shape", None) == () and hasattr(value, "__index__"))
-    )
+    """Return whether a value is a Size, an int, or a scalar integer of NumPy."""
+    return hasattr(value, "__index__") and getattr(value, "shape", ()) == ()
 
 
 def _terms(value: Any) -> Terms:
@@ -344,7 +342,7 @@ def _divided(size: Size, by: Any) -> Any:
                 break
             quotient[rest] = n // times
         else:
-            if monomial and not _hint(by):
+            if monomial and not hint(by):
                 raise ZeroDivisionError("a size of 0 as divisor")
             if monomial:
                 size.trace.decide("==", by, 0)

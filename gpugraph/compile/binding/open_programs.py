@@ -27,7 +27,8 @@ class _Extent:
 def open_programs(unit: Unit) -> dict[int, Fused]:
     """Return, by id, the programs of the nodes on CPUs that have expressions.
 
-    What they depend on besides the sizes of their axes becomes a condition of the unit's trace.
+    A program may differ with a size (an axis of size 1 is left out, for example). Each such
+    dependence becomes a condition of the unit's trace.
     """
     programs = {}
     for node in unit.order:

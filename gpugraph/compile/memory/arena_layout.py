@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from gpugraph.base.sizes import hint
 from gpugraph.compile.unit.compile_unit import Storage, Unit
-from gpugraph.memory import Lifetime, buffers_below, human_readable_bytes, plan_offsets, stack
+from gpugraph.memory import (
+    ArenaPlan,
+    Lifetime,
+    buffers_below,
+    human_readable_bytes,
+    plan_offsets,
+    stack,
+)
 
 
 def lay_out(unit: Unit) -> list[str]:
@@ -14,19 +21,28 @@ def lay_out(unit: Unit) -> list[str]:
 
     Open sizes count as in the first run; `Relayout` computes the offsets for others.
     """
-    lines = []
     for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
             [Lifetime(hint(storage.size), storage.first, storage.last) for storage in group]
         )
-        for storage, offset in zip(group, plan.offsets):
-            storage.offset = offset
-        unit.arena_sizes[device] = plan.size
-        lines.append(
-            f"arena on {device}: {human_readable_bytes(plan.size)} for {len(group)} buffers, which "
-            f"hold {human_readable_bytes(sum(hint(storage.size) for storage in group))} in turn"
-        )
-    return lines
+        _set_offsets(unit, device, group, plan)
+    return _lines(unit)
+
+
+def _set_offsets(unit: Unit, device: str, group: Sequence[Storage], plan: ArenaPlan) -> None:
+    for storage, offset in zip(group, plan.offsets):
+        storage.offset = offset
+    unit.arena_sizes[device] = plan.size
+
+
+def _lines(unit: Unit) -> list[str]:
+    """Return a report line for each arena."""
+    return [
+        f"arena on {device}: {human_readable_bytes(unit.arena_sizes[device])} for {len(group)} "
+        "buffers, which hold "
+        f"{human_readable_bytes(sum(hint(storage.size) for storage in group))} in turn"
+        for device, group in _by_device(unit.storages).items()
+    ]
 
 
 class Relayout:
@@ -39,12 +55,14 @@ class Relayout:
             self._below[device] = buffers_below(lifetimes, [s.offset for s in group])
 
     def apply(self, unit: Unit) -> None:
-        """Set offsets and arena sizes of the unit for one set of values."""
+        """Set offsets, arena sizes and report lines of the unit for one set of values."""
         for device, group in _by_device(unit.storages).items():
             plan = stack([storage.size for storage in group], self._below[device])
-            for storage, offset in zip(group, plan.offsets):
-                storage.offset = offset
-            unit.arena_sizes[device] = plan.size
+            _set_offsets(unit, device, group, plan)
+        unit.reports = [
+            report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
+            for report in unit.reports
+        ]
 
 
 def _by_device(storages: Sequence[Storage]) -> dict[str, list[Storage]]:

@@ -1,12 +1,13 @@
 """Joining: independent launches of one kernel become one launch.
 
-    steps Adam(a) x@w Adam(b) relu Adam(c) Adam(d) reads relu's output runs [ Adam(a), Adam(b),
-    Adam(c) ] x@w relu Adam(d)
+    steps    Adam(a)  x@w  Adam(b)  relu  Adam(c)       Adam(d) reads relu's output
+    runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
-An optimizer's updates of many variables, their gradients' casts and the like are small launches of
-one kernel source: each costs a GPU some microseconds, however small it is. A step of a stretch runs
-earlier, joined with others of its kind, if no step between them writes memory that it touches or
-reads memory that it writes. The bits are the same.
+An optimizer's updates of many variables, the casts of their gradients and the like are small
+launches of one kernel source: each costs a GPU some microseconds, however small it is. A step of a
+stretch (adjacent steps of one GPU) runs earlier, joined with other steps of its kind, if no step
+between them writes memory that it reads or writes, or reads memory that it writes. The results have
+the same bits.
 """
 
 from __future__ import annotations
@@ -26,14 +27,20 @@ LEAST = 3
 
 
 class Command(NamedTuple):
-    """A step. kind: None if it stays alone; touches: None if that is not known."""
+    """A step, as far as joining needs it.
+
+    kind: equal for steps that may be joined; None if the step can't be joined. touches: the memory
+    that the step reads and writes; None if that is not known.
+    """
 
     kind: Hashable
     touches: Touches | None
 
 
 class _LastTouches:
-    """The last group of commands that wrote and that read each byte."""
+    """For each byte of memory, the last group of commands that wrote it, and the last that
+    read it.
+    """
 
     def __init__(self, commands: Sequence[Command]) -> None:
         known = [command.touches for command in commands if command.touches is not None]
@@ -47,7 +54,9 @@ class _LastTouches:
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """Return the last group that must be over before a command may touch this memory."""
+        """Return the last group that must be over before a command may access the memory
+        `touches`.
+        """
         last = -1
         for span in (*touches.reads, *touches.writes):
             last = max(last, self._written[self._bytes[span]].max(initial=-1))
@@ -56,7 +65,7 @@ class _LastTouches:
         return int(last)
 
     def note(self, touches: Touches, group: int) -> None:
-        """Record that a command of the group touches this memory."""
+        """Record that a command of the group accesses the memory `touches`."""
         for spans, groups in ((touches.reads, self._read), (touches.writes, self._written)):
             for span in spans:
                 where = self._bytes[span]
@@ -64,10 +73,10 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
-    """Return the commands in groups, which run one after the other: those of one group are of one
-    kind, and independent of each other.
+    """Return the commands in groups, which run one after the other.
 
-    Commands that touch the same memory, one of them writing, keep their order.
+    The commands of one group are of one kind and independent of each other. Two commands that
+    access the same memory keep their order if one of them writes it.
     """
     touched = _LastTouches(commands)
     groups: list[list[int]] = []
@@ -90,7 +99,7 @@ def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
 
 
 class JoinedLaunches(StepGroup):
-    """Steps that a GPU runs as few launches."""
+    """Steps that a GPU executes as a few joined launches."""
 
     def __init__(self, steps: Sequence[Step], launches: Enqueued) -> None:
         self.steps = steps
@@ -102,7 +111,9 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason why a switch prevents a rewrite; "" if it does not."""
+    """Return the reason why the environment variable `switch` turns a rewrite off; "" if it does
+    not.
+    """
     if is_off(switch):
         return f"{switch} is 0"
     return "CUDA_LAUNCH_BLOCKING is set" if is_blocking() else ""
@@ -111,7 +122,9 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """Return the steps of a stretch of one GPU, with frequent kinds of launches joined."""
+    """Return the steps of a stretch of one GPU, with launches joined of which there are `LEAST` or
+    more.
+    """
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]
     kinds = [launch.kind() for launch in launches]

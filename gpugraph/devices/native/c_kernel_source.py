@@ -1,9 +1,10 @@
 """C source of a kernel: a program becomes a function `int name(void *block)`, in one of these
 forms:
 
-elements   no reductions: parts of rows and columns, one loop rows       reductions along rows, or
-over them: parts of whole rows, pass after pass whole      reductions of a single axis: each pass in
-parts, numbers in between
+    elements   for programs without reductions: each part has some rows and columns; one loop
+    rows       for reductions along rows or over rows: each part has whole rows; several passes
+    whole      for reductions of a single axis: each pass is divided into parts; scalars are
+               computed between the passes
 
 Parts can run on different threads. A part is a call of `void name_part(void *block, int64_t
 which)`.

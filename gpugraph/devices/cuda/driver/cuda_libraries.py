@@ -1,9 +1,10 @@
 """Search for CUDA's libraries: in NVIDIA's wheels, then the toolkits of CUDA_PATH and CUDA_HOME,
 then the system.
 
-nvidia/cublas/lib/libcublasLt.so.12      wheels for CUDA 12: a folder for each library
-nvidia/cu13/lib/libcublasLt.so.13        wheels for CUDA 13: one folder for all $CUDA_PATH/lib64,
-$CUDA_HOME/lib64       a toolkit libcublasLt.so.12                        by the system's loader
+    nvidia/cublas/lib/libcublasLt.so.12      in wheels for CUDA 12: a folder for each library
+    nvidia/cu13/lib/libcublasLt.so.13        in wheels for CUDA 13: one folder for all libraries
+    $CUDA_PATH/lib64, $CUDA_HOME/lib64       in a toolkit
+    libcublasLt.so.12                        found by the system's loader
 """
 
 from __future__ import annotations
