@@ -25,7 +25,8 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a function the parameters of `signature`.
 
-    The function then receives all arguments by name, defaults included.
+    The decorated function receives every argument by name, including arguments left at their
+    default.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

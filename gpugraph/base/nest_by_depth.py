@@ -9,7 +9,8 @@ from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """Raise TypeError or ValueError unless `input_tree` is nested like `shallow_tree`, or more.
+    """Raise TypeError or ValueError unless `input_tree` is nested like `shallow_tree`, or more
+    deeply.
 
     A leaf of `shallow_tree` may correspond to a whole structure in `input_tree`.
     """

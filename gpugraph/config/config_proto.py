@@ -48,7 +48,7 @@ _VIRTUAL_GPU_MEBIBYTES = 256
 
 
 _MAX_VIRTUAL_GPUS = 1024
-_MAX_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
+_MAX_MEBIBYTES = (1 << 43) - 1  # 2**63 bytes or more are refused
 
 
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
@@ -85,10 +85,12 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """Fields: virtual_devices, one VirtualDevices for each visible GPU, which splits it."""
+        """Experimental settings. virtual_devices: one message per visible GPU, which splits that
+        GPU.
+        """
 
         class VirtualDevices(Message):
-            """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
+            """The parts of one GPU. memory_limit_mb: the memory of each part, in MiB."""
 
             memory_limit_mb = list_of(to_float)
 

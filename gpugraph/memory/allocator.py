@@ -99,7 +99,9 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated, at least those requested. Raises as `requested_size`."""
+        """Return the bytes allocated, which may exceed the bytes requested. Raises as
+        `requested_size`.
+        """
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
@@ -116,7 +118,7 @@ class Allocator(ABC):
     def host_region(self, address: int) -> HostRegion:
         """Return the host buffer that holds `address`.
 
-        Raises FailedPreconditionError if the memory is not the host's.
+        Raises FailedPreconditionError if the memory is not host memory.
         """
         raise FailedPreconditionError.of_no_node(
             f"The memory of allocator ({self.name}) is not host memory: "
@@ -128,7 +130,7 @@ class Allocator(ABC):
         return []
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the largest hole in bytes, or None if it is unknown."""
+        """Return the size of the largest free range in bytes, or None if it is unknown."""
         return None
 
     def dump_memory_log(self, num_bytes: int) -> str:
@@ -196,7 +198,7 @@ class AllocatorWrapper(Allocator):
         return self._inner.live_allocations()
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the inner allocator's largest hole."""
+        """Return the size of the inner allocator's largest free range."""
         return self._inner.largest_free_chunk()
 
     def dump_memory_log(self, num_bytes: int) -> str:
@@ -207,7 +209,7 @@ class AllocatorWrapper(Allocator):
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
     """Return whether a request of this size can be met by any allocator.
 
-    That is not so for zero and for 2**63 and more. InvalidArgumentError for a negative size.
+    False for zero bytes and for 2**63 bytes or more. InvalidArgumentError for a negative size.
     """
     if num_bytes < 0:
         raise invalid_argument(
@@ -217,7 +219,9 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """Return the error for an address that is not in use; `wanted` names the request in it."""
+    """Return the error for an address that is not in use; `wanted` is the action, such as "to
+    free".
+    """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "

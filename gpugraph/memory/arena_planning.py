@@ -1,9 +1,9 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during
-which its bytes matter. Two buffers may share bytes if and only if their intervals do not
-intersect. Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is
-NP-hard; no plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
+The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during which
+it must keep its bytes. Two buffers may share bytes if and only if their intervals do not intersect.
+Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
+plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0
@@ -160,7 +160,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order of the policy; each is computed when the caller requests it."""
+    """Yield plans in the order of the policy; each plan is computed when the caller requests it."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:

@@ -1,4 +1,4 @@
-"""The offsets of an arena for other sizes of its buffers than those it was planned for.
+"""Restacking: offsets in an arena whose buffers have other sizes than in its plan.
 
 A plan determines, of each two buffers that are live at the same step, which one lies below the
 other. If that order is kept, each buffer can lie on top of those below it, whatever the sizes:
@@ -20,15 +20,16 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
     """Return, for each buffer, the buffers of the plan on which it lies directly.
 
-    These are the ones that are live at a common step and have a lower offset (of equal offsets,
-    which only empty buffers have, a lower index), except for those below another one of them.
+    Buffer A lies below buffer B if both are live at a common step and A has the lower offset (if
+    the offsets are equal, because a buffer is empty, the lower index). It lies directly below if no
+    third buffer is between them.
     """
     ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
     begun, ended = (
         _Until([lifetimes[i].first for i in ranked]),
         _Until([lifetimes[i].last for i in ranked]),
     )
-    below: list[int] = []  # sets of ranks, as bits
+    below: list[int] = []  # by rank: the set of ranks below it, as bits
     direct: list[list[int]] = [[] for _ in offsets]
     for rank, buffer in enumerate(ranked):
         _, first, last = lifetimes[buffer]
@@ -42,7 +43,7 @@ def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list
 
 
 class _Until:
-    """Sets of items, as bits, by their times."""
+    """Items with a time each; a query returns the items before a time as the bits of an integer."""
 
     def __init__(self, times: Sequence[int]) -> None:
         order = sorted(range(len(times)), key=times.__getitem__)

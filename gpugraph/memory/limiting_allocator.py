@@ -104,7 +104,9 @@ class LimitingAllocator(AllocatorWrapper):
         return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """Return the bytes of the inner allocator's largest hole, at most the rest of the limit."""
+        """Return the size of the inner allocator's largest free range, at most the rest of the
+        limit.
+        """
         hole = self._inner.largest_free_chunk()
         if hole is None:
             return None

@@ -34,7 +34,9 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the address of a new region, aligned to `alignment` bytes, or None."""
+        """Return the address of a new region, aligned to `alignment` bytes; None if there is no
+        memory.
+        """
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
@@ -48,7 +50,9 @@ class SubAllocator(ABC):
 
 
 class HostRegions:
-    """A thread-safe table of regions of host memory. kind: for messages: "host", "pinned"."""
+    """A thread-safe table of regions of host memory. kind: the kind of memory named in messages,
+    "host" or "pinned".
+    """
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -104,7 +108,9 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Drop a region, which is unmapped with its last array. InvalidArgumentError if unknown."""
+        """Free a region; it is unmapped once no array uses it. InvalidArgumentError if it is
+        unknown.
+        """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
@@ -114,7 +120,7 @@ class HostSubAllocator(SubAllocator):
 
 
 class FakeSubAllocator(SubAllocator):
-    """Addresses without memory: upwards from `base`, each region right after the one before.
+    """A range of addresses without memory; regions follow each other upwards from `base`.
 
     `total` limits the bytes that are allocated at a time; None is no limit. Addresses are never
     reused. Visitors are called after each allocation and before each deallocation of a region.

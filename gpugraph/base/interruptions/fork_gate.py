@@ -10,7 +10,9 @@ import threading
 
 
 class ForkGate:
-    """Runs check `is_closed` before they start; if it is set, they block until the fork ends."""
+    """A gate that makes runs wait while the process forks. A run checks `is_closed` before it
+    starts; if it is set, the run calls `wait`.
+    """
 
     __slots__ = ("is_closed", "lock")
 

@@ -46,7 +46,7 @@ PENDING: dict[int, float] = {}
 """Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
-_system: Any = importlib.import_module("_signal")  # the functions that `signal` calls
+_system: Any = importlib.import_module("_signal")  # the C module below `signal`
 _set_handler, _get_handler = _system.signal, _system.getsignal
 
 _UNINTERRUPTED: dict[CodeType, Callable[[FrameType], object] | None] = {}  # to their `on_signal`
@@ -98,8 +98,8 @@ def uninterrupted_finalizer(function: _Function) -> _Function:
 def _defer_in_weakref_callbacks() -> None:
     """Treat the standard library's weak reference callbacks as finalizers.
 
-    Python drops exceptions in both. Programs and this package hold many weak sets, so a
-    handler would often run inside such a callback.
+    Python drops an exception raised in a finalizer or in such a callback. Programs and this package
+    hold many weak sets, so a handler would often run inside such a callback.
     """
     containers: Any = weakref.WeakSet(), weakref.WeakKeyDictionary(), weakref.WeakValueDictionary()
     for container in containers:
@@ -129,8 +129,8 @@ def deliver_signals() -> None:
 def poll_signals(at_once: bool) -> None:
     """Run pending handlers inside a run.
 
-    These are Python's own SIGINT handler, and handlers of the program that have waited for a
-    second, or all if `at_once`.
+    Python's own SIGINT handler runs immediately. A handler of the program runs once its signal has
+    been pending for a second, or immediately if `at_once`.
     """
     if is_main_thread():
         now = time.monotonic()

@@ -1,8 +1,8 @@
 """Flow: the loop of each op, and its guard, the condition under which it is alive.
 
 Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, which are run or
-skipped as one. In the order of the surrounding ops, a loop is one item, and runs when its inputs
-may be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
+skipped as one. In the order of the surrounding ops, a loop is one item; it runs if its inputs may
+be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
 An op with a dead input is dead, also if the input is a control edge or comes from another device.
@@ -63,7 +63,7 @@ def flow_of(unit: Unit) -> Flow:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both sets
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -180,8 +180,8 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the leading Enters of a loop: those whose input must be alive for the loop to have
-        an effect or a live Exit.
+        """Record the leading Enters of a loop: the Enters whose input must be alive for the loop to
+        have an effect or a live Exit.
         """
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
@@ -226,8 +226,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge, which waits for its control inputs, but is alive even if
-        they are dead.
+        """Return the guard of a Merge. Its control inputs do not count: a Merge waits for them, but
+        is alive even if they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):
@@ -265,8 +265,8 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, and Send
-        and Recv back to their source.
+        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, Send and
+        Recv backwards.
         """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:

@@ -69,10 +69,10 @@ def is_large(sizes: Shape) -> bool:
 
 
 class Fusible(NamedTuple):
-    """The common properties of all fusible ops that differ only in their names.
+    """The properties of a fusible op, shared by all ops that differ from it only in their names.
 
     shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`. kind:
-    a number for this class of equal ops. slots: the indices of the inputs that are in device
+    the number of this class of equal ops. slots: the indices of the inputs that are in device
     memory. call: the NumPy kernel.
     """
 
@@ -168,7 +168,7 @@ class FusibleOps:
             node.type,
             node.assigned_device,
             self._attrs.get(id(node.attrs)) or self._key_of_attrs(node.attrs),
-            id(node.input_types),  # a graph's nodes share equal tuples
+            id(node.input_types),  # equal tuples are shared, so ids suffice
             id(node.output_types),
         ]
         for edge in edges:

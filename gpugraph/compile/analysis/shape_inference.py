@@ -38,8 +38,8 @@ _PUTS = {
     "TensorArrayScatterV3": 2,
     "TensorArraySplitV3": 1,
 }
-"""The index of the input that is written to the container. For Scatter its rows are the elements,
-for Split parts of it.
+"""The index of the input that is written to the container. Scatter writes each row of that input as
+an element, Split each part of it.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
@@ -115,7 +115,7 @@ class Inference:
         if self.failing and any(source in self.failing for source, _ in sources):
             return self._never(node)
         known, values = self.unit.shapes, self.unit.values
-        if node.node_class is NodeClass.ENTER:  # the client's graph leaves its shape open
+        if node.node_class is NodeClass.ENTER:  # an Enter's shape is open in the client's graph
             return [known[source][slot] for source, slot in sources]
         infer = op_def.infer
         if type(infer) is ShapeRule and node.type not in _PUTS and node.type not in _TAKES:
@@ -232,8 +232,8 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape that the rule gives to all outputs; None if it refuses, as calling `infer`
-    then raises the complete error.
+    """Return the shape that the rule gives to all outputs; None if it raises an error, which the
+    caller then gets in full from `infer`.
     """
     try:
         return infer.rule(shapes)

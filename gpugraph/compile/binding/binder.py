@@ -128,8 +128,8 @@ class Binder(StepList):
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """Return the steps of the plan, with regions, native runs of steps and CUDA graphs
-        formed.
+        """Return the steps of the plan, combined into regions, native runs of steps and CUDA
+        graphs.
         """
         if self.branches is not None:
             return self.branches.steps()
@@ -288,7 +288,7 @@ class Binder(StepList):
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
         """Return the inputs of the native compilation of the step; None if the node has no native
-        form on its device, or is sized in the run.
+        form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
         native = native_of(node)

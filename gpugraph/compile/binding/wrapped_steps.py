@@ -1,4 +1,6 @@
-"""Callables of steps: bound later, under locks, with a variable's first value, or only failing."""
+"""Wrapped callables of steps: they bind later, hold locks, mark variables as initialized, or only
+raise.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gpugraph.plan import Run, StepCode
 
 
 class BoundLater:
-    """A step by NumPy that is bound when it first runs: its native code may be there before."""
+    """A NumPy step that is bound on its first call, as native code may replace it before that."""
 
     def __init__(self, bind: Callable[[], Run]) -> None:
         self._bind = bind
@@ -24,7 +26,7 @@ class BoundLater:
         self._run()
 
     def release(self) -> None:
-        """Free the memory that only this step uses; the next call takes it again."""
+        """Free the memory that only this step uses; the next call allocates it again."""
         release = getattr(self._run, "release", None)
         if release is not None:
             release()
@@ -68,8 +70,8 @@ def locking(run: Run, states: list[VariableState]) -> Run:
 
 
 def raising(error: Exception) -> Run:
-    """Return a callable that raises a copy of `error`, by which a kernel refused its inputs when it
-    was bound.
+    """Return a callable that raises a copy of `error`, which a kernel raised for its inputs while
+    it was bound.
     """
 
     def fail() -> None:

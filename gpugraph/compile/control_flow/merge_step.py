@@ -1,4 +1,4 @@
-"""Merge steps: copy the input that is alive to the output, with its index."""
+"""Merge steps, which copy the one input that is alive to the output, and write its index."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class Merging:
 def merger(
     flags: bytearray, inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
 ) -> Merging:
-    """Return the callable of a Merge. `inputs` are flags (None: always alive) and moves.
+    """Return the callable of a Merge. `inputs`: for each input its flag (None: always alive), and a
+    callable that copies it to the output.
 
-    alive: the flag of whether any input was alive, if there is one. index: the array of the input's
-    index, if that is used.
+    alive: the flag to set if any input is alive, or None. index: the array that receives the index
+    of the live input; None if no op reads it.
     """
 
     def merge() -> None:
@@ -62,7 +63,7 @@ def merger(
 def _merger_of_two(
     flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
-    """Return the usual Merge, of the two sides of a branch, without an index."""
+    """Return a fast callable for the most frequent Merge: two conditional inputs, and no index."""
 
     def merge() -> None:
         if flags[first_flag]:

@@ -1,4 +1,4 @@
-"""Remapping: convolutions with the bias and activation fused into them.
+"""Remapping: fusion of a bias and an activation into convolutions.
 
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then optionally Relu or
   Relu6: one `_FusedConv2D`

@@ -18,7 +18,7 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The shared properties of all groups that differ only in their names.
+    """The properties that all groups with equal ops share; only the names of the ops differ.
 
     is_kernel: whether each of them can be one native kernel; None until `Record.is_one_kernel` has
     tried it.

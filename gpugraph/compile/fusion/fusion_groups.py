@@ -36,7 +36,7 @@ MAX_WEIGHT = 256
 """The maximum weight of a group: a compiler's time grows faster than the length of its source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
-"""The weights of ops whose C functions are long to compile; every other op weighs 1."""
+"""The weights of ops whose C functions take long to compile; every other op weighs 1."""
 
 
 @compile_pass()
@@ -230,8 +230,8 @@ def _depend(one: Group, other: Group) -> bool:
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return the iteration space for a kernel that covers both, else None. Native kernels may
-    combine rows with one number per row.
+    """Return an iteration space that covers both given ones, or None if one kernel can't cover
+    both. Native kernels may combine rows with one number per row.
     """
     if one == other:
         return one

@@ -1,15 +1,15 @@
 """Groups of ops under construction, with the dependencies between groups while they grow.
 
-A set of groups is an integer with one bit for each. A group into which others were merged has their
-bits too. A node's note holds the groups that the node depends on, and the time of the note. The
-time is a counter that advances whenever a group gets more dependencies, if any node or group
+A set of groups is an integer with one bit for each. A group into which other groups were merged has
+their bits too. A node's note holds the groups that the node depends on, and the time of the note.
+The time is a counter that advances whenever a group gets more dependencies, if any node or group
 depends on that group (`_depended_on` has one of its bits). Between two calls of `Dependencies.put`
 these invariants hold:
 
   - For a group that is not merged into another one, `above` is the set of all groups that it
     depends on, over any path, without itself.
   - A node depends on the groups in its note, and on the dependencies of these.
-  - A note of the current time is complete: it has the latter, too.
+  - A note of the current time is complete: it holds these dependencies, too.
 
 So a node's note is updated only when it is read, and only if some group has changed since.
 """
@@ -87,7 +87,7 @@ class Dependencies:
         self._of_loop: dict[Frame, int] = {}  # the dependencies of all of its Enters
 
     def new_group(self, key: Hashable, sizes: Shape) -> Group:
-        """Return a new group without nodes."""
+        """Add and return a new group without nodes."""
         group = Group(key, sizes, [], 1 << len(self.groups), True)
         self.groups.append(group)
         return group

@@ -126,8 +126,8 @@ class _Chain:
 
 
 class _Search:
-    """The search for chains. groups: by node id, the group that the fuse pass would form; an op
-    that was added after they were computed has none.
+    """The search for chains. groups: by node id, the group that the fuse pass would form; a node
+    added since then has no group.
     """
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:

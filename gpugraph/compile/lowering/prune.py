@@ -162,7 +162,7 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
-    elif op_def.name == "PlaceholderWithDefault":  # not fed: it has its default's shape
+    elif op_def.name == "PlaceholderWithDefault":  # not fed: it has the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     input_types = [tensor._dtype for tensor in op._inputs]
     for dtype in input_types:
@@ -174,7 +174,7 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the dtypes of an op's inputs as a node's: a reference dtype only where the op needs a
+    """Return the input dtypes of the node for an op: a reference dtype only where the op needs a
     reference.
     """
     refs = ref_slots(op)

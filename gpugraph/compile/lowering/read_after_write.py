@@ -34,8 +34,8 @@ Key = tuple[str, str]
 
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
-    """Give a separate read to each user of a shared read that follows a write which the shared read
-    does not follow.
+    """Give a separate read to each user of a shared read that runs after a write, unless the shared
+    read also runs after that write.
     """
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
@@ -161,7 +161,8 @@ def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
     """Add one read for the users at `place`, after the writes that they follow and before the
-    `later` ones; return a report line."""
+    writes `later`; return a report line.
+    """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)

@@ -32,7 +32,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 Key = tuple[str, str]
 
-_OTHER = 1  # in masks of the writes that a node leads to: it also has another effect
+_OTHER = 1  # in masks of the writes that a value reaches: it also reaches another effect
 
 
 @compile_pass()
@@ -138,8 +138,8 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return the writes in order of creation, except that a write follows the writes on which
-        it depends.
+        """Return the writes in order of creation, except that a write comes after the writes on
+        which it depends.
         """
         writes = sorted(writes, key=lambda node: node.id)
         if self.in_order:
@@ -234,8 +234,8 @@ class _Serializer:
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Make a node run after a write. If that may be in a branch that is not taken, the node
-        waits for a ControlTrigger after the write.
+        """Make a node run after a write. If the write may be in a branch that is not taken, the
+        node waits for a ControlTrigger after the write instead.
         """
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
@@ -253,8 +253,8 @@ class _Serializer:
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
         """Make the read that begins an update run after the previous update's write.
 
-        A shared read is copied for this. No cycle arises, as the read leads to nothing but the
-        update's own write. Reads in another loop or branch than the write are left as they are.
+        A shared read is copied for this. No cycle arises, as only the update's own write depends on
+        the read. Reads in another loop or branch than the write are left as they are.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -3,9 +3,9 @@
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-Here `get` and `put` are Python functions of the user's that share a queue: by depth, `get` would be
-called first and wait forever. A wave begins with the ops that depend on no call of this wave or a
-later one. Its calls follow, all at one depth, as none of them depends on another.
+Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
+and wait forever. A wave begins with the ops that depend on no call of this wave or a later one. Its
+calls follow, all at one depth, as none of them depends on another.
 `compile/steps/concurrent_calls.py` makes one step of them.
 """
 

@@ -28,7 +28,7 @@ LARGE = 4 << 20
 """Updates of variables with at least this size in bytes are not delayed."""
 
 PART = 32
-"""The variables whose updates are delayed take at most 1 / PART of a device's memory together."""
+"""Together, the variables whose updates are delayed take at most 1 / PART of a device's memory."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]

@@ -93,7 +93,7 @@ class Lifetimes:
 
     def _comes_after(self, node: Node) -> bool:
         """Return whether a node is an Exit that is alive only after the last iteration, so that it
-        does not read the values of earlier ones.
+        does not read the values of earlier iterations.
         """
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular

@@ -33,8 +33,7 @@ work.
 """
 
 WINDOW = 256
-"""The number of nodes after a large product among which other products for its group are searched.
-"""
+"""The number of nodes after a large product that are searched for other products of its group."""
 
 _TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
@@ -44,7 +43,7 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 def bring_together(unit: Unit) -> list[str]:
     """Reorder `unit.order`, set `unit.parallel` to the groups of products, and return report lines
-    about them.
+    on the groups.
     """
     if unit.flow is not None:
         return []
@@ -150,7 +149,7 @@ class _Gathered:
         max_size: int,
     ) -> None:
         self.group = [first]
-        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last member joined
+        self.settled: tuple[list[Node], list[Node]] = [], []  # as of the last member
         self._after = after
         self._fixed = fixed
         self._max_size = max_size

@@ -27,17 +27,18 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 
 FULL = 0.875
-"""The part of a GPU's memory, without variables, that an arena may fill; the rest is left for
-fragmentation.
+"""The fraction of a GPU's memory, without the variables, that an arena may fill; the rest allows
+for fragmentation.
 """
 
 DEPTHS = 4
 """The number of graph levels that the copies to the host and back take together."""
 
 Places = tuple[tuple[int, Node], tuple[int, Node], Node]
-"""The time of a tensor on the host: position and node during which the copy to the host ends;
-position and node after which the copy back begins; and the node after which the tensor must be
-back."""
+"""The time that a tensor spends on the host: the position and node during which the copy to the
+host ends, the position and node after which the copy back begins, and the node after which the
+tensor must be back on the GPU.
+"""
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
@@ -113,7 +114,7 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swap the tensors whose readers request it by an attr, also if the copies are not
+        """Swap the tensors whose readers request it by an attr, even if the copies are not
         hidden.
         """
         for tensor in self.tensors:

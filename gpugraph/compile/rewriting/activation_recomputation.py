@@ -4,11 +4,12 @@ kept.
   forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
-`RewriterConfig.memory_optimization` selects one of two degrees. Cheap: elementwise ops, reductions,
-slices and similar ops are recomputed, if their inputs are kept in any case; usually they are fused
-with the gradient that reads them. All: matrix products and convolutions are recomputed too, from
-checkpoints. A checkpoint is a depth of the forward pass across which few bytes are live; these
-bytes are kept, and everything between two checkpoints is recomputed as one segment.
+`RewriterConfig.memory_optimization` selects one of two degrees. The cheap degree recomputes
+elementwise ops, reductions, slices and similar ops, if their inputs are kept in any case; usually
+they are fused with the gradient that reads them. The other degree, all ops, also recomputes matrix
+products and convolutions, from checkpoints. A checkpoint is a depth of the forward pass across
+which few bytes are live; these bytes are kept, and everything between two checkpoints is recomputed
+as one segment.
 
 A late node, one for which values are recomputed, has the name of a gradient
 (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler), and is deeper
@@ -40,8 +41,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
 CHEAP, ALL, HINTED = 1, 2, 3
-"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0 is
-none.
+"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0
+stands for no recomputation.
 """
 
 _DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
@@ -218,7 +219,9 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a tensor is available to a copy without being kept longer for it."""
+        """Return whether a recomputing copy can read a tensor that is not kept longer just for this
+        purpose.
+        """
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
         if (
@@ -230,7 +233,9 @@ class _Choice:
         return next(self.passes.late_users(source), None) is not None
 
     def _checkpoints(self) -> set[int]:
-        """Return the nodes whose outputs are live at a checkpoint, and are therefore kept."""
+        """Return the ids of the nodes whose outputs are live at a checkpoint, and are therefore
+        kept.
+        """
         end = self.passes.end
         born, dies, needed = [0] * (end + 2), [0] * (end + 2), [0] * (end + 2)
         spans: list[tuple[int, int, int]] = []

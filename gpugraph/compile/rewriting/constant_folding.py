@@ -124,8 +124,8 @@ class _Folding:
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
-        """Record that the outputs of a Switch or a loop-invariant Enter have the constant value of
-        the input.
+        """Record that the outputs of a Switch or a loop-invariant Enter have the value of their
+        constant input.
         """
         if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
             value = self.unit.values.get(sources[0])

@@ -139,7 +139,9 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant for the replacement of `node`. dtype: if not that of the array."""
+        """Add a constant for the replacement of `node`. dtype: the constant's dtype, if it is not
+        that of the array.
+        """
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
@@ -176,7 +178,7 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
 
 
 NO_GPU = "no GPU has kernels"
-"""The reason in reports of passes for GPUs that do nothing."""
+"""The reason that a pass for GPUs reports when it does nothing."""
 
 
 def gpus_with_kernels(unit: Unit) -> set[str]:
@@ -194,8 +196,9 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    It must not if a node's kernel was registered by the user, which has to run, or if a node has a
-    hint on swapping its input."""
+    It may not if the user has registered a kernel for a node, as that kernel must run, or if a node
+    has a hint on swapping its input.
+    """
     types = unit.device_types
     return all(
         SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)

@@ -34,7 +34,9 @@ _CHEAP = {
 }
 
 _SMALL = 1 << 10
-"""Smaller values, in bytes, stay stashed: their push and pop take less time than an op may."""
+"""The minimum size in bytes of a value that is computed again: for smaller ones, an op may take
+longer than a push and a pop.
+"""
 
 _HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
 
@@ -114,7 +116,9 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group. `known`: by forward tensor, its value in the backward loop."""
+    """The tensors of a group. known: by forward tensor, the tensor with its value in the backward
+    loop.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit

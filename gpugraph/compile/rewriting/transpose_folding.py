@@ -26,7 +26,7 @@ _FLAGS = {
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
 """By op type: the flags that transpose the first and the second operand, and the dtypes for which
-they only transpose (`adj_x` also conjugates complex values) and cost no time.
+the flags only transpose (`adj_x` also conjugates complex values) and take no extra time.
 """
 
 
@@ -37,7 +37,7 @@ def transposes(unit: Unit) -> Outcome:
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
-    """Return the permutation of a Transpose if it is constant, else None."""
+    """Return the permutation of a Transpose if it is a constant, else None."""
     value = known_value(unit, node.input_edge(1))
     if value is None:
         return None

@@ -50,7 +50,7 @@ NEVER: Guard = frozenset({Found(-1, "never")})
 
 
 def holds_never(guard: Guard) -> bool:
-    """Return whether the guard can't hold, as it contains a predicate and its negation, or
+    """Return whether the guard can't hold, because it contains a predicate and its negation, or
     `NEVER`.
     """
     if guard >= NEVER:

@@ -86,7 +86,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set the depth of each item of a level. An error for a cycle."""
+    """Set the depth of each item of a level. InvalidArgumentError for a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]

@@ -82,7 +82,7 @@ class Chunk:
 
 
 class ChunkStore:
-    """All regions of an allocator, their chunks by address and the free ones by slot."""
+    """All regions of an allocator, their chunks by address, and the free chunks by slot."""
 
     __slots__ = ("_handles", "_nonempty", "_spare", "chunks", "regions", "slots")
 

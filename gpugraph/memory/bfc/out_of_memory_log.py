@@ -42,7 +42,8 @@ def log_failure(
 ) -> None:
     """Log that `num_bytes` could not be allocated, with the allocator's report, as a warning.
 
-    For an optional request it is a single line, and only for the first ten in the process."""
+    A failed optional request logs a single line, and only the first ten of the process do.
+    """
     if not logger.isEnabledFor(logging.WARNING):
         return
     if not optional:
@@ -69,7 +70,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that do not follow from the chunks; sizes are in bytes."""
+    """The figures of a report that the chunks do not contain; sizes are in bytes."""
 
     name: str
     region_bytes: int
