@@ -316,7 +316,7 @@ def as_dtype(type_value: object) -> DType:
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
         NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float gives
-          float32, complex complex128, bool bool; str, bytes and object give string; int is refused.
+        float32, complex complex128, bool bool; str, bytes and object give string; int is refused.
 
     Raises:
       TypeError: `type_value` denotes no type.

@@ -23,7 +23,7 @@ class Misfit(ValueError):
       in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
         it stands for the first input.
       shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run: graph
-        construction then continues with these shapes (those of further outputs are unknown). None:
+        construction then continues with these shapes (shapes of further outputs are unknown). None:
         graph construction fails too.
       error_class: the class of the run's error.
       in_graph: the wording of shape inference at graph construction.

@@ -105,7 +105,9 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The random number of this server that callers' proofs contain; others reject them."""
+        """The random number of this server, which callers' proofs contain; other servers reject
+        these proofs.
+        """
         return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
@@ -141,7 +143,8 @@ class Listener:
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Add arrays to an answer. is_near: put large ones into memory shared with the caller.
+        """Add arrays to an answer. is_near: whether to put large arrays into memory shared with the
+        caller.
 
         step: the step that the arrays belong to, or 0. Large arrays are kept until the caller has
         fetched them or is disconnected.
@@ -170,7 +173,9 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """Return a handler that ends a call with an error, unread; None if there are too many."""
+        """Return a handler that ends a call with an error without reading it; None if too many such
+        calls are in progress.
+        """
         if not self._refusals.acquire(blocking=False):
             return None
 

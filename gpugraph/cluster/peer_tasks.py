@@ -13,10 +13,10 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""Seconds to wait for the answer of a server that is notified of the end of a step or a session."""
+"""The seconds to wait until a server acknowledges the end of a step or a session."""
 
 _PATIENCE_S = 20.0
-"""Seconds to wait for a server's report of a part's state; a busy server may be slow."""
+"""The seconds to wait for a server's report on a part's state; a busy server may be slow."""
 
 SeenByTask = dict[str, SeenParcels]
 """Parcels (large tensors in transfer) in shared memory of other tasks, by sending task."""

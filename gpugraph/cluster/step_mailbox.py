@@ -28,7 +28,7 @@ _MAX_EARLY = 1 << 16
 
 
 class PartState(IntEnum):
-    """The progress of a task's part in a step."""
+    """The progress of a task's part of a step."""
 
     UNKNOWN = 0
     RUNNING = 1

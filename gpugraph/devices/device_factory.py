@@ -1,7 +1,7 @@
 """The registry of device factories, and the creation of a session's devices.
 
-A factory's `create_devices(options, name_prefix)` returns its devices in order. A device type has
-one factory: of those registered, the one with the highest priority. The priorities also order the
+A factory's `create_devices(options, name_prefix)` returns its devices in order. Each device type
+has one factory: the registered factory with the highest priority. The priorities also order the
 device types for placement: a GPU (210) is preferred to the CPU (70).
 """
 

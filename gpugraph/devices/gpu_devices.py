@@ -58,9 +58,9 @@ class GPUDeviceFactory:
     """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
     `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. With virtual or emulated GPUs, other options for the
-    number or memory of GPUs are an InvalidArgumentError. If there is no GPU, such options are
-    ignored, as in TensorFlow.
+    `device_count["GPU"]` limits their number. InvalidArgumentError if virtual or emulated GPUs are
+    combined with other options for the number or memory of GPUs. If there is no GPU, such options
+    are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:

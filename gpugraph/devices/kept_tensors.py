@@ -36,7 +36,7 @@ class KeptTensors:
 
     def new_handle(self, name: str, block: SupportsRead, device: str) -> NewHandle:
         """Return a new handle `name;number;device` for a tensor that the op `name` has computed.
-        The tensor is not kept yet.
+        The session does not keep the tensor before `keep` is called.
         """
         handle = NewHandle(f"{name};{next(self._numbers)};{device}".encode())
         handle.block = block

@@ -20,7 +20,7 @@ import numpy as np
 
 from gpugraph.formats.example_bytes import varints
 
-_PADDING = bytes(16)  # a step may read it beyond the end, before it detects the error
+_PADDING = bytes(16)  # for reads beyond the end, before the error is detected
 _ENTRY, _VALUE = 0x0A, 0x12
 _LISTS = np.zeros(256, np.int8)
 _LISTS[[0x0A, 0x12, 0x1A]] = 1, 2, 3  # BYTES, FLOATS, INTEGERS by the tags of their lists

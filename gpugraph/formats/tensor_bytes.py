@@ -101,7 +101,7 @@ def _sizes(content: bytes) -> list[int]:
 
 
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
-    """Return the values in the field for `dtype`, whether packed or one by one.
+    """Return the values in the field for `dtype`, which may be packed or separate.
 
     parts: (wire type, content) of all fields, by number. raw: `tensor_content`, which may hold
     strings.

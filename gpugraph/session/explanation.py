@@ -74,7 +74,7 @@ class Explanation:
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
-        codes = list(step_codes(plan.steps))  # once, since the background compiler may change them
+        codes = list(step_codes(plan.steps))  # read once: the compiler may change them meanwhile
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
@@ -173,7 +173,7 @@ class Explanation:
     def of_pass(self, name: str, width: int | None = None) -> str:
         """Return the report of the compiler pass `name`; ValueError, listing all names, if unknown.
 
-        width: lines longer than this many characters are wrapped; None: none are.
+        width: the number of characters at which lines are wrapped; None: lines are not wrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:

@@ -20,7 +20,7 @@ def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
 
     Keys that are nested tuples, or of types registered with
     `register_session_run_conversion_functions`, are replaced by their parts. TypeError if a value
-    is not nested as its key.
+    does not have the nesting of its key.
     """
     keys: list[Any] = []
     values: list[Any] = []

@@ -33,7 +33,9 @@ from gpugraph.session.session_backend import SessionBackend
 from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
-"""Prefixes of types of stateful ops that may run twice: their state lasts for one run only."""
+"""Prefixes of the types of stateful ops that may run twice, because their state lasts for one run
+only.
+"""
 
 
 class PartialRun:
@@ -163,7 +165,7 @@ class PartialRun:
     ) -> None:
         """Run these operations; keep the values that later parts need, and those of `also`.
 
-        If not `is_lasting`, only `also` is kept, and the operations will run again.
+        Unless `is_lasting`, only the values of `also` are kept, and the operations will run again.
         """
         feeds: dict[Tensor, None] = {}
         connections: dict[Tensor, Tensor] = {}
@@ -191,8 +193,8 @@ class PartialRun:
     def _is_target(self, op: Operation, lasting: Collection[Operation]) -> bool:
         """Return whether the operation must run even if its values are not needed.
 
-        That is so if it is a target of the step, or an operation of a later part reads or follows
-        it.
+        It must if it is a target of the step, or if an operation of a later part reads its output
+        or has it as a control input.
         """
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 

@@ -19,7 +19,9 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error with the client's operation of the failed node's name, if there is one."""
+    """Return the error with the client's operation that has the name of the failed node, if there
+    is one.
+    """
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
     if op is None or error.op is not None:

@@ -37,7 +37,9 @@ when the first such target is used.
 
 
 class SessionFactory:
-    """The process-wide mapping from names of kinds of sessions ("DIRECT_SESSION") to factories."""
+    """The process's mapping from names of kinds of sessions ("DIRECT_SESSION") to their
+    factories.
+    """
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
     _lock = new_lock()
@@ -90,8 +92,8 @@ class SessionFactory:
     def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
         """Clear resource containers and end sessions at the target, if its factory supports that.
 
-        Return whether it does, that is, has a method `reset(options, containers)`. Errors as in
-        `get_factory`.
+        Return whether the factory supports it, that is, has a method `reset(options, containers)`.
+        Errors as in `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:

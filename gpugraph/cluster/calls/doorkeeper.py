@@ -1,7 +1,7 @@
-"""Shuts connections to a server whose other side does not soon prove that it has the key.
+"""Closes connections to a server whose other side does not soon prove that it has the key.
 
-gRPC closes no connection that is silent, sends half a call, or sends ten thousand calls that are
-refused: each holds a file descriptor and its share of threads and memory. Therefore a thread
+gRPC itself never closes a connection that is silent, sends half a call, or sends ten thousand
+refused calls. Each such connection holds a file descriptor, threads and memory. Therefore a thread
 inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
 a proof is shut after a second, or at once after eight wrong proofs. If more than 512 connections
 have no proof, the oldest of them are shut as well. A proven connection stays open until its client
@@ -45,14 +45,14 @@ Address = str
 class Doorkeeper:
     """Inspects the connections that were accepted at one port.
 
-    max_looks: number of inspections that a connection without a proof survives.
+    max_looks: the number of inspections after which a connection without a proof is shut.
     """
 
     def __init__(self, port: int, max_looks: int = MAX_LOOKS) -> None:
         self._port, self._max_looks = port, max_looks
         self._proven: set[Address] = set()
         self._num_refused: dict[Address, int] = {}
-        self._known: dict[str, Address | None] = {}  # by socket; None: not of this port
+        self._known: dict[str, Address | None] = {}  # by socket; None: of another port
         self._unproven: dict[str, Address] = {}  # by socket
         self._num_looks: dict[str, int] = {}  # of unproven sockets, the oldest first
         self._limits = HostLimits()
@@ -94,7 +94,7 @@ class Doorkeeper:
 
     def look(self) -> None:
         """Inspect all sockets of the process once, and shut unwelcome ones; renew the filter."""
-        noted = {*self._proven, *self._num_refused}  # later proofs may be of newer sockets
+        noted = {*self._proven, *self._num_refused}  # later proofs may concern newer sockets
         sockets = _sockets()
         self._known = {name: self._known[name] for name in sockets if name in self._known}
         unproven: dict[str, Address] = {}

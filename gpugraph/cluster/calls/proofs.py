@@ -1,4 +1,4 @@
-"""Proofs by both sides of a call that they have the cluster's key.
+"""Proofs of both sides of a call that they have the cluster's key.
 
 Before any message, the caller sends in the metadata of a call: the time, a random name of its
 process, the number of the call within that process, the incarnation of the server that it
@@ -26,7 +26,9 @@ WRONG_KEY = (
     "processes of the cluster"
 )
 GREETING = "GetStatus"
-"""The method that returns a server's incarnation. Its own proof need not contain that number."""
+"""The method that returns a server's incarnation. The proof for this method need not contain the
+incarnation.
+"""
 
 SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
@@ -115,8 +117,8 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 def service_of(key: bytes) -> str:
     """Return the gRPC service name that callers with the key use; others can't derive it.
 
-    gRPC has a queue for each registered method name, and one for all others. So calls from
-    those without the key do not delay calls from those with it.
+    gRPC has a queue for each registered method name, and one for all others. So calls of strangers
+    do not delay calls of callers that have the key.
     """
     name = hmac.digest(key, b"gpugraph service", _SHA).hex()[:32] if key else ""
     return f"{SERVICE}.{name}" if name else SERVICE
@@ -131,8 +133,8 @@ def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
 class CallerProofs:
     """Checks the proofs of callers of one server, and rejects repeated ones.
 
-    incarnation: a random number of this server object: a proof for one server is not valid
-    for another, nor for one that is started later.
+    incarnation: a random number of this server object: a proof for one server is not valid for
+    another server, nor for a server that is started later.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -196,7 +198,9 @@ class _CallerWindow:
         self._newest = self._seen = self.seconds = 0
 
     def add(self, number: int, seconds: int) -> bool:
-        """Record a call. Return False if it is a repetition, or too old to tell."""
+        """Record a call. Return False if the call is a repetition, or too old to be recognized as
+        one.
+        """
         ahead = number - self._newest
         if ahead > 0:
             self._seen = 1 if ahead >= _WINDOW else (self._seen << ahead | 1) & ((1 << _WINDOW) - 1)

@@ -47,8 +47,8 @@ class LocalMaster:
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Add operations to a session's graph on the server.
 
-        content: a serialized GraphDef of the operations that the client's graph got between the
-        versions.
+        content: a serialized GraphDef with the operations that were added to the client's graph
+        between the two versions.
         """
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
@@ -86,8 +86,8 @@ class RemoteMaster(SessionMemory):
     def create_session(self, config: ConfigProto) -> str:
         """Create a session and return its handle.
 
-        Waits until the server answers, up to the operation timeout of `config`, or without one up
-        to GPUGRAPH_CLUSTER_WAIT seconds.
+        Waits until the server answers, at most for the operation timeout of `config` or, if that is
+        not set, GPUGRAPH_CLUSTER_WAIT seconds.
         """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
@@ -109,8 +109,8 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches. Names are sent until the server has recorded the
-        slot.
+        """Return the values of the fetches. The names are sent only until the server has recorded
+        them for the slot.
         """
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)

@@ -1,7 +1,7 @@
 """In-place fusion: the inputs of a fused op whose memory one of its outputs may overwrite.
 
-  members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b members   y =
-  relu(x)         z = y * x           y may not overwrite x, which is read after y is written
+  members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
+  members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
 
 In NumPy the members run one after the other, each over whole tensors. A member whose value is an
 output of the fused op writes to the plan's memory; it may overwrite an input that no later member

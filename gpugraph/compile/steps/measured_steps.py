@@ -1,8 +1,9 @@
 """Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
     measure     launches that count the output sizes; if all inputs have static sizes, a separate
-    step, which can be captured with the steps before it wait        the host reads the counts and
-    errors fill        launches that write outputs, allocated with these sizes
+                step, which can be captured with the steps before it
+    wait        the host reads the counts, and errors
+    fill        launches that write the outputs, which are allocated with these sizes
 
 If the sizes are known when the plan is compiled (because indices are constant), all launches are
 one step, without a wait. Otherwise the host waits, so the step can't be captured. The data stays on

@@ -41,7 +41,8 @@ C_TYPES: dict[DType, CType] = {
     },
 }
 """The dtypes that native kernels compute with. float16 is computed in float and rounded after each
-op, as NumPy does. bfloat16, which is native on GPUs only, is rounded only when it is stored."""
+op, as NumPy does. bfloat16 has native kernels on GPUs only, and is rounded only when it is stored.
+"""
 
 NOT_NATIVE: dict[DType, str] = {
     dtypes.bfloat16: "the CPU's kernels have no type of it",
@@ -63,7 +64,7 @@ TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
 """The condition and the message with which an integer division fails. The NumPy kernel (`Call`)
-raises InvalidArgumentError, too.
+raises the same InvalidArgumentError.
 """
 
 

@@ -1,5 +1,5 @@
-"""C source for single values: the functions of a program's expressions, and the statements that
-compute a value.
+"""C source for the values of a program: a function for each expression, and the statement that
+computes each value.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Values:
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
     def map_element(self, index: int) -> str:
-        """Return the expression that maps an element before the reduction combines it."""
+        """Return the C expression that maps an element before a reduction combines it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
     def _expression(self, index: int, load: str) -> str:

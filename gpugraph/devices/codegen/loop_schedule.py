@@ -25,7 +25,7 @@ class Pass:
     rows: values computed once per row, before the loop. values: those computed for each element, in
     this order. reloads: by value that an earlier pass has stored, the output in whose memory it is.
     lanes: the reductions along the last axis that this pass computes. columns: the reductions over
-    rows, to whose totals, one per column, it adds each element. stores: the values that it writes
+    rows; the pass adds each element to the total of its column. stores: the values that it writes
     to outputs.
     """
 
@@ -108,7 +108,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """Return the values that a pass must compute because it reduces or stores them."""
+    """Return the values that the pass `row_pass` must compute because it reduces or stores them."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -187,8 +187,8 @@ def _assign_values(order: Schedule) -> None:
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
         """Add to `target` the wanted values that do not vary along the last axis, with their
-        operands, unless they are computed before; to `once` if they depend on no reduction and vary
-        along no axis.
+        operands, unless they are computed before; scalars that depend on no reduction are added to
+        `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):

@@ -1,5 +1,5 @@
-"""Programs: the work of a native kernel as a record of values over a space of axes, and their
-operands.
+"""Programs: a native kernel's work as a record of values, each computed from earlier ones over a
+space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 

@@ -49,8 +49,8 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """Collects values; the methods return the number of a value. gpu: whether the program is for a
-    GPU, which supports other dtypes."""
+    """Collects the values of a program. Its methods return values as numbers. gpu: whether the
+    program is for a GPU, which supports other dtypes than the CPU."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
@@ -71,7 +71,7 @@ class Fusion:
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a number that is known now: it becomes part of the source."""
+        """Add a constant; its value becomes part of the generated source."""
         self._check(dtype)
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
@@ -279,8 +279,8 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError for another set
-        of axes.
+        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError if kernels can't
+        reduce over this set of axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)

@@ -6,14 +6,14 @@ Names in the generated code, where `<n>` is the number of a value and `<slot>` o
     scratch<n>                  the partial results of a reduction, by parts of a launch
     rows, inner                 the number of rows; the size of the last axis
     size<axis>                  the size of another axis
-    stride<n>_<axis>            the stride of an input along it, in elements
+    stride<n>_<axis>            the stride of an input along that axis, in elements
     row, index<axis>            the row, and its index along each axis
     row_in<n>, row_out<slot>    the start of the row in an array
     e                           the element: its index along the last axis
     v<n>                        a value
     total<n>                    a sum (or another reduction) so far
-    sums<n>                     the same of each column: one total for each `e`
-    bad                         whether an operation has failed, as a division by zero does
+    sums<n>                     the totals of the columns: one for each `e`
+    bad                         whether an operation has failed, such as a division by zero
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class ProgramSource:
         """
         raise NotImplementedError
 
-    # -- rows: code that is equal in C and CUDA
+    # -- rows: code that is the same in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
         """Return all passes over one row, and the values computed between and after them. known:

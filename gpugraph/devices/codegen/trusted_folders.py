@@ -105,14 +105,14 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write the content to a temporary file and rename that, so that no process ever sees a part of
-    it. OSError if this fails.
+    """Write the content to a temporary file and rename that file, so that no process ever reads
+    partial content. OSError if this fails.
     """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)
         with open(handle, "wb") as file:
-            os.fchmod(handle, 0o600)  # whatever the umask takes away
+            os.fchmod(handle, 0o600)  # independent of the umask
             file.write(content)
         os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:

@@ -1,9 +1,9 @@
 """The CUDA device: a GPU with memory from a BFC allocator, kernels on one stream, and transfers to
 and from the host.
 
-`kernels`, a `Launcher`, binds the kernels that are enqueued on the stream; the compiler tries it
-first. `bind` is the fallback, which the compiler reports: it runs the NumPy `Call` on copies in
-host memory.
+The compiler first tries to bind a kernel by `kernels`, a `Launcher`, whose work is enqueued on the
+stream. If that fails, it uses and reports the fallback, `bind`, which runs the NumPy `Call` on
+copies in host memory.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class CudaDevice(Device):
 
     def synchronize(self) -> None:
         """Wait until all enqueued work is done."""
-        with self.lock:  # not during another thread's capture, which would fail
+        with self.lock:  # another thread's capture would fail
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
@@ -212,7 +212,7 @@ class CudaDevice(Device):
         """Release staging, error flags and workspace, and close the driver, which frees all
         memory.
         """
-        with suppress(DriverError):  # the run that caused it has raised it
+        with suppress(DriverError):  # an earlier run has raised the error
             self.staging.give_up()
         self._flags.close()
         if self._workspace is not None:

@@ -34,9 +34,7 @@ LEAST_PART = 4096
 """The minimum number of elements in a part of a kernel without partial sums."""
 
 _PARTS = 16
-"""The number of parts for which work is divided evenly, even among threads that start at different
-times.
-"""
+"""The number of parts that balances the work even among threads that start at different times."""
 
 PART_ROWS = 16
 """The minimum number of rows in a part, if there are reductions over rows: each part stores a row
@@ -44,8 +42,8 @@ of partial results.
 """
 
 THREAD_NANOSECONDS = 8_000
-"""The estimated nanoseconds of work for each thread that is used. Waking a thread takes 5 to 50 us,
-for which the caller does not wait."""
+"""The minimum estimated nanoseconds of work for each thread that is used. Waking a thread takes 5
+to 50 us, but the caller does not wait for that."""
 
 RELEASE_NANOSECONDS = 50_000
 """The minimum estimated nanoseconds of work for which the GIL is released."""
@@ -87,8 +85,9 @@ class Function:
         """Return a callable that computes the outputs from the inputs, and returns a false value.
 
         inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
-        each has as many elements as its axes have with these sizes. An output may be the memory of
-        an input, if it covers all of it. The callable must not run in two threads at once.
+        each has as many elements as its axes have with these sizes. An output may share the memory
+        of an input, if it covers all of that memory. The callable must not run in two threads at
+        once.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero or a condition of an expression fails.

@@ -50,7 +50,7 @@ _INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64
-"""The size of a cache line in bytes; the same constant as in host_source.h."""
+"""The size of a cache line in bytes; host_source.h has the same constant."""
 
 
 class _Source(ctypes.Structure):
@@ -66,8 +66,8 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Return memory without meaningful contents, as an array of bytes (255, so that a read of it
-    shows).
+    """Return uninitialized memory as an array of bytes. Each byte is 255, so that a kernel that
+    reads it gives visibly wrong results.
     """
     return np.full(size, 255, np.uint8)
 
@@ -93,8 +93,8 @@ class SourceFile:
         The call returns 0, or another status if it refuses its inputs; it must not run in two
         threads at once. arrays: C-ordered NumPy arrays, by default all float32 or all float64; no
         output overlaps another array. new_scratch: allocates a number of bytes; calls that never
-        run at the same time may share them. dtype: for which the function was compiled, if the
-        arrays have several.
+        run at the same time may share them. dtype: the dtype for which the function was compiled,
+        if the arrays have different dtypes.
 
         InternalError if an array does not fit the parameters.
         """
@@ -181,7 +181,8 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Begin to compile the file `kernels/<file>`, once for each set of arguments, and return it.
+    """Start to compile the file `kernels/<file>`, once for each set of arguments, and return it as
+    a `Prepared`.
 
     dtype: empty for both float32 and float64. The compilation is in the background, unless
     GPUGRAPH_NATIVE is "wait".
@@ -192,7 +193,7 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     RUNTIME.start()
     compilation = compiler().start(whole_source(file, dtype, macros), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
-    if not compiler().reason:  # nothing is remembered if compilation is impossible now
+    if not compiler().reason:  # do not remember results while nothing can be compiled
         _FILES[key] = prepared
     return prepared
 

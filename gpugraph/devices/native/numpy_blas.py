@@ -7,8 +7,9 @@ and `blas_reason` returns the reason.
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While a native product runs, the BLAS is limited to one thread, and blocks of the product are
-computed by the threads of the native runtime. The BLAS itself would use two threads from a million
-multiplications on, although that saves time only from 30 million on.
+computed by the threads of the native runtime. The BLAS itself would use two threads for products of
+a million multiplications and more, although that saves time only from 30 million multiplications
+on.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ _THREADS = (
 """Templates of the names of OpenBLAS's functions that get and set its number of threads."""
 
 _BLOCK = 3_000_000
-"""A product of at least twice this work is split into two blocks. Each packs the matrix that they
-share, which costs 5 to 10 % of a block's time. Eight times the work splits each block again."""
+"""A product with at least twice this number of multiplications is split into two blocks, and one
+with eight times the number into four. Each block packs the matrix that the blocks share, which
+takes 5 to 10 % of its time."""
 
 _LINE = 32
 """The unit of a block's rows and columns: the size of the tiles of the BLAS."""
@@ -66,7 +68,7 @@ any.
 """
 
 _THREAD_WORK = 750_000
-"""The work for each thread that is used: 12 us."""
+"""The minimum work for each thread that is used, which takes 12 us."""
 
 _VECTOR_WORK = 8
 """The factor by which a multiplication takes longer if one operand is a vector: each element of the
@@ -126,8 +128,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of the functions whose names have these parts in the template `name`; an
-    empty list unless all exist.
+    """Return the addresses of the functions whose names result from putting each of `parts` into
+    the template `name`; an empty list unless all exist.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -180,8 +182,8 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return the functions to call before and after a use of one thread; after the last use the
-    number is restored.
+    """Return two functions, to be called before and after the BLAS is limited to one thread. After
+    the last such use, its number of threads is restored.
 
     If the native runtime is loaded, it counts these uses together with its own products.
     """
@@ -193,8 +195,8 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the number of threads that the BLAS will have when nothing limits it to one any more;
-    0 if nothing does now.
+    """Return the number of threads to which the BLAS will be restored after `one_blas_thread` and
+    native products; 0 if nothing limits it now.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -214,7 +216,7 @@ class _Users:
         self._set = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
         self._lock = new_lock()
         self._count = 0
-        self._restored = 0  # 0 if there is none
+        self._restored = 0  # 0 if no user exists
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 

@@ -1,12 +1,11 @@
-"""Strided copies: copies of NumPy views as native calls, from a number or an array that is
-broadcast.
+"""Strided copies: native calls that copy a number or a broadcast NumPy view to a NumPy view.
 
     sorted     axes by the target's strides, all of them positive in the target
-    collapsed  axes that are one in both become one
+    collapsed  adjacent axes that form a single axis in both arrays are merged
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
                the axes outside of it
 
-These calls can be members of a `sequence`. Everything is decided when they are bound.
+These calls can be members of a `sequence`. The kind of copy is decided when a call is bound.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ host_strided_copy.c) around it.
 """
 
 PART_BYTES = 65_536
-"""The number of bytes that a part writes, if there are several."""
+"""The number of bytes that each part writes, if a copy is divided into several parts."""
 
 THREAD_BYTES = 262_144
 """The minimum number of bytes for which a second thread is used."""
@@ -43,7 +42,7 @@ RELEASE_BYTES = 524_288
 """The minimum number of bytes for which the GIL is released."""
 
 _SHORT = 4
-"""If an axis is smaller than this, a longer axis becomes the inner loop."""
+"""If the last axis is smaller than this, a longer axis becomes the inner loop."""
 
 _SIDE = 128
 """The maximum number of columns in a block of a transpose: a multiple of its tiles, which have 4 to

@@ -46,7 +46,9 @@ class Target(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A target whose array has the same bytes as the file, and can be read into directly."""
+    """A target whose array has the same layout as the bytes in the file, so that the file can be
+    read into it.
+    """
 
     entry: Entry
     name: str
@@ -54,7 +56,7 @@ class _Piece(NamedTuple):
 
 
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
-    """Set arrays to tensors of a checkpoint: all of them, or after an error none.
+    """Set arrays to tensors of a checkpoint: all arrays or, after an error, none.
 
     threads: the maximum number of concurrent readers.
 

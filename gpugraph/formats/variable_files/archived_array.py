@@ -1,4 +1,6 @@
-"""An array in a file of named arrays: its name, dtype, shape and location, and checks of them."""
+"""Arrays in files of named arrays: their names, dtypes, shapes and locations, with checks of
+these.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class ArrayFile(abc.ABC):
     `arrays` has the descriptions by name; `read` returns one array.
 
     Raises OSError if the file can't be opened; DataLossError, with the file and the byte offset, if
-    it violates the format: then no array of it is read.
+    it violates the format; no array of such a file is read.
     """
 
     def __init__(self, path: str) -> None:

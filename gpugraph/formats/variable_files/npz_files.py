@@ -129,8 +129,8 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 def _leads_out(name: str) -> bool:
     """Return whether a name, used as a path, would be outside of the folder where it is unpacked.
 
-    That is the case for an absolute path (also Windows's) and for one with "..". Names with a NUL
-    count too.
+    True for an absolute path (also in the form of Windows), for a path with "..", and for a name
+    with a NUL.
     """
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name

@@ -1,8 +1,8 @@
 """Matrix products by NVIDIA's cublasLt, which is called by ctypes.
 
-CuPy's matrix products can't be captured in a CUDA graph. cublasLt's can: each call has the stream
-and the workspace as arguments and keeps no state. When a product is bound, its algorithm is chosen;
-after that, a product is a single C call.
+CuPy's matrix products can't be captured in a CUDA graph. cublasLt's products can, because each call
+has the stream and the workspace as arguments and keeps no state. When a product is bound, its
+algorithm is chosen; after that, a product is a single C call.
 
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order,
 so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The
@@ -40,7 +40,7 @@ _DESC_TRANSA, _DESC_TRANSB, _DESC_EPILOGUE, _DESC_BIAS_POINTER = 3, 4, 7, 8
 _LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLtMatmulPreferenceAttributes_t
 _PREF_MAX_WORKSPACE_BYTES = 1
-_PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
+_PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # for A, B, C and D
 # cublasLtEpilogue_t, of which the last two may be combined
 _EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
 # cublasStatus_t
@@ -199,8 +199,8 @@ class CublasLt:
         layouts: tuple[_Handle, _Handle, _Handle],
         workspace_bytes: int,
     ) -> HeuristicResult | None:
-        """Return the algorithm that cublasLt's heuristic ranks first for this workspace and the
-        alignments of the operands; None if there is none.
+        """Return the algorithm that cublasLt's heuristic ranks first, given the size of the
+        workspace and the alignments of the operands; None if there is no algorithm.
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))

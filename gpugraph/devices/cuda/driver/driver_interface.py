@@ -157,8 +157,8 @@ class Product(NamedTuple):
 
 
 class Driver(Protocol):
-    """The driver of one GPU. Methods raise DriverError; one that only enqueues work may raise that
-    of an earlier launch.
+    """The driver of one GPU. Methods raise DriverError; a method that only enqueues work may raise
+    the error of an earlier launch.
     """
 
     @property

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""By number of a stream, how many of its commands come before."""
+"""A vector clock: by number of a stream, how many of its commands have ended before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
@@ -31,8 +31,8 @@ def join(clock: Clock, other: Clock) -> None:
 
 
 class Access(NamedTuple):
-    """A command that accesses memory. stream: the number of its stream. number: its own in that
-    stream. name: for messages.
+    """A command that accesses memory. stream: the number of its stream. number: its position in
+    that stream. name: for messages.
     """
 
     stream: int
@@ -40,7 +40,7 @@ class Access(NamedTuple):
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        """Return whether the command has ended at `clock`."""
+        """Return whether the command has ended by the time `clock`."""
         return clock.get(self.stream, 0) >= self.number
 
 

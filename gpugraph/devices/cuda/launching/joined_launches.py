@@ -113,8 +113,8 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Yield launches that do the work of several independent launches of one generated source. That
-    source must allow joining (`Work.parts`).
+    """Yield launches that do the work of several independent launches of one generated source. The
+    source must allow joining: `Work.parts` is not None.
     """
     assert works[0].parts is not None
     table = Table(works)

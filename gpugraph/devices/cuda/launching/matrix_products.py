@@ -100,8 +100,8 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the number of elements from one matrix of the batch to the next; None if it is not the
-    same between all.
+    """Return the number of elements from one matrix of the batch to the next; None if the matrices
+    are not evenly spaced.
     """
     step: int | None = None
     below = 1
@@ -118,8 +118,8 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return the number of rows and the size of the batch; a batch with a single b, and with evenly
-    spaced rows, becomes one matrix with more rows.
+    """Return the number of rows and the size of the batch to use. A batch that has a single matrix
+    b and evenly spaced rows is treated as one matrix with more rows.
     """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row

@@ -1,9 +1,9 @@
 """Copies between views of GPU arrays, by memory copies or the kernels of
 `kernels/cuda/arrays/strided_copy.cu`.
 
-Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU these are views of stand-ins:
-host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the system never
-provides it. The position of a view in a stand-in gives its GPU address.
+Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU the views are views of
+stand-ins: host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the
+system never provides it. The position of a view in a stand-in gives its GPU address.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class StandIns:
     """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[int, tuple[int, Any]] = {}  # by address: its largest array's bytes
+        self._memory: dict[int, tuple[int, Any]] = {}  # by GPU address: size and host memory
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
@@ -102,7 +102,9 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """Return the address of a view's lowest byte, and the number of bytes up to its highest."""
+    """Return the address of the lowest byte of a view, and the number of bytes up to the highest
+    one.
+    """
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)

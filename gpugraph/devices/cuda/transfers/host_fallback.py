@@ -29,7 +29,7 @@ class OnHost:
         self.device = device
         self.arrays = list(arrays)
         self.copies: list[Any] = []
-        shared: dict[int, Any] = {}  # by address: arrays with equal addresses share a copy
+        shared: dict[int, Any] = {}  # by address, as arrays may share memory
         for array in arrays:
             if not isinstance(array, Array):
                 self.copies.append(array)

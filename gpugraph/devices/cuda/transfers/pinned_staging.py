@@ -29,7 +29,9 @@ LARGE = 1 << 18
 """The minimum size in bytes of a value that is copied on a separate stream."""
 
 MAX_IN_USE = 0.5
-"""The fraction of the GPU's memory that may be in use after the allocation of a side buffer."""
+"""A side buffer is allocated only if at most this fraction of the GPU's memory is in use
+afterwards.
+"""
 
 
 class Staging:
@@ -92,15 +94,15 @@ class Staging:
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(self._computed, self.compute)  # work may still use the memory
+        self.driver.record(self._computed, self.compute)  # enqueued work may still use the memory
         self.driver.wait(self.inward, self._computed)
         return size, address
 
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Return a copy of an array on the host, after all work that is enqueued on the compute
-        stream.
+        """Wait for all work that is enqueued on the compute stream, and return a host copy of an
+        array.
         """
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
