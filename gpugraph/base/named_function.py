@@ -71,7 +71,7 @@ def add_parameters(
     """Return `function` with further parameters, inserted before the parameter `name` or last.
 
     The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
-    of `function` by name, `others` has those of the further parameters.
+    of `function` by name, `others` has the arguments of the further parameters.
 
     defaults: the further parameters with their defaults.
     """

@@ -1,8 +1,8 @@
 """Messages: records of declared fields that behave like TensorFlow's protocol messages.
 
-Every field has a type and a default. A nested message exists as soon as it is accessed. Assigned
-values are checked at once and copied. For an unknown name or a wrong type, the error lists the
-names or types that are accepted. The settings in `config` are such messages.
+Every field has a type and a default. A nested message exists as soon as it is accessed. An
+assignment checks the value and stores a copy. For an unknown name or a wrong type, the error lists
+the names or types that are accepted. The settings in `config` are such messages.
 """
 
 from __future__ import annotations

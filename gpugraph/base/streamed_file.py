@@ -47,8 +47,8 @@ class StreamedFile:
         self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
-        """Append the bytes of a contiguous buffer. Raises OSError, also if writing earlier bytes
-        failed.
+        """Append the bytes of a contiguous buffer. Raises OSError, even if only writing earlier
+        bytes failed.
         """
         view = memoryview(content)
         size = view.nbytes
@@ -77,8 +77,8 @@ class StreamedFile:
             self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
-        """Close the file once the disk has all of it. Raises OSError, also if a thread's write
-        failed.
+        """Close the file once the disk has all of it. Raises OSError if this, or an earlier write
+        by a thread, fails.
         """
         try:
             self._flush()

@@ -77,8 +77,8 @@ def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> Binar
     """Open a file to be read from its beginning to its end, as bytes.
 
     OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
-    devices (ESPIPE). A pipe is rejected at once, not when a writer opens it. `devices` permits
-    devices; /dev/null is always permitted.
+    devices (ESPIPE). A pipe is rejected immediately, not only when a writer opens it. `devices`
+    permits devices; /dev/null is always permitted.
     """
     return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 

@@ -31,7 +31,8 @@ _MAX_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """The credentials that this process presents and requires of others: a key, TLS, or neither.
+    """The credentials that this process presents to other processes and requires of them: a key,
+    TLS, or neither.
 
     tls: the contents of `ca.pem`, `cert.pem` and `key.pem`.
     """

@@ -100,7 +100,7 @@ class CallStream:
         return self._answers.exception()
 
     def cancel(self) -> None:
-        """End the stream at once; frames and answers that are under way are lost."""
+        """End the stream immediately; frames and answers in transit are lost."""
         self._answers.cancel()
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part, it chooses again, among its own devices. Operations that can't be
 separated are colocated: handles stay with the ops that create them, and the operations of a branch
-or a loop go to the one task that its computing operations request. Ops that only lead a tensor into
-the branch or loop (a Switch, an Enter) go there too, although they request the device of their
+or a loop go to the single task that its computing operations request. Ops that only lead a tensor
+into the branch or loop (a Switch, an Enter) go there too, although they request the device of their
 tensor.
 """
 

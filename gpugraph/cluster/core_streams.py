@@ -4,8 +4,8 @@ grpcio's own streams pass each message from thread to thread, which takes longer
 step. The module `grpc._cython.cygrpc`, on which they are built, works without these threads: a
 caller sends and waits in its own thread, and a server's network thread passes each frame directly
 to the answering thread. The module is not a public interface. If a release of grpcio lacks the
-parts used here (`has_core`), streams are grpcio's own (`call_streams.CallStream`) and behave the
-same.
+parts used here (`has_core`), streams are grpcio's own (`call_streams.CallStream`), which behave in
+the same way.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class CoreStream:
         return None
 
     def cancel(self) -> None:
-        """End the stream at once."""
+        """End the stream immediately."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
             with contextlib.suppress(KeyError):  # Ctrl-C may have lost an event
@@ -157,7 +157,9 @@ class StreamPool:
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream, or else a new one; no other call uses it until `give`."""
+        """Return an idle stream or, if there is none, a new stream. No other call uses it until
+        `give`.
+        """
         while True:
             try:
                 stream = self._idle.pop()

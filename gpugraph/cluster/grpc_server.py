@@ -51,11 +51,10 @@ SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary(
 class Server:
     """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
 
-    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it.
-    job_name, task_index: the task of this server; may be omitted if there is only one.
-    protocol: "grpc". config: the settings of the task's devices, and the default settings of
-    sessions.
-    start: whether the server answers at once, or only after `start()`.
+    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it. job_name,
+    task_index: the task of this server; may be omitted if there is only one. protocol: "grpc".
+    config: the settings of the task's devices, and the default settings of sessions. start: whether
+    the server answers immediately, or only after `start()`.
 
     Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
     or task must be named, InternalError for a task that is not in the cluster, UnknownError if the

@@ -58,7 +58,9 @@ MAX_CALLS = 1000
 """The maximum number of concurrent calls and streams of a server; each has a separate thread."""
 
 _MAX_REFUSALS = 16
-"""The maximum number of concurrent rejections that send a reason. More are rejected without one."""
+"""The maximum number of concurrent rejections that send a reason. Further calls are rejected
+without a reason.
+"""
 
 _MAX_AT_ONCE = 1 << 16
 """The maximum number of bytes of a frame that the network thread handles itself."""
@@ -136,7 +138,9 @@ class Listener:
         self._server.start()
 
     def stop(self, grace_s: float) -> None:
-        """Accept no more calls, and cancel those still in progress after `grace_s` seconds."""
+        """Accept no more calls, and cancel calls that are still in progress after `grace_s`
+        seconds.
+        """
         if self._door is not None:
             self._door.stop()
         self._server.stop(grace_s).wait()

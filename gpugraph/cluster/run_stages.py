@@ -172,7 +172,8 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation; members of a group or a collective have the same."""
+        """Compute the level of each operation; all members of a group or a collective have the same
+        level."""
         group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
         group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
         units = {op: group_of.get(op, (op,)) for op in self.graph.operations}

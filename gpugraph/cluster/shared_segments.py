@@ -57,7 +57,7 @@ class SegmentName(NamedTuple):
 
 
 class Segment:
-    """Memory of this process that others may map and read.
+    """Memory of this process that other processes may map and read.
 
     size: the bytes of its content. Raises OSError if the system has too little memory left.
     """
@@ -172,7 +172,8 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment with which others test whether they can map segments.
+        """Return the name of a small segment, with which other processes test whether they can map
+        segments.
 
         The name is empty if this system has no such memory.
         """
@@ -194,7 +195,8 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """Return the lease of exactly this memory, with one more holder; None if there is none.
+        """Return the lease of exactly this memory, with one more holder; None if this memory has no
+        lease.
 
         The caller must make sure that another holder keeps the lease during the call.
         """

@@ -106,7 +106,9 @@ class TaskSession(DirectSession):
         return self._task.devices, resources
 
     def close_devices(self) -> None:
-        """Drop the resources that only this session uses; the devices stay open for others."""
+        """Drop the resources that only this session uses; the devices stay open for other
+        sessions.
+        """
         if self._is_isolated:
             self.resources.clear()
         else:

@@ -35,9 +35,8 @@ MAX_PARCEL_BYTES = 16 << 30
 
 KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
-"""Seconds that parcels of failed steps are kept: meanwhile, a receiver that fetches one of them
-gets
-the step's error.
+"""The seconds for which parcels of failed steps are kept. A receiver that fetches a parcel within
+this time gets the step's error.
 """
 
 _LATER_S = 0.05

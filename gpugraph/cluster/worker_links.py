@@ -1,4 +1,6 @@
-"""A master's links to workers: to the one in its process, and to others over connections."""
+"""A master's links to workers: to the worker in its process, and to other workers over
+connections.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: the thread that would cancel it is the one that executes it."""
+        """Do nothing: the thread that would cancel the run is the thread that executes it."""
 
 
 class SessionMemory(ABC):

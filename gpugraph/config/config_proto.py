@@ -4,7 +4,8 @@ They are plain Python objects that behave like TensorFlow's protocol messages as
 notice. Every field is declared with a type and has a default. A nested message exists as soon as it
 is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
 checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
-ones. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
+names or types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports
+them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
 host, to rehearse placements and memory limits without a GPU.
@@ -74,7 +75,7 @@ class GPUOptions(Message):
     Fields:
       per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve; 0 for the
         default.
-      allow_growth: reserve memory as it is needed, not all at once.
+      allow_growth: reserve memory as it is needed, instead of all memory at the start.
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
       experimental: see `Experimental`.

@@ -68,7 +68,8 @@ class CPUDeviceFactory:
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """Creates the CPU devices of a process with GPUs. They equal those of `CPUDeviceFactory`.
+    """Creates the CPU devices of a process with GPUs. The devices are like those of
+    `CPUDeviceFactory`.
 
     Only the factory's priority differs from that class, since GPU devices can copy from any host
     memory.

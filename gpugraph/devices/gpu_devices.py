@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual ones.
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs.
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
@@ -107,7 +107,7 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 def no_gpu_reason(options: SessionOptions) -> str:
     """Return why a session with these options has no GPU, for placement errors; an empty string if
-    it has one.
+    it has a GPU.
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

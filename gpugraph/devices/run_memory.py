@@ -12,7 +12,7 @@ other memory.
 
 A plan whose arena is larger than the block gets a new block. If the old blocks are not small
 compared to the new one, the plans in them are dropped, and are compiled again, with the new block,
-at their next run. So all plans together occupy the size of the largest arena, plus at most
+in their next run. So all plans together occupy the size of the largest arena, plus at most
 `LEFT_OVER` bytes or, if that is more, 1 / `LEFT_OVER_PART` of the largest arena.
 """
 
@@ -172,8 +172,8 @@ class RunMemory:
         ]
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
-        """Give up blocks, the largest first, until the total of the others is small compared to
-        `num_bytes`.
+        """Give up blocks, the largest first, until the total size of the remaining blocks is small
+        compared to `num_bytes`.
         """
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
         blocks = self._on(device)
@@ -201,8 +201,8 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """Return a lease of a block with at least `num_bytes` that is not in `but`, the blocks that
-        the step has already.
+        """Return a lease of a block with at least `num_bytes`. but: the blocks that the step uses
+        already, which are excluded.
 
         ResourceExhaustedError, with the owner, if there is not enough memory.
         """

@@ -27,8 +27,8 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for others.
-    flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
+    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for any other
+    value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
     compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
     compression_method are ignored: the buffers' size is fixed, and zlib has one method.
     """
@@ -110,7 +110,7 @@ class _Compressed:
 
 
 class TFRecordWriter:
-    """A new file of records, opened at once.
+    """A new file of records, which the constructor opens.
 
     A context manager; methods raise FailedPreconditionError after `close`.
 

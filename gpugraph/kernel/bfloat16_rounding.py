@@ -1,10 +1,10 @@
 """Adapter that runs float32 kernels on bfloat16: inputs are widened, and results are rounded to the
 nearest, ties to even.
 
-Only kernels that move elements handle bfloat16 themselves. For all others, bfloat16 inputs are
-converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded. So a
-sum or a product accumulates in float32, and a formula of many operations is rounded only at its
-end.
+Only kernels that move elements handle bfloat16 themselves. For all other kernels, bfloat16 inputs
+are converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded.
+So a sum or a product accumulates in float32, and a formula of many operations is rounded only at
+its end.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ writes the memory. The rules for every allocator:
 - Every method may be called from any thread, and `deallocate_raw` even from a finalizer that the
   garbage collector runs in the middle of another call.
 
-`retry` and `optional` decide how a failure is treated. By default it is final and reported at once.
-With `retry` the allocator may first wait for another thread to free memory. With `optional` the
-caller has an alternative (scratch space that makes a kernel faster), so little is logged.
+`retry` and `optional` decide how a failure is treated. By default a failure is final and is
+reported immediately. With `retry` the allocator may first wait for another thread to free memory.
+With `optional` the caller has an alternative (scratch space that makes a kernel faster), so little
+is logged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The registry of factories of host memory allocators, by name and priority.
 
-The factory with the highest priority is used, among equals the one registered first.
-`get_allocator` creates the process's allocator once and always returns it; after that no factory
-may be added, since it might have a higher priority. `new_allocator` creates another allocator at
-each call, for a device with separate memory.
+The factory with the highest priority is used; among factories of equal priority, the one registered
+first. `get_allocator` creates the process's allocator once and always returns it; after that no
+factory may be added, since it might have a higher priority. `new_allocator` creates another
+allocator at each call, for a device with separate memory.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ used. The search stops as soon as a plan meets the lower bound:
 
 1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
    adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
-   that fits, the lowest among equals; if none fits, the block grows, over a hole at its end if
-   there is one. O(n log n).
+   that fits, and of equal holes the lowest; if no hole fits, the block grows, beginning with a hole
+   at its end if there is one. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
 3. For up to 1,000 buffers, a placement in three orders: by size and duration, by size times
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
@@ -285,7 +285,9 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 
 
 def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
-    """Place the buffers in this order, each in the tightest gap among those placed before."""
+    """Place the buffers in this order, each in the tightest gap between the buffers placed
+    before.
+    """
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(order)
     top = 0

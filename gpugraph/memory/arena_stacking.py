@@ -1,7 +1,8 @@
 """Restacking: offsets in an arena whose buffers have other sizes than in its plan.
 
 A plan determines, of each two buffers that are live at the same step, which one lies below the
-other. If that order is kept, each buffer can lie on top of those below it, whatever the sizes:
+other. If that order is kept, each buffer can lie on top of the buffers below it, whatever the
+sizes:
 
     planned for    A 2, B 1, C 3          [A ][B][C   ]
     other sizes    A 5, B 1, C 2          [A      ][B][C ]
@@ -68,7 +69,8 @@ def _bits(number: int) -> Iterator[int]:
 
 
 def stack(sizes: Sequence[int], below: Sequence[Sequence[int]], alignment: int = 64) -> ArenaPlan:
-    """Return the offsets of buffers of these sizes, each on top of those `below` it.
+    """Return the offsets of buffers of these sizes, each on top of the buffers that `below` lists
+    for it.
 
     Offsets and the block's size are multiples of `alignment` bytes.
     """

@@ -1,8 +1,8 @@
 """A limit on one consumer's share of an allocator.
 
-The wrapper counts the bytes that the inner allocator hands out, if that tracks sizes, else those
-requested. A request that would exceed the limit returns None at once, also with `retry`: only the
-consumer itself could free memory below the limit.
+The wrapper counts the bytes that the inner allocator hands out, if it tracks sizes, else the bytes
+requested. A request that would exceed the limit returns None immediately, even with `retry`: only
+the consumer itself could free memory below the limit.
 
 The requested bytes are reserved before the inner allocator is called, so threads never exceed the
 limit together, and no lock is held while the inner allocator waits. If rounding makes the

@@ -156,7 +156,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; InvalidArgumentError unless address and size are those of a region."""
+        """Free a region; InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

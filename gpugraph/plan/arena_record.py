@@ -13,7 +13,8 @@ from gpugraph.base.shapes import shape_text
 class BufferRecord(NamedTuple):
     """A tensor in memory: its op, bytes, and first and last position in the order of the plan.
 
-    shape, dtype: those of the buffer's first tensor; later tensors may reuse its memory.
+    shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
+    memory.
     """
 
     op: str

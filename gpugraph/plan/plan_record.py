@@ -2,8 +2,8 @@
 
 `compile/` creates a `Plan` and `runtime/` runs it; neither imports the other. All names, devices,
 memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
-an array, a fetch a callable that returns one. The names of the graph remain as labels, for messages
-and statistics.
+an array, a fetch a callable that returns an array. The names of the graph remain as labels, for
+messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;

@@ -1,4 +1,4 @@
-"""Steps of a plan, groups of steps that run as one, and the order in which they are called.
+"""Steps of a plan, groups of steps that run as one step, and sequences that call steps in order.
 
 An error from a step is annotated with the innermost step that raised it, which
 `failed_step` returns (see `runtime/step_failure.py`).
@@ -30,7 +30,7 @@ StepKind = Literal[
     "region",  # a group of steps with one condition; the next four kinds are groups, too
     "stretch",  # consecutive steps that may become native calls or one CUDA graph
     "loop",
-    "concurrent",  # concurrent calls of the user's functions, or matrix products
+    "concurrent",  # concurrent calls of user functions, or matrix products
     "joined",  # kernel launches that are combined into one
 ]
 

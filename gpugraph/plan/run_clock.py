@@ -43,7 +43,9 @@ return the operation's result. It must copy a value that it needs after the call
 """
 
 FetchDestination = Callable[[int, Any], Any]
-"""Returns the array to which the fetched array with this index is copied, or None for a new one."""
+"""A function that returns the array to which the fetch with an index is copied, or None for a new
+array.
+"""
 
 
 class Clock:

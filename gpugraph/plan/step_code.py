@@ -1,4 +1,6 @@
-"""The code that currently runs a step, for reports on native steps and on obstacles to them."""
+"""The code that currently runs a step, for reports on which steps are native and why others are
+not.
+"""
 
 from __future__ import annotations
 

@@ -172,8 +172,9 @@ class DirectRunner(Runner):
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
         """Wait a while for another thread's run of the plan.
 
-        Returns True if the plan is idle or has completed a run meanwhile, and False if one long
-        run, or a run of this thread, holds it. Raises DeadlineExceededError after the limit.
+        Returns True if the plan is idle, or has completed a run during the wait; returns False if a
+        single long run, or a run of this thread, holds it. Raises DeadlineExceededError after the
+        limit.
         """
         runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:

@@ -127,7 +127,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if it has one."""
+        """Set the session's graph; AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -169,8 +169,8 @@ class DirectSession(SessionBackend):
         """Raise an error unless the session can run.
 
         CancelledError if it is closed, InvalidArgumentError before `create`,
-        FailedPreconditionError if it has a GPU and this process is a fork of the one that created
-        it.
+        FailedPreconditionError if it has a GPU and this process was forked from the process that
+        created it.
         """
         if self.closed:
             raise CancelledError.of_no_node("Session has been closed.")

@@ -36,7 +36,7 @@ class _OpenFeeds(NamedTuple):
     """A unit, with the positions of the fed sizes that it leaves open and the values of those that
     it does not.
 
-    inputs: the positions of open sizes, those of the same input together.
+    inputs: for each input of the trace, the positions of the fed sizes that it stands for.
     """
 
     unit: OpenUnit

@@ -163,7 +163,7 @@ class PartialRun:
     def _compute(
         self, part: Sequence[Operation], also: Sequence[Tensor], is_lasting: bool = True
     ) -> None:
-        """Run these operations; keep the values that later parts need, and those of `also`.
+        """Run these operations; keep the values that later parts need, and the values of `also`.
 
         Unless `is_lasting`, only the values of `also` are kept, and the operations will run again.
         """
@@ -239,7 +239,8 @@ class PartialRuns:
         self._numbers = itertools.count(1)
 
     def setup(self, fetches: Any, feeds: Any) -> str:
-        """Create a partial run and return its handle; one without feeds and fetches runs at once.
+        """Create a partial run and return its handle; a partial run without feeds and fetches runs
+        immediately.
 
         Errors as in `Session.partial_run_setup`.
         """

@@ -146,7 +146,7 @@ class PlanCache:
         self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Drop all plans, and return them: the caller can wait for the running ones."""
+        """Drop all plans, and return them: the caller can wait for plans that are running."""
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:
@@ -186,7 +186,7 @@ class PlanCache:
                 plan.lock.release()
 
     def all(self) -> list[Plan]:
-        """Return the plans; without the lock, those of this moment."""
+        """Return the plans. A caller without the lock gets the plans of this moment."""
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:

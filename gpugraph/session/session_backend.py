@@ -56,7 +56,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Set the graph; AlreadyExistsError if there is one."""
+        """Set the session's graph; AlreadyExistsError if the session has a graph."""
 
     @abstractmethod
     def prepare(

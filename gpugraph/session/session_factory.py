@@ -46,7 +46,9 @@ class SessionFactory:
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
-        """Add a factory under a name; if the name is taken, log an error and keep the first one."""
+        """Add a factory under a name; if the name is taken, log an error and keep the existing
+        factory.
+        """
         with cls._lock:
             if runtime_type in cls._factories:
                 _LOG.error("Two session factories are being registered under %s", runtime_type)
@@ -62,7 +64,7 @@ class SessionFactory:
 
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
-        """Return the one factory that accepts the options.
+        """Return the only factory that accepts the options.
 
         NotFoundError if none does, InternalError if several do.
         """

@@ -1,4 +1,5 @@
-"""A gate that is closed while the process forks: no run of a plan starts or continues meanwhile.
+"""A gate that is closed while the process forks: no run of a plan starts or continues during the
+fork.
 
 A child gets the memory in its state at the fork. If another thread were writing data at that
 moment, in native code or in NumPy, the child would have it half-written forever.

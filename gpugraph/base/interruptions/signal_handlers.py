@@ -11,7 +11,7 @@ run after a call into C. It may then raise any exception, or run a session.
 A run may take long and may call Python functions of the user. Handlers run immediately inside those
 (`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`), it
 polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
-KeyboardInterrupt, runs at once; other handlers run once they have waited for a second. They are
+KeyboardInterrupt, runs immediately; other handlers run once they have waited for a second. They are
 delayed because they may read variables, which are only consistent between runs.
 
 A signal that arrives again before its handler has run is merged with the first, as the system does.
@@ -108,7 +108,9 @@ def _defer_in_weakref_callbacks() -> None:
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function during which handlers run at once, even inside an uninterrupted function."""
+    """Call a function during which handlers run immediately, even inside an uninterrupted
+    function.
+    """
     return function(*args)
 
 

@@ -274,7 +274,9 @@ class Size:
 
 
 def hint(size: Any) -> int:
-    """Return the value of a size for the first inputs, without a condition: for estimates only."""
+    """Return the value of a size for the first inputs. No condition is recorded, so the value is
+    for estimates only.
+    """
     return size.hint if type(size) is Size else size
 
 

@@ -35,13 +35,15 @@ NO_INCARNATION = 0
 _VALID_S = 300
 _MAX_CALLERS = 1 << 16
 _WINDOW = 1 << 15
-"""A call that is this many numbers behind its caller's newest one is rejected as a repetition."""
+"""A call whose number is lower than the caller's highest number by this much is rejected as a
+repetition.
+"""
 _CODE_BYTES = 16
 _SHA = "sha256"
 
 
 class MessageProofs:
-    """Authenticates the messages of one call or stream, and checks those of the other side.
+    """Authenticates the messages of one call or stream, and checks the messages of the other side.
 
     key: the key of this call; empty for no authentication. is_server: whether this process answers
     the call.
@@ -104,7 +106,7 @@ if hasattr(os, "register_at_fork"):
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
     """Return the proof to send with a new call, empty without a key, and its message authenticator.
 
-    incarnation: that of the called server, or `NO_INCARNATION` for `GREETING`.
+    incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
     """
     if not key:
         return "", MessageProofs(key)
@@ -131,7 +133,7 @@ def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
 
 
 class CallerProofs:
-    """Checks the proofs of callers of one server, and rejects repeated ones.
+    """Checks the proofs of callers of one server, and rejects repeated proofs.
 
     incarnation: a random number of this server object: a proof for one server is not valid for
     another server, nor for a server that is started later.
@@ -178,7 +180,9 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget those with no call recent enough to be repeated."""
+        """If there are too many callers, forget the callers without a call that is recent enough to
+        be repeated.
+        """
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()

@@ -1,4 +1,4 @@
-"""A client's links to masters: to one in the same process, and to one over a connection."""
+"""A client's links to masters, in the same process or over a connection."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LocalMaster:
 
 
 class RemoteMaster(SessionMemory):
-    """The link to the master of a server behind a connection."""
+    """The link to the master of a server in another process, over a connection."""
 
     def __init__(self, target: str) -> None:
         self._peer = Peer(target.removeprefix(SCHEME), access_of_environment())
@@ -162,7 +162,7 @@ MasterLink = LocalMaster | RemoteMaster
 
 
 def master_of(target: str) -> MasterLink:
-    """Return the link to a target's master, in this process or behind a connection."""
+    """Return the link to a target's master, in this process or over a connection."""
     server = SERVERS.get(target)
     if server is None:
         return RemoteMaster(target)

@@ -30,9 +30,9 @@ class CollectiveSpec(NamedTuple):
     """A bucket of collectives that one task executes together.
 
     operations: names of members: the `num_local` members of the first collective in the order of
-    their devices, then those of the next collective. leader: the task at which the members of all
-    tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective is
-    in a branch or a loop, whose plan waits for the result.
+    their devices, then the members of the next collective. leader: the task at which the members of
+    all tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective
+    is in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]

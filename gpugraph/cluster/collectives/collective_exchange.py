@@ -24,7 +24,9 @@ and doubling; a larger one by a ring.
 """
 
 PIECE_BYTES = 4 << 20
-"""Bytes that circulate in a ring as a unit: one piece is reduced while others are in transfer."""
+"""Bytes that circulate in a ring as a unit: one piece is reduced while other pieces are in
+transfer.
+"""
 
 _BLOCK = 1 << 16  # elements that are reduced at a time over shared memory
 _NOTHING = np.zeros(0, np.bool_)
@@ -177,7 +179,7 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 
 
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
-    """Reduce over shared memory: `arrays` are those of all members, in the order of ranks.
+    """Reduce over shared memory: `arrays` are the arrays of all members, in the order of ranks.
 
     Each member reduces one part, in the order of ranks, into its own array, and copies the other
     parts from the other members' arrays. No member writes memory that another may still read.

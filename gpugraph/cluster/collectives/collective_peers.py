@@ -66,7 +66,7 @@ class CollectivePeers:
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings with others
+        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings
         self.threads = DaemonThreads("gpugraph-collectives")
 
     def is_there(self, task: str) -> bool:
@@ -192,15 +192,17 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """Return the transport from the member with this index in the meeting to the others."""
+        """Return the transport from the member with the index `rank` in a meeting to the other
+        members.
+        """
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
         """Handle the request of a member of another task to join, as the leader.
 
         Returns the meeting, or an empty message if the member must wait. Raises
-        InvalidArgumentError if the member's task is not in the cluster, or if it names no device or
-        one device twice.
+        InvalidArgumentError if the member's task is not in the cluster, or if it names no device,
+        or names a device twice.
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:

@@ -60,10 +60,11 @@ class CollectiveHistory:
         return past, attempt.round.turn - other.round.turn
 
     def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
-        """Return whether an attempt is in a later step than the one that another member has left.
+        """Return whether an attempt is in a later step than `failed`, the step that another member
+        has left.
 
-        If the two have not met in this collective yet, their last meeting in another one decides.
-        None if they have not met at all.
+        If the two have not met in this collective yet, their last meeting in another collective
+        decides. None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:

@@ -7,10 +7,10 @@
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-In a branch or a loop the plan itself waits (`_CollectiveExchange`), as for a queue. So the plan
-continues to compute while its first gradients are reduced. No stage waits for a collective of the
-same level, so a run does not wait for itself. A collective with members in other sessions waits for
-them until they join, or until it is certain that they never will."""
+So the plan continues to compute while its first gradients are reduced. Only in a branch or a loop
+does the plan itself wait for a result (`_CollectiveExchange`). No stage waits for a collective of
+the same level, so a run does not wait for itself. A collective with members in other sessions waits
+for them until they join, or until it is certain that they never will."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """A bucket of collectives in one run of one task. The reductions share one array, in shared
-    memory if possible."""
+    """A bucket of collectives in one run of one task. Its reductions use one (maybe shared) array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -138,7 +137,8 @@ class BucketRun:
         return places
 
     def join_devices(self) -> None:
-        """Reduce the inputs of this task's devices, in their order, to one for each instance."""
+        """Reduce the inputs of this task's devices, in the devices' order, to one input for each
+        instance."""
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
             names = [op.name for op in self.operations[index * num_local :][:num_local]]

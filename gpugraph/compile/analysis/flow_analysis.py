@@ -5,7 +5,7 @@ skipped as one. In the order of the surrounding ops, a loop is one item; it runs
 be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
-An op with a dead input is dead, also if the input is a control edge or comes from another device.
+An op with a dead input is dead, even if the input is a control edge or comes from another device.
 There are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs
 are, and a ControlTrigger is always alive.
 """
@@ -205,8 +205,8 @@ class _Guards:
     def _entering(self, node: Node) -> Guard:
         """Return the guard of an Enter inside its loop.
 
-        A loop-invariant Enter is alive in every iteration; another one only in the first, unless
-        its value goes to nothing but the loop's Merge.
+        A loop-invariant Enter is alive in every iteration; any other Enter is alive only in the
+        first iteration, unless only the loop's Merge reads it.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)

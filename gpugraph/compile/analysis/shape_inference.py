@@ -99,7 +99,7 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs, from those of its inputs, `sources`.
+        """Return the shapes of a node's outputs, inferred from the shapes of its inputs, `sources`.
 
         InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
         """

@@ -1,9 +1,9 @@
 """Estimated time of a node or a copy on a device, from a model with constant rates; nothing is
 measured.
 
-A node takes the time of a launch, plus that of its arithmetic or of its memory accesses, whichever
-is longer. The rates are rounded figures of a mid-range GPU on PCI Express 3 x16, and of a processor
-with two cores. Only ratios of times on the same device are used.
+A node takes the time of a launch, plus the time of its arithmetic or of its memory accesses,
+whichever is longer. The rates are rounded figures of a mid-range GPU on PCI Express 3 x16, and of a
+processor with two cores. Only ratios of times on the same device are used.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Return whether a loop's Merge refers to one variable at first and to another one, or none,
-    after an iteration.
+    """Return whether a loop's Merge refers to a variable at first, and to a different variable or
+    none after an iteration.
     """
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:

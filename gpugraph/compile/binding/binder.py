@@ -243,7 +243,7 @@ class Binder(StepList):
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
-        """Return by slot the values of those host inputs that are constant."""
+        """Return, by input slot, the values of the constant host inputs."""
         if not bound.host:
             return {}
         values = self.unit.values

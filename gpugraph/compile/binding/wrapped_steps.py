@@ -1,5 +1,5 @@
-"""Wrapped callables of steps: they bind later, hold locks, mark variables as initialized, or only
-raise.
+"""Wrappers of steps' callables: for late binding, for locking, for marking variables as
+initialized, and for raising an error.
 """
 
 from __future__ import annotations

@@ -222,7 +222,9 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the action of a step, as a call if there is one."""
+        """Add the action of a step: as a native call if it has one, otherwise as a step that Python
+        runs.
+        """
         if run is do_nothing:
             return
         try:
@@ -308,8 +310,8 @@ class LoopProgram:
             self._mark(behind)
 
     def _merge(self, step: Step, run: Merging) -> None:
-        """Add instructions that copy the one input that is alive. If two are, Python runs the step
-        and raises the error.
+        """Add instructions that copy the only live input. If two inputs are alive, Python runs the
+        step, which raises the error.
         """
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):

@@ -1,4 +1,4 @@
-"""Merge steps, which copy the one input that is alive to the output, and write its index."""
+"""Merge steps, which copy the only live input to the output, and write the index of that input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """A Merge of these inputs, executed by `run`."""
+    """The callable of a Merge step, which calls `run`, and the parts from which `run` was made."""
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]

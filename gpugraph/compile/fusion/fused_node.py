@@ -51,7 +51,7 @@ class Record:
         self.group = group
         self.inside = {node.id for node in group}
         self.inputs: dict[TensorId, int] = {}
-        self.leaving: list[Edge] = []  # edges from the group to others
+        self.leaving: list[Edge] = []  # edges from the group to other nodes
         fusible = [candidates[node.id] for node in group]
         sources = [self._sources(node, op.slots) for node, op in zip(group, fusible)]
         self.values = dict(self.inputs)
@@ -73,7 +73,7 @@ class Record:
         return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads in device memory; those from outside the group are
+        """Return the tensors that a node reads in device memory; tensors from outside the group are
         recorded in `inputs`.
         """
         edges = node.input_edges()

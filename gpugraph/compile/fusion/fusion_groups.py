@@ -76,8 +76,8 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield a record of the group, if it can be one kernel; else halve it repeatedly, and yield
-    those parts that can.
+    """Yield a record of the group if it can be one kernel; else halve the group repeatedly, and
+    yield the parts that can be one kernel.
     """
     todo = [group.nodes]
     while todo:
@@ -203,8 +203,8 @@ def _join(
     """Merge the groups that a node may join into one; return it, or None, and whether more than one
     was merged.
 
-    groups: those of the node's inputs. barred: the bits of groups that it must not join. sizes: the
-    node's iteration space."""
+    groups: the groups of the node's inputs. barred: the bits of groups that it must not join.
+    sizes: the node's iteration space."""
     joined: Group | None = None
     has_taken_in = False
     for group in groups:
@@ -230,8 +230,8 @@ def _depend(one: Group, other: Group) -> bool:
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return an iteration space that covers both given ones, or None if one kernel can't cover
-    both. Native kernels may combine rows with one number per row.
+    """Return an iteration space that covers both spaces, or None if one kernel can't cover both.
+    Native kernels may combine rows with one number per row.
     """
     if one == other:
         return one

@@ -8,8 +8,8 @@ itself. Here such a user gets a separate read, after the writes that it follows.
 
 Users that follow no write keep the shared read, which is a snapshot. So is every read that the
 program creates itself (`read_value`): see `compile/memory/memory_planning.py`. In a loop that
-writes the variable, users see in each iteration the value written by the previous one, so each
-iteration reads the variable again.
+writes the variable, users see in each iteration the value written in the previous iteration, so
+each iteration reads the variable again.
 
 One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
@@ -79,7 +79,7 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """Return the bits of the writes among a node and its ancestors; for an Exit, also of all
+        """Return the bits of the writes among a node and its ancestors; for an Exit, include all
         writes in its loop."""
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
@@ -136,8 +136,8 @@ class _UserPosition(NamedTuple):
     """The common position of users that can share one new read.
 
     frame: the loop in which they are. side: a node that is alive on the branch that leads to them,
-    or None. missed: the bits of the writes that they follow and the shared read does not. anchors:
-    their inputs that come after those writes."""
+    or None. missed: the bits of the writes that precede the users, but not the shared read.
+    anchors: the users' inputs that come after these writes."""
 
     frame: Frame
     side: Node | None

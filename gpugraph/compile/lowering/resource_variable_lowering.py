@@ -115,8 +115,8 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Return the attrs of the node: those of the op under the names of the node's op type, its
-    defaults, and the variable's dtype and shape.
+    """Return the attrs of the node: the op's attrs under the names of the node's op type, defaults
+    of that type, and the variable's dtype and shape.
     """
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}

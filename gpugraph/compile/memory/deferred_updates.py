@@ -82,8 +82,8 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """Return the sort key of each node: those in `moving` get one right before that of the first
-    node that must follow them.
+    """Return the sort key of each node. The key of a node in `moving` comes right before the key of
+    the first node that must follow it.
     """
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)

@@ -74,8 +74,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """Return the tensors of the device's arena that may be swapped, each with one idle time: the
-    one before the use whose op requests the swap, or else the longest."""
+    """Return the tensors of the device's arena that may be swapped, each with one idle time: that
+    before the use whose op requests the swap or, without such a use, the longest."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}

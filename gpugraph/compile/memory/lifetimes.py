@@ -72,8 +72,8 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Record that `node` uses a tensor at `position`, and that the readers of those outputs of
-        `node` that are views of the tensor use it later.
+        """Record that `node` uses a tensor at `position`, and that readers of outputs of `node`
+        that are views of the tensor use the tensor later.
         """
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:

@@ -182,7 +182,7 @@ class _Planner:
         return self.unit.homes[variable.id, 0].storage
 
     def _initialized(self, output: _Output) -> Storage:
-        """Return the memory of the variable whose initial value an output is."""
+        """Return a variable's memory, for the output that is the variable's initial value."""
         variable = self.initial[output.key]
         how = "view" if passes_whole(output.node) else "in place"
         self.unit.modes[output.node.id] = f"{how} of {variable.name}"

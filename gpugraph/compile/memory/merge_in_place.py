@@ -34,7 +34,9 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return those inputs of a Merge, behind their views, that can be computed in its storage."""
+    """Return the inputs of a Merge (before any views of them) that can be computed in its
+    storage.
+    """
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]

@@ -6,9 +6,9 @@ time.
 
 NumPy computes a product without holding Python's lock, so two products take the time of one if
 there is a processor for each. The nodes between them are moved before the products, or after them
-if they depend on one. Stateful ops and ops that use variables keep their order, so that results do
-not depend on the number of processors. All products of a group count as one position in the order,
-as their inputs and outputs are live at the same time (`Unit.positions`).
+if they depend on a product. Stateful ops and ops that use variables keep their order, so that
+results do not depend on the number of processors. All products of a group count as one position in
+the order, as their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` makes the step.
 """
 
@@ -159,8 +159,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Add the next node of the order to the group, or to the nodes before or behind it; return
-        whether the group may still grow.
+        """Add the next node of the order to the group, or to the nodes before or after the group;
+        return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:

@@ -127,8 +127,8 @@ class _Choice:
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swap tensors that are live at the arena's peak: first those whose copies are hidden,
-        then, while the arena exceeds the memory, any.
+        """Swap tensors that are live at the arena's peak: first tensors whose copies are hidden,
+        then, while the arena exceeds the memory, any tensors.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -187,8 +187,8 @@ class _Choice:
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies: the one to the host has ended by `gone`, and the one back
-        begins by `back` (in seconds); None if no nodes fit.
+        """Return positions of the copies, such that the copy to the host has ended by the time
+        `gone` and the copy back begins at `back`, in seconds; None if no nodes fit.
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)

@@ -40,8 +40,8 @@ class Candidates:
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
-        """Return the names of the devices that can run the group, the preferred one first, and the
-        reason for that one. InvalidArgumentError if there is none.
+        """Return the names of the devices that can run the group, the preferred device first, and
+        the reason for the preference. InvalidArgumentError if there is none.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])

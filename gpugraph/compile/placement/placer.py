@@ -2,9 +2,9 @@
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
 ops that take a reference to it, and variables with one shared name. A group may be on the devices
-that the requests and kernels of all members permit; the one with the highest priority is chosen
-(GPU before CPU). Members also include ops that refer to the group's variable in
-other runs, unless that leaves no device. These rules come first, in this order:
+that the requests and kernels of all members permit; the device with the highest priority is chosen
+(GPU before CPU). Members also include ops that refer to the group's variable in other runs, unless
+that leaves no device. These rules come first, in this order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for

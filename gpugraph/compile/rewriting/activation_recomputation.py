@@ -20,7 +20,7 @@ other kernels. Ops with a state, among them random ones, are never recomputed.
 
 In a graph with branches and loops, each place (ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately: the forward ops of a branch are recomputed for
-gradients with the same guard, those of a loop for gradients of the same iteration.
+gradients with the same guard, the forward ops of a loop for gradients of the same iteration.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add copies of those forward nodes that are to be recomputed for the late nodes, and return
-    them.
+    """Add copies of the forward nodes that are to be recomputed for the late nodes, and return the
+    copies.
     """
     if not passes.late:
         return []
@@ -299,8 +299,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return those input edges of a late node whose sources are chosen for recomputation; none
-        if it has no trigger.
+        """Return the input edges of a late node whose sources are chosen for recomputation; an
+        empty list if the node has no trigger.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []

@@ -55,7 +55,8 @@ class Replacing:
     ) -> Node:
         """Replace a node by an op with one output, and return the new node.
 
-        sources: its inputs. passed: the nodes between these and `node`, which are bypassed.
+        sources: the inputs of the new node. passed: the nodes between `sources` and `node`, which
+        are bypassed.
         """
         graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
@@ -162,8 +163,8 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the nodes that a replaced node ran after, as control inputs: without those in `kept`,
-    whose outputs the replacement reads, and without `passed`.
+    """Return the control inputs for a replacement: the nodes after which the replaced node ran,
+    except nodes in `kept`, whose outputs the replacement reads, and nodes in `passed`.
     """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
@@ -187,8 +188,8 @@ def gpus_with_kernels(unit: Unit) -> set[str]:
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return a node's attrs without those whose names begin with `_`: these apply to this node
-    only.
+    """Return a node's attrs, except attrs whose names begin with `_`, since these apply to this
+    node only.
     """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 

@@ -32,7 +32,7 @@ the flags only transpose (`adj_x` also conjugates complex values) and take no ex
 
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
-    """Fold transposes into the products that read them, and merge or remove other ones."""
+    """Fold transposes into the products that read them, and merge or remove other transposes."""
     return Replacing(unit).visit(_VISITS, "transposes folded into products or cancelled")
 
 

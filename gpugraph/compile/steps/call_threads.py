@@ -1,4 +1,4 @@
-"""Calls of the user's functions in separate threads, which a run that ends early abandons."""
+"""Calls of user functions in separate threads, which a run that ends early abandons."""
 
 from __future__ import annotations
 

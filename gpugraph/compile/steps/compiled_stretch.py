@@ -5,8 +5,8 @@
     joined     adjacent native steps are called as one; the others stay
 
 Code that is compiled is used, unless `native_cost` estimates that NumPy is faster. Steps over large
-arrays are compiled from the first run on: while NumPy computes the first of them, the code of the
-others is compiled, or comes from the cache. One run spends at most `PORTION_S` seconds on
+arrays are compiled from the first run on: while NumPy computes the first steps, the code of later
+steps is compiled or loaded from the cache. One run spends at most `PORTION_S` seconds on
 translating and binding, so that no run of a large plan is much delayed.
 """
 
@@ -122,8 +122,8 @@ class _Member:
 
 
 class _MixedRun:
-    """One run while some steps are native and others not; it spends at most `PORTION_S` on
-    binding.
+    """A run in which some steps are native and others are not. It spends at most `PORTION_S`
+    seconds on binding.
     """
 
     def __init__(self, members: Sequence[_Member], waits: bool, verifies: bool) -> None:
@@ -300,7 +300,7 @@ class CompiledStretch:
     # -- joining
 
     def _end_mixed(self) -> None:
-        """Join adjacent native steps once it is final which steps are native."""
+        """Join adjacent native steps if no step's code will change any more."""
         warn_once("")
         if self._translated == len(self.entries) and all(m.is_decided for m in self._members):
             self._join()
@@ -328,8 +328,8 @@ class CompiledStretch:
 
 
 def _nanoseconds(entry: Entry) -> float:
-    """Estimate the nanoseconds that NumPy takes for a step; for one without a native form, those of
-    a call.
+    """Estimate the nanoseconds that NumPy takes for a step; for a step without a native form, those
+    of a single call.
     """
     if entry.native is None:
         return numpy_nanoseconds(())

@@ -1,5 +1,5 @@
-"""Native calls: joins those of several steps into one, and raises the error of a call that refuses
-its input.
+"""Native calls of several steps joined into one call, and the error of a call that refuses its
+input.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
 
 
 def step_beside_native(step: Step) -> Step:
-    """Return a NumPy step among native ones that uses one BLAS thread; others would spin after the
-    step.
+    """Return a NumPy step that uses only one BLAS thread, for use among native steps: further BLAS
+    threads would spin after the step.
     """
 
     def run() -> None:

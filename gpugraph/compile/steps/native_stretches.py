@@ -49,8 +49,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key that entries of one run of steps share; an entry that can't be in one has a
-    unique key.
+    """Return a key that entries of one run of steps share; an entry that can't be part of a run of
+    steps has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:

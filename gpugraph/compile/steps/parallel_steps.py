@@ -2,8 +2,8 @@
 parallel.
 
 The step starts its threads when it runs, and ends when all of its products have ended. An error in
-one of them, or an interruption of the run, is raised only then; of several errors, that of the
-first product.
+one of them, or an interruption of the run, is raised only then; if there are several errors, the
+error of the first product is raised.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _joined(group: Sequence[Entry], lanes: int, clock: Clock) -> Sequence[Entry]
 
 
 class ParallelSteps(StepGroup):
-    """Runs steps in the calling thread and in others, at most `lanes` in all."""
+    """Runs steps in at most `lanes` threads, including the calling thread."""
 
     def __init__(self, steps: Sequence[Step], lanes: int, clock: Clock) -> None:
         self.steps = steps

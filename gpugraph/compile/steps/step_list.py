@@ -88,15 +88,15 @@ class StepList(Arrays):
         )
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
-        """Return a step of a node; `part` distinguishes it from others of that node."""
+        """Return a step of a node; `part` distinguishes it from other steps of the node."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """Return, by input index, the variables that a node uses. For each variable that it reads,
-        add a check that it is initialized, unless the plan has one.
+        """Return, by input index, the variables that a node uses. For each variable that the node
+        reads, add a check that the variable is initialized, unless the plan has such a check.
         """
         states: dict[int, VariableState] = {}
         for edge in node._in:

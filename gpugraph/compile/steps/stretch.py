@@ -10,8 +10,8 @@ from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
-    """The code of a run of steps without its checks of variables: the steps, or what replaces them
-    now.
+    """The code of a run of steps, without the checks of variables: the steps themselves, or native
+    calls or a graph.
     """
 
     def run(self) -> None:

@@ -207,7 +207,7 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source if the cache has it; else a `Library` without one."""
+        """Return the library of a source if the cache has it; else an empty `Library`."""
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)

@@ -85,8 +85,8 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
 
 
 def in_c(expression: str, source: DType, target: DType) -> str:
-    """Translate an op's expression to C. source: the dtype of its operands; target: that of its
-    result.
+    """Translate an op's expression to C. source: the dtype of the operands; target: the dtype of
+    the result.
 
     `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
     conversion of a float that is out of an integer's range, so `(U)` becomes a function of

@@ -22,7 +22,7 @@ def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
     if in_memory:
         try:
             return _from_memory(content)
-        except (AttributeError, OSError):  # another system, or one that forbids it
+        except (AttributeError, OSError):  # not Linux, or not permitted
             pass
     path = private_folder() / f"{secrets.token_hex(8)}.so"
     path.write_bytes(content)

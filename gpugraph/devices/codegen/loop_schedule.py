@@ -22,11 +22,11 @@ Store = tuple[int, int]
 class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
-    rows: values computed once per row, before the loop. values: those computed for each element, in
-    this order. reloads: by value that an earlier pass has stored, the output in whose memory it is.
-    lanes: the reductions along the last axis that this pass computes. columns: the reductions over
-    rows; the pass adds each element to the total of its column. stores: the values that it writes
-    to outputs.
+    rows: values computed once per row, before the loop. values: the values computed for each
+    element, in this order. reloads: by value that an earlier pass has stored, the output in whose
+    memory it is. lanes: the reductions along the last axis that this pass computes. columns: the
+    reductions over rows; the pass adds each element to the total of its column. stores: the values
+    that it writes to outputs.
     """
 
     rows: list[int] = field(default_factory=list)

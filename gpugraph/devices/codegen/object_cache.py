@@ -4,12 +4,12 @@
         <key>.so     the content, followed by a digest of its name and bytes
 
 The content will be executed, so only files are used that no other user (except root) can have
-written. The folder and those above it are checked at each use, and a file after it has been opened
-(`codegen.trusted_folders`). A file appears only when it is complete, and is checked against its
-digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and their
-code is compiled again. Threads and processes may share the folder, and any file may vanish at any
-time. The thread that compiles an entry locks its key, and others wait for it. Beyond a size limit
-the least recently used files are removed.
+written. The folder and all folders above it are checked at each use, and a file after it has been
+opened (`codegen.trusted_folders`). A file appears only when it is complete, and is checked against
+its digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and
+their code is compiled again. Threads and processes may share the folder, and any file may vanish at
+any time. The thread that compiles an entry locks its key, and other threads and processes wait for
+it. Beyond a size limit the least recently used files are removed.
 
 If the folder can't be used, nothing is stored, and `reason` holds the reason.
 """

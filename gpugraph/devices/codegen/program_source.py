@@ -75,8 +75,8 @@ class ProgramSource:
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable that may be unused. kind: its C type, by default
-        that of indices.
+        """Return the declaration of a variable that may be unused. kind: its C type, by default the
+        type of indices.
         """
         return f"{kind or f'const {self.index_type} '}{name} = {value}; (void){name};"
 
@@ -225,7 +225,9 @@ class ProgramSource:
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
-        """Return statements that store the results of a program that has no rows or only one."""
+        """Return statements that store the results of a program that has no rows or a single
+        row.
+        """
         stores = self.schedule.row_stores
         return [self.values.store(index, f"out{slot}[0]") for index, slot in stores]
 

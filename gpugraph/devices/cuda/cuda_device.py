@@ -73,7 +73,9 @@ class CudaDevice(Device):
 
     @property
     def kernels(self) -> Launcher:
-        """The launcher of kernels. Its first use allocates the workspace of matrix products."""
+        """The device's `Launcher`, which binds kernels. The first access allocates the workspace
+        for matrix products.
+        """
         if self._kernels is None:
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
@@ -111,7 +113,9 @@ class CudaDevice(Device):
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array to the array; a host array is written at once."""
+        """Enqueue the copy of a host array to the array; a destination in host memory is written
+        immediately.
+        """
         if isinstance(array, Array):
             with self.lock:
                 self.staging.write(array, value)
@@ -181,7 +185,7 @@ class CudaDevice(Device):
 
     def memory_note(self) -> str:
         """Return a text for out-of-memory messages: the free and total memory of the whole GPU,
-        with that of other processes.
+        including memory that other processes use.
         """
         about = self.driver.properties
         return (

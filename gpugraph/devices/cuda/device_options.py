@@ -9,7 +9,7 @@ over all GPUs.
 There are two differences to TensorFlow. A fraction above 1 means unified memory there; here it is
 an error. And here memory is allocated as it is needed, with or without `allow_growth`. TensorFlow
 allocates all memory at once, and its sessions share it. Here each session has its own memory, so if
-the first session allocated everything, none would be left to the others.
+the first session allocated everything, nothing would be left to the other sessions.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def splits(
     memory: returns the free and the total bytes of the GPU with a number.
 
     InvalidArgumentError if options are invalid or contradict each other. UnknownError if the number
-    of GPUs to be divided differs from that of the usable GPUs. These are TensorFlow's error
+    of GPUs to be divided differs from the number of usable GPUs. These are TensorFlow's error
     classes.
     """
     gpu_options = options.config.gpu_options
@@ -134,8 +134,8 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """Return the ordinals in `visible_device_list`, in its order; those of all usable GPUs if it is
-    empty.
+    """Return the ordinals in `visible_device_list`, in its order; if the list is empty, the
+    ordinals of all usable GPUs.
     """
     if not text:
         return list(ordinals)

@@ -87,7 +87,7 @@ class Function:
         inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
         each has as many elements as its axes have with these sizes. An output may share the memory
         of an input, if it covers all of that memory. The callable must not run in two threads at
-        once.
+        the same time.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero or a condition of an expression fails.
@@ -188,10 +188,10 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. Those of
-        loop variables hold the initial values and receive the final ones. limit: the maximum number
-        of iterations; a negative number for no limit. stop: an int64 array with one element; while
-        it is not 0, the loop ends early.
+        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. The
+        arrays of loop variables hold the initial values and receive the final values. limit: the
+        maximum number of iterations; a negative number for no limit. stop: an int64 array with one
+        element; while it is not 0, the loop ends early.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero.

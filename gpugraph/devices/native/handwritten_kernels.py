@@ -5,8 +5,8 @@ arrays.
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled for one dtype, or for both float32 and float64; in the latter case the dtype of
-the arrays selects the function. host_source.h declares the functions' arguments.
+A file is compiled for one dtype, or for both float32 and float64; if for both, the dtype of the
+arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class SourceFile:
         """Return a call of a function with these arrays, its inputs followed by its outputs.
 
         The call returns 0, or another status if it refuses its inputs; it must not run in two
-        threads at once. arrays: C-ordered NumPy arrays, by default all float32 or all float64; no
-        output overlaps another array. new_scratch: allocates a number of bytes; calls that never
-        run at the same time may share them. dtype: the dtype for which the function was compiled,
-        if the arrays have different dtypes.
+        threads at the same time. arrays: C-ordered NumPy arrays, by default all float32 or all
+        float64; no output overlaps another array. new_scratch: allocates a number of bytes; calls
+        that never run at the same time may share them. dtype: the dtype for which the function was
+        compiled, if the arrays have different dtypes.
 
         InternalError if an array does not fit the parameters.
         """
@@ -145,8 +145,8 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays; InternalError if they differ or have
-    another one.
+    """Return float32 or float64, the dtype of all arrays; InternalError if the arrays have
+    different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:

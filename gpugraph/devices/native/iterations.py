@@ -120,7 +120,8 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions from the current one, up to the end or to one that Python must do.
+        """Execute instructions, from the current one up to the end or up to an instruction that
+        Python must do.
 
         Returns None at the end, else the index of that instruction; to continue after it, call
         `start`. `check` is called whenever the loop returns for it (after `SLICE_NS`, or if `stop`
@@ -169,7 +170,9 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container, at the start of a run in which the handle will hold another one."""
+        """Drop the container, at the start of a run in which the handle will refer to a different
+        container.
+        """
         self._block.object = None
         self._record = None
 

@@ -104,8 +104,8 @@ class Runtime:
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
         """Return a call that runs a block's kernel and returns its status.
 
-        keep: objects that live as long as the call. release: whether the GIL is released meanwhile,
-        so that other threads may run Python.
+        keep: objects that live as long as the call. release: whether to release the GIL during the
+        call, so that other threads can run Python.
         """
         state = (ctypes.addressof(block), release, block, *keep)
         return self._new(self._released if release else self._held, state, None)
@@ -181,8 +181,8 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """Why there is no runtime; an empty string if there is one, or while it is compiled.
-        Reading this starts the compilation.
+        """Why there is no runtime; an empty string if it exists or is being compiled. Reading this
+        starts the compilation.
         """
         return self.start().reason or self._unsound
 

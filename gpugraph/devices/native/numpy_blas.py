@@ -71,8 +71,8 @@ _THREAD_WORK = 750_000
 """The minimum work for each thread that is used, which takes 12 us."""
 
 _VECTOR_WORK = 8
-"""The factor by which a multiplication takes longer if one operand is a vector: each element of the
-matrix is loaded for a single multiplication.
+"""The time of a multiplication of a matrix by a vector, relative to one in a product of matrices:
+each element of the matrix is loaded for a single multiplication.
 """
 
 _RELEASE_WORK = 1_000_000
@@ -150,8 +150,8 @@ def blas_reason() -> str:
 
 
 def blas_threads_reason() -> str:
-    """Return why the BLAS keeps its number of threads during native products; an empty string if it
-    is limited to one.
+    """Return why the BLAS keeps its number of threads during native products; an empty string if
+    the BLAS is limited to one thread.
     """
     blas = _blas()
     return (
@@ -221,7 +221,7 @@ class _Users:
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Add a user; for the first one, set the number of threads to 1."""
+        """Add a user; the first user sets the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -229,7 +229,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Remove a user; after the last one, restore the number of threads."""
+        """Remove a user; the last user restores the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -267,7 +267,7 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     float64. Either of the last two axes of a and b may be contiguous; of out it must be the last.
     The other of these axes has a positive stride, a multiple of the element size and at least the
     length of a row or column. Leading axes of a and b may have any strides, also 0. The call must
-    not run in two threads at once.
+    not run in two threads at the same time.
 
     NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an input.
     InternalError for shapes that don't fit, a read-only `out`, or if there is a `blas_reason`.

@@ -142,15 +142,15 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """Return the axes of a copy, and the start addresses of source and target.
 
-    The source is broadcast to the target. There are as few axes as possible, and the one with the
+    The source is broadcast to the target. There are as few axes as possible, and the axis with the
     target's smallest stride is last."""
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
 
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Return the axes of more than one index, by descending strides of the target, which become
-    positive; and both start addresses.
+    """Return the axes whose size is greater than 1, in the order of descending strides of the
+    target, and both start addresses. The strides of the target are made positive.
     """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []

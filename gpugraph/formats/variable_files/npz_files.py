@@ -127,7 +127,8 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 
 
 def _leads_out(name: str) -> bool:
-    """Return whether a name, used as a path, would be outside of the folder where it is unpacked.
+    """Return whether a file that is unpacked under this name would lie outside of the target
+    folder.
 
     True for an absolute path (also in the form of Windows), for a path with "..", and for a name
     with a NUL.

@@ -52,7 +52,7 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
     """Return owner, kind and bytes of each storage that is live at a position of the node order.
 
-    The largest storages come first; those after the first `MAX_OWNERS` are added up in one row.
+    The largest storages come first; storages after the first `MAX_OWNERS` are added up in one row.
     """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [

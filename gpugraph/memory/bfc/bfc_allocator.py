@@ -14,12 +14,11 @@ regions, every address is that of TensorFlow 1.15.
   each deallocation until the time is up. It does not wait if no other thread could free, if nothing
   is in use, or if the request exceeds the limit.
 
-One lock guards everything. It is reentrant for one reason: the garbage collector may run a
-finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
-No signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
+One lock guards everything. It is reentrant because the garbage collector may run a finalizer that
+frees memory while this thread holds the lock. Such a free is deferred to the end of the call. No
+signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
 
-Chunks have no timestamps: TensorFlow uses them only with a timing counter.
-"""
+Chunks have no timestamps: TensorFlow uses them only with a timing counter."""
 
 from __future__ import annotations
 
@@ -368,8 +367,7 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Try to allocate after each deallocation, until that succeeds or the time is up.
 
-        Returns None at once if no other thread could free memory.
-        """
+        Returns None immediately if no other thread could free memory."""
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()

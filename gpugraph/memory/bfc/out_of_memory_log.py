@@ -28,7 +28,9 @@ _optional_failures = itertools.count()
 
 @dataclass
 class BinDebugInfo:
-    """Counts of the chunks whose size belongs to one bin: those in use, and all."""
+    """Counts of the chunks whose size belongs to one bin: of the chunks in use, and of all
+    chunks.
+    """
 
     total_bytes_in_use: int = 0
     total_bytes_in_bin: int = 0
@@ -117,7 +119,9 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return the bar of 100 characters; of several chunks in one character, the last one shows."""
+    """Return the bar of 100 characters; if several chunks fall on one character, the last one
+    determines it.
+    """
     total = sum(region.size for region in store.regions)
     if not total:
         return "<allocator contains no memory>"

@@ -131,8 +131,8 @@ class Product(NamedTuple):
         """Return the number of elements in memory from the first to the last one of a batch of
         matrices.
 
-        shape: of a matrix in memory. leading: elements from one row to the next. stride: elements
-        from one matrix to the next.
+        shape: the shape of one matrix in memory. leading: the elements from one row to the next.
+        stride: the elements from one matrix to the next.
         """
         if not self.batch or not all(shape):
             return 0
@@ -187,8 +187,8 @@ class Driver(Protocol):
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream that does not synchronize with others (CUDA's legacy default stream
-        included). `name` is for messages.
+        """Create a stream that does not synchronize with any other stream, not even CUDA's legacy
+        default stream. `name` is for messages.
         """
 
     def event(self) -> Any:

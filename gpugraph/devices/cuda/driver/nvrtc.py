@@ -46,8 +46,8 @@ that, this process compiles it too.
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Two compute capabilities, times 10, are of one generation if they differ only in the last digit,
-like 90 and 93.
+"""Two compute capabilities, times 10, belong to one generation if they differ only in the last
+digit, like 90 and 93.
 """
 
 

@@ -3,9 +3,9 @@ orders them.
 
 Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
 that stream that end before the command begins. A stream's clock counts the stream's own commands;
-when the stream waits for an event, its clock is joined with (raised to) that of the event. When the
-host synchronizes with a stream, the host's clock is joined with the stream's. Each new command's
-clock is joined with the host's.
+when the stream waits for an event, its clock is joined with (raised to) the clock of the event.
+When the host synchronizes with a stream, the host's clock is joined with the stream's. Each new
+command's clock is joined with the host's.
 
 For each range of bytes, the last write and the reads after it are recorded. So the history grows
 with the number of ranges in use, not with the number of commands.

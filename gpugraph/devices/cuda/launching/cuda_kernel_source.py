@@ -38,8 +38,9 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 class Variant(NamedTuple):
     """The parameters of a source in addition to its program.
 
-    pack: how many elements a thread loads at once; group: how many threads work on a row; wide:
-    whether offsets need 64 bits; whole: whether the only axis is divided into parts.
+    pack: the number of elements that a thread loads in one access; group: the number of threads
+    that work on a row; wide: whether offsets need 64 bits; whole: whether the only axis is divided
+    into parts.
     """
 
     pack: int = 1

@@ -23,7 +23,7 @@ few microseconds.
 
 class Part(NamedTuple):
     """A callable that enqueues one launch or copy. touches: the memory that it reads and writes;
-    None if unknown. work: the launch before it was bound, if it is one.
+    None if unknown. work: for a launch, its unbound form; else None.
     """
 
     call: Callable[[], Any]

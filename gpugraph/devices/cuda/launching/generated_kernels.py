@@ -85,8 +85,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return how many elements a thread loads at once: 16 bytes of the largest dtype, or less if
-    addresses or rows are not aligned to that.
+    """Return how many elements a thread loads in one access: 16 bytes of the largest dtype, or less
+    if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:

@@ -74,8 +74,8 @@ class StandIns:
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in; no work for an empty copy or one onto itself. NotNativeError if no kernel
-    supports it.
+    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. NotNativeError if
+    no kernel supports it.
     """
     if not target.size:
         return []

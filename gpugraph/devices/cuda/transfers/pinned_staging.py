@@ -56,8 +56,8 @@ class Staging:
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array into a GPU array, before work that is enqueued on the
-        compute stream later. The value may change after this returns.
+        """Enqueue the copy of a host array into a GPU array. Work that is enqueued on the compute
+        stream later sees the copied value. The value may change after this returns.
         """
         if not array.nbytes:
             return
@@ -141,8 +141,8 @@ class Staging:
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Return the address of new pinned memory, after freeing that of copies that have ended.
-        ResourceExhaustedError if there is not enough even after waiting for all copies.
+        """Free the pinned memory of copies that have ended, and return the address of new pinned
+        memory. ResourceExhaustedError if there is not enough even after waiting for all copies.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
