@@ -25,8 +25,8 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if there is
-    none. A type is equal to every value that `as_dtype` converts to it, such as its name; a
+    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if no type has
+    this number. A type is equal to every value that `as_dtype` converts to it, such as its name; a
     reference type is not equal to its base type.
 
     Attributes (read only):

@@ -1,4 +1,6 @@
-"""Structures that are flattened down to the depth of another one, or flattened with their paths."""
+"""Functions that flatten a structure down to the depth of another structure, or together with the
+paths to its leaves.
+"""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def empty_message(name: str) -> Any:
 
 class EnumType:
     """An enumeration declared in a message, such as `RunOptions.TraceLevel`, with the methods of
-    protobuf's.
+    protobuf's enumerations.
     """
 
     def __init__(self, name: str, **numbers: int) -> None:

@@ -1,6 +1,7 @@
 """Conversion between this package's messages (`base/proto_messages.py`) and protobuf's.
 
-`formats` has protobuf's classes; it registers them here, so that lower layers need not import it.
+The package `formats` has protobuf's classes. It registers them here, so that lower layers need not
+import it.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are known in either.
+        """Return the shape with the sizes that are known in at least one of the two shapes.
 
         ValueError if they are incompatible.
         """
@@ -145,7 +145,8 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are equal in both; sizes that differ become unknown.
+        """Return the shape with the sizes that are equal in both shapes; sizes that differ become
+        unknown.
 
         The rank is unknown if the ranks differ or one is unknown.
         """
@@ -155,8 +156,8 @@ class TensorShape:
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the shape with the sizes of `self`, then those of `other`; its rank is unknown if
-        either is.
+        """Return the shape with the sizes of `self`, then the sizes of `other`. Its rank is unknown
+        if one of the ranks is.
         """
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)

@@ -94,7 +94,8 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by name, the task for each operation that can't be separated from another.
+    """Return, by operation name, the task of each operation that can't be separated from other
+    operations.
 
     The result is empty if all of them are on one task already.
     """

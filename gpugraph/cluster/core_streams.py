@@ -220,8 +220,8 @@ class CoreFrames:
         self._call.start_server_batch((self._receive_op(0),), self._came)
 
     def _came(self, event: Any) -> Any:
-        """Handle a received frame in the network thread. No exception leaves this method, as it
-        would end that thread.
+        """Handle a received frame in the network thread. No exception leaves this method, because
+        it would end the network thread.
         """
         try:
             frame = event.batch_operations[-1].message()

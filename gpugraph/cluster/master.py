@@ -358,8 +358,8 @@ class Master:
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify members of other sessions that share collectives with this session that its client
-        has gone."""
+        """Notify other sessions with members in a session's collectives that its client has
+        gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 

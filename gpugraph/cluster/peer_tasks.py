@@ -61,7 +61,7 @@ class PeerTasks:
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here for other tasks to fetch."""
+        """Drop the tensors of a failed step that this task keeps for other tasks to fetch."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:

@@ -250,7 +250,7 @@ class RayCluster:
             for task, actor in self._actors.items():
                 try:
                     self._look_at(task, actor)
-                except Exception as error:  # an error of Ray's, which keeps trying
+                except Exception as error:  # an error of Ray, which keeps trying
                     if not self._ended.is_set():
                         _LOG.warning("%s:%d does not answer: %s", *task, type(error).__name__)
 

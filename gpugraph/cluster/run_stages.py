@@ -68,8 +68,8 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    UnimplementedError if operations that can't be separated and other tasks wait for each other.
-    """
+    UnimplementedError if a group of inseparable operations and another task would wait for each
+    other."""
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
 
@@ -136,9 +136,9 @@ class _Cutter:
     def _note_inside(self) -> None:
         """Mark the collectives over processes in branches and loops.
 
-        Their plans wait for the other members, which must be in other sessions: two stages of one
-        run could wait for each other. Raises UnimplementedError for two members in this run.
-        """
+        The plans with these collectives wait for the other members, which must be in other
+        sessions, because two stages of one run could wait for each other. Raises UnimplementedError
+        for two members in this run."""
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
                 continue
@@ -214,7 +214,8 @@ class _Cutter:
                         self.after[member] |= bit
 
     def _min_level(self, op: Operation) -> int:
-        """Return the first level at which all inputs of an operation, except its group's, exist."""
+        """Return the first level at which all inputs of an operation exist, not counting inputs
+        from its own group."""
         level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
@@ -365,11 +366,11 @@ class _Cutter:
         self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
 
     def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
-        """Make a stage receive a value from another task; only the first stage of its task that
-        needs the value receives it.
+        """Make `stage` receive a value from `home`, a stage of another task, unless an earlier
+        stage of its task does. Later stages of its task no longer receive the value.
 
         meeting: the rendezvous key. key: the value's key in the part's store."""
-        if home.level >= stage.level:  # the two could wait for each other
+        if home.level >= stage.level:  # the two stages could wait for each other
             raise InternalError.of_no_node(
                 f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"
             )

@@ -96,7 +96,7 @@ def address_of(memory: Any) -> int:
 
 
 class _Mapping(NamedTuple):
-    """Another process's memory that is mapped here, and the time of its last use."""
+    """A mapping of another process's memory in this process, and the time of its last use."""
 
     memory: Any
     used: float
@@ -172,8 +172,8 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment, with which other processes test whether they can map
-        segments.
+        """Return the name of a small segment that other processes map to test whether they can map
+        segments of this task.
 
         The name is empty if this system has no such memory.
         """

@@ -24,7 +24,9 @@ _PATIENCE_S = 60.0
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096
 _MAX_EARLY = 1 << 16
-"""The maximum number of mailboxes, most of which are of steps that have not started here yet."""
+"""The maximum number of mailboxes. Most of them belong to steps that have not started on this task
+yet.
+"""
 
 
 class PartState(IntEnum):

@@ -118,8 +118,8 @@ class TaskSession(DirectSession):
 class SessionGraph:
     """A server's copy of a client's graph, which grows when the client's graph has grown.
 
-    increments: the serialized GraphDefs from which the copy was built; each with the number of
-    operations that the client's graph had at that time.
+    increments: the serialized GraphDefs from which the copy was built, each with the number of
+    operations that the client's graph had after it.
     """
 
     def __init__(self) -> None:

@@ -100,7 +100,9 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype with which a NumPy array is sent. TypeError if there is none."""
+    """Return the dtype with which a NumPy array is sent. TypeError for a NumPy dtype that can't be
+    sent.
+    """
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 

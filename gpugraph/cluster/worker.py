@@ -295,7 +295,7 @@ class Worker:
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
         """Return an allocator of shared memory for large fetches that only other processes read;
-        None if there are none."""
+        None if there are no such fetches."""
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -383,8 +383,8 @@ class Worker:
 class _SharedMemory(NamedTuple):
     """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
 
-    has_client: whether a client reads the leases; they are dropped after the answer to it.
-    """
+    has_client: whether a client reads the leased memory; the leases are dropped after the answer to
+    the client."""
 
     seen: SeenByTask
     leases: list[Lease]

@@ -68,7 +68,9 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """Check that no data edge crosses memories, and no tensor is sent to a device twice."""
+    """Check that no data edge leads from one device's memory to another's, and that no tensor is
+    sent to a device twice.
+    """
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
             if is_crossing(unit, edge):
@@ -148,8 +150,8 @@ def _check_loop_inputs(unit: Unit) -> None:
 def _check_contents(unit: Unit) -> None:
     """Check that whenever a tensor is read, its memory holds the value written as that tensor.
 
-    The order is replayed: `held` is the content of each piece of memory, `content` that of each
-    tensor. Reading a reference reads the current content. A Recv reads its Send's input, and
+    The order is replayed: `held` is the content of each piece of memory, `content` the content of
+    each tensor. Reading a reference reads the current content. A Recv reads its Send's input, and
     fetches are read at the end.
     """
     replay = _Replay(unit)
@@ -343,4 +345,4 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "execution_order": _check_order,
     "memory_planning": _check_memory,
 }
-"""Each check with the pass that establishes it; all later passes keep it."""
+"""By pass: the check of the invariant that the pass establishes, and that all later passes keep."""

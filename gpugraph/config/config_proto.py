@@ -1,4 +1,4 @@
-"""Settings of sessions, devices and runs, with the names and structure of TensorFlow 1.15's.
+"""Settings of sessions, devices and runs, with the names and structure that TensorFlow 1.15 has.
 
 They are plain Python objects that behave like TensorFlow's protocol messages as far as programs
 notice. Every field is declared with a type and has a default. A nested message exists as soon as it
@@ -217,7 +217,7 @@ class RunOptions(Message):
     Fields:
       trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE; the last
         three are the same here.
-      timeout_in_ms: the time limit of the run; 0 for the session's.
+      timeout_in_ms: the time limit of the run; 0 for the session's time limit.
       inter_op_thread_pool: -1 does all work in the calling thread. Other numbers have no effect,
         but must be those of pools of the session.
       output_partition_graphs: return the partitioned graphs in RunMetadata.

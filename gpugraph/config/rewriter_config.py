@@ -61,7 +61,7 @@ class CustomGraphOptimizer(Message):
 
 
 class RewriterConfig(Message):
-    """The graph rewrites to apply, one by one.
+    """The graph rewrites to apply, with a field for each rewrite.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.
@@ -86,7 +86,7 @@ class RewriterConfig(Message):
         between checkpoints.
     Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
     OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
-    reports each of them that is set.
+    reports the ones that are set.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

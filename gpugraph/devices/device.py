@@ -44,8 +44,8 @@ class Block:
     """An array and the allocation that it views.
 
     The memory is deallocated once: by `release`, or when the last reference to the block is
-    dropped. So memory that several plans hold, such as a variable's, is freed when the last plan
-    drops it.
+    dropped. So memory that several plans hold, such as the memory of a variable, is freed when the
+    last plan drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -137,13 +137,13 @@ class Device(ABC):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that runs `kernel` on these arrays, which are its inputs followed by
+        """Return a callable that runs `kernel` on `arrays`, the inputs of the kernel followed by
         its outputs.
         """
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """Return `value`, a Const's host array, itself if kernels of this device can read it there;
-        None if it must be copied.
+        """Return `value`, the host array of a Const, if kernels of this device can read host
+        memory; None if the array must be copied.
         """
         return None
 

@@ -59,7 +59,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; NotFoundError if there is none."""
+        """Remove the factory of a device type; NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")

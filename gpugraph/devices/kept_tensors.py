@@ -65,7 +65,7 @@ class KeptTensors:
             raise unknown_handle(handle)
 
     def discard(self, handle: str) -> None:
-        """Free the tensor of a handle; do nothing if there is none."""
+        """Free the tensor of a handle; do nothing if no tensor has this handle."""
         self._blocks.pop(handle, None)
 
     def clear(self) -> None:

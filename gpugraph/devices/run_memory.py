@@ -108,7 +108,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """The use of a part of a `SharedBlock` by one user, from its `lease` method. user: a name for
+    """One user's share of a `SharedBlock`, as its method `lease` returns it. user: a name for
     messages.
     """
 

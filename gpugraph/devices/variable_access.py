@@ -1,12 +1,12 @@
 """Variable access: mutual exclusion of concurrent runs that use the same resource variables.
 
-A plan's reads and writes of variables are known before it runs. Its run enters the table of the
-session with these sets, and waits while another run in the table uses one of the variables, unless
-both only read it. So no update of a resource variable is lost, and no run reads a half-written
-value; TensorFlow achieves this with one lock per variable. In addition, the values that a run reads
-do not change until the run ends. Runs are admitted in the order of their arrival, except that a run
-may overtake runs with which it does not collide. While a step waits for other runs, its run leaves
-the table (`WaitingRun`).
+A plan's reads and writes of variables are known before it runs. A run of the plan enters the
+session's table with these two sets. It waits while another run in the table uses one of the
+variables, unless both runs only read the variable. So no update of a resource variable is lost, and
+no run reads a half-written value; TensorFlow achieves this with one lock per variable. In addition,
+the values that a run reads do not change until the run ends. Runs are admitted in the order of
+their arrival, except that a run may overtake runs with which it does not collide. While a step
+waits for other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way; their ops have `use_locking`.
 """

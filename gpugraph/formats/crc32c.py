@@ -53,7 +53,9 @@ class _Native:
         self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Set the function that returns the native code, and whether it may be available later."""
+        """Set a function that returns the native function or None, and whether a later call may
+        return another result.
+        """
         self._find = find
 
     def look(self) -> NativeCrc | None:
@@ -67,9 +69,10 @@ class _Native:
 
 _NATIVE = _Native()
 provide_native = _NATIVE.provide
-"""Set a function that returns the native function or None, and whether to call it again.
+"""Set the function that looks up the native checksum function.
 
-It is called for large data, until it reports that no native function will become available."""
+It returns the native function or None, and whether a later call may return another result. It is
+called for large data, until it reports that the native function will never be available."""
 
 
 def crc32c(data: Any, crc: int = 0) -> int:

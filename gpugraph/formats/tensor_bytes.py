@@ -151,7 +151,7 @@ def encoded_strings(texts: list[bytes]) -> bytes:
 
 
 def _filled(values: Any, count: int) -> Any:
-    """Extend the values to `count` by repeating the last one, or by zeros if there is none.
+    """Extend the values to `count` by repeating the last value, or by zeros if there are no values.
 
     ValueError for too many values, and for few values that would expand to a huge array.
     """

@@ -67,10 +67,10 @@ class State(NamedTuple):
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
-    types: macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of
-    the computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it
-    is not the kernel's.
+    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles. types:
+    macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of the
+    computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it is not
+    the file of the kernel.
     """
 
     function: str

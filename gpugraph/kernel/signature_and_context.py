@@ -95,8 +95,8 @@ class KernelContext(Signature, Protocol):
         """Return a function that waits, up to a number of seconds, for a compiled C file.
 
         The file is in `kernels/`. The function returns None if the file is not compiled by then, or
-        if native code is disabled. It is for kernels with a part in C whose results have the bits
-        of NumPy's. dtype: the dtype to compile the file for."""
+        if native code is disabled. It is for kernels with a part in C whose results have the same
+        bits as NumPy's results. dtype: the dtype to compile the file for."""
 
     def own(self, container: Any) -> None:
         """Call `container.release()` when the plan is released."""

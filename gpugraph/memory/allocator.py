@@ -75,7 +75,7 @@ class Allocator(ABC):
         """Allocate as `allocate_raw` does, and store the address in `holder`.
 
         Returns whether that succeeded. Subclasses store the address so that no exception, such as
-        Ctrl-C's, can lose it.
+        KeyboardInterrupt, can lose the address.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
@@ -147,7 +147,7 @@ class AllocatorWrapper(Allocator):
 
     @property
     def inner(self) -> Allocator:
-        """The allocator to which this one forwards its calls."""
+        """The allocator to which this wrapper forwards its calls."""
         return self._inner
 
     @property

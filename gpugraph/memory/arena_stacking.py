@@ -1,6 +1,6 @@
 """Restacking: offsets in an arena whose buffers have other sizes than in its plan.
 
-A plan determines, of each two buffers that are live at the same step, which one lies below the
+For any two buffers that are live at the same step, a plan determines which of them lies below the
 other. If that order is kept, each buffer can lie on top of the buffers below it, whatever the
 sizes:
 
@@ -19,7 +19,7 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """Return, for each buffer, the buffers of the plan on which it lies directly.
+    """Return, for each buffer, the buffers that lie directly below it in the plan.
 
     Buffer A lies below buffer B if both are live at a common step and A has the lower offset (if
     the offsets are equal, because a buffer is empty, the lower index). It lies directly below if no

@@ -67,7 +67,7 @@ class HostRegions:
             self._regions[region.base] = region
 
     def remove(self, address: int, num_bytes: int) -> bool:
-        """Remove a region; return False if there is none with this address and size."""
+        """Remove a region; return False if no region has this address and size."""
         with self._lock:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:
@@ -77,7 +77,7 @@ class HostRegions:
             return True
 
     def find(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
         with self._lock:
             index = bisect_right(self._bases, address) - 1
             if index >= 0:
@@ -115,7 +115,7 @@ class HostSubAllocator(SubAllocator):
             raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
         return self._regions.find(address)
 
 

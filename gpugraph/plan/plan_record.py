@@ -120,10 +120,10 @@ class Plan:
     """A compiled run.
 
     Its memory serves one run at a time: to run or release the plan, a caller must hold `lock`. To
-    run it, a caller must also take its `memory`, which other plans may share. These plans have one
-    `holder`, which is `{0: plan}` while a run of `plan` uses the memory; a caller takes the memory
-    by `holder.setdefault(0, plan) is plan`. `has_arena_in` returns whether the arena is in a given
-    block.
+    run it, a caller must also take its `memory`, which other plans may share. Plans that share
+    memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
+    A caller takes the memory by `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
+    whether the arena is in a given block.
 
     `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`, by
     device: a function that waits until the device has completed all enqueued work; `in_use`, by

@@ -218,8 +218,8 @@ def note_step(error: BaseException, step: Step) -> None:
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Remove and return the annotation with the step that raised an error; None if there is
-    none.
+    """Remove and return the annotation with the step that raised an error; None if the error has no
+    annotation.
     """
     return error.__dict__.pop("_failed_step", None)
 

@@ -216,7 +216,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last run with a trace; ValueError if there is none."""
+        """Return the report of the last run with a trace; ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "

@@ -68,9 +68,10 @@ class Explanation:
     `codes` holds the code that ran each step when the plan was explained: a later explanation of
     the same plan may have more native steps.
 
-    `str()` returns everything: `summary()`, five lines with counts; `passes()`, the report of each
-    compiler pass; `table()`, one line for each op; and the transfers between devices. `text(width)`
-    is the same in lines of that width.
+    `str()` returns the complete text. It consists of `summary()` (five lines with counts),
+    `passes()` (the report of each compiler pass), `table()` (one line for each op), and the
+    transfers between devices. `text(width)` returns the same text in lines of at most `width`
+    characters.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
@@ -139,7 +140,9 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """Return a line for each kind of code and reason, with the steps that it applies to."""
+        """Return a line for each kind of code and each reason, listing the steps to which it
+        applies.
+        """
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])

@@ -1,10 +1,11 @@
 """Compilation with open sizes: the units of a runner whose fed shapes vary.
 
-The first set of shapes is compiled as it is. From the second on, the sizes that have differed are
-left open (`base/sizes.py`): the passes run once for many sets, and each set only takes binding. A
-unit holds for the sets of shapes that meet its conditions (such as "more than one row"); other sets
-need another unit. If a runner needs too many units, its further sets of shapes get plans of their
-own. So do runs in which many tensors get their sizes from values, where a unit saves little.
+The first set of shapes is compiled for exactly these shapes. From the second on, the sizes that
+have differed are left open (`base/sizes.py`): the passes run once for many sets, and each set only
+takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
+row"); other sets need another unit. If a runner needs too many units, its further sets of shapes
+get plans of their own. So do runs in which many tensors get their sizes from values, where a unit
+saves little.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ MAX_UNITS = 8
 
 
 class UnitForShapes(NamedTuple):
-    """A unit that holds for a set of shapes, and the values of its open sizes there."""
+    """A unit that holds for a set of shapes, and the values of its open sizes for these shapes."""
 
     unit: OpenUnit
     values: SizeValues
 
 
 class _OpenFeeds(NamedTuple):
-    """A unit, with the positions of the fed sizes that it leaves open and the values of those that
-    it does not.
+    """A unit, with the positions of the fed sizes that it leaves open, and the values of all other
+    fed sizes.
 
     inputs: for each input of the trace, the positions of the fed sizes that it stands for.
     """

@@ -15,16 +15,15 @@ A run holds its plan's lock, and its kernels may take the session's lock, by nes
 thread that holds the session's lock never blocks on a plan's lock: it only tries it, and if the
 plan is busy, it goes on without it.
 
-A run that finds its plan busy waits as long as each single run of the plan is short. Then it gets a
-`spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs of
-the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
+A run that finds its plan busy waits, as long as each run that holds the plan is short. Then it gets
+a `spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs
+of the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
 replica that is found idle is dropped.
 
 All plans of a session time-share one block of memory. A run that finds it in use by another plan's
 run does not wait: its plan is compiled again, for memory that only the plans of its runner
 time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
-memory.
-"""
+memory."""
 
 from __future__ import annotations
 
@@ -175,8 +174,8 @@ class PlanCache:
     def give_back(self) -> None:
         """Release the plan locks and run memory that this thread holds without running a plan.
 
-        This is needed after an exception, such as that of Ctrl-C, between taking them and the start
-        of the run."""
+        This is needed if an exception, such as KeyboardInterrupt, occurs after they were taken and
+        before the run starts."""
         plans = self.all()
         holders = [plan.holder.get(0) for plan in plans]  # may be plans that were dropped
         for plan in (*plans, *filter(None, holders)):
@@ -343,7 +342,7 @@ class RunnerPlans:
 
 
 def _fits(key: PlanKey, shapes: Shapes) -> bool:
-    """Return whether the plan of this key serves fed values of these shapes."""
+    """Return whether the plan with this key can run with fed values of these shapes."""
     return all(
         open_shape is None
         or (
@@ -377,8 +376,8 @@ def wait_until_idle(plan: Plan) -> bool | None:
     """Wait up to `_PATIENCE_S` for a plan's run; return True if the run has ended, None if it
     continues.
 
-    Returns False if this thread itself is in a run of the plan, a kernel of which has called this.
-    """
+    Returns False if this thread itself is inside a run of the plan, that is, a kernel of the run
+    has called this function."""
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None
     is_nested = plan.running

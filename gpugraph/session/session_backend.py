@@ -19,8 +19,8 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error with the client's operation that has the name of the failed node, if there
-    is one.
+    """Return the error, with `op` set to the client's operation of the failed node's name if there
+    is such an operation.
     """
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None

@@ -57,7 +57,7 @@ class SessionFactory:
 
     @classmethod
     def unregister(cls, runtime_type: str) -> None:
-        """Remove a factory; NotFoundError if there is none."""
+        """Remove a factory; NotFoundError if no factory has this name."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
                 raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")

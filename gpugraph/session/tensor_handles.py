@@ -79,7 +79,7 @@ def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
 
 
 def gives_handle(tensor: Tensor) -> bool:
-    """Return whether a run returns a TensorHandle for this tensor, if it fetches it."""
+    """Return whether a run that fetches this tensor returns a TensorHandle."""
     return tensor.op.type == "GetSessionHandle"
 
 

@@ -2,7 +2,7 @@
 fork.
 
 A child gets the memory in its state at the fork. If another thread were writing data at that
-moment, in native code or in NumPy, the child would have it half-written forever.
+moment, in native code or in NumPy, the child would have the data half-written forever.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Decides for which hosts the kernel drops connection requests, because too many of their
 connections ended without a proof.
 
-Each connection that ends without a proof adds 1 to its host's count, which falls by `FALL_PER_S`
-each second. With a count above `MANY`, the host may open one connection in four; with a count above
-`TOO_MANY`, none. If another connection of the host has proven itself within the last minute, one in
-four is accepted even then.
+Each connection that ends without a proof adds 1 to the count of its host. The count falls by
+`FALL_PER_S` each second. With a count above `MANY`, the host may open one connection in four; with
+a count above `TOO_MANY`, none. If another connection of the host has proven itself within the last
+minute, one in four is accepted even then.
 """
 
 from __future__ import annotations

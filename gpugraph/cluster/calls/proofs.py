@@ -1,13 +1,13 @@
 """Proofs of both sides of a call that they have the cluster's key.
 
-Before any message, the caller sends in the metadata of a call: the time, a random name of its
-process, the number of the call within that process, the incarnation of the server that it
-calls, and a code of these and the method. From the same data and the key both sides derive a key
-for this call, with which each authenticates its messages, including those of a stream. A message
-is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction, the number of the
-message, and all of its bytes. So nobody without the key can change, omit or repeat a message,
-return it to its sender, or pass it off as the answer to another call. The key does not encrypt;
-TLS does.
+Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
+the caller's process, the number of the call within that process, the incarnation of the called
+server, and an authentication code of these data and the method. From the same data and the key both
+sides derive a key for this call, with which each authenticates its messages, including those of a
+stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction,
+the number of the message, and all of its bytes. So nobody without the key can change, omit or
+repeat a message, return it to its sender, or pass it off as the answer to another call. The key
+does not encrypt; TLS does.
 """
 
 from __future__ import annotations
@@ -88,13 +88,15 @@ def _code(start: hmac.HMAC, number: int, parts: Any) -> bytes:
 
 
 class _OwnCalls:
-    """The name of this process as a caller, and the numbers of its calls."""
+    """The name of this process as a caller, and the counter that numbers its calls."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """Choose another name, as a forked child must: its call numbers repeat the parent's."""
+        """Choose another name. A forked child must do so, because its call numbers repeat those of
+        its parent.
+        """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
 

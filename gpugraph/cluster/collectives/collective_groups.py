@@ -111,8 +111,8 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """Add a new member; return the task, name and outcome of each wait that ends because
-        of it.
+        """Add a new member; return the task, name and outcome of each wait that the new member
+        ends.
         """
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
@@ -236,7 +236,7 @@ class CollectiveGroups:
         return ""
 
     def _watch(self) -> None:
-        """Supervise waits in a thread, as long as there are any."""
+        """Supervise the waits in a thread, as long as any member waits."""
         if self._waiting and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()

@@ -8,10 +8,10 @@ members: a member that waits at that place, or reaches it later, fails too; a me
 place is not affected. So members whose steps fail together stay in step, however late each is
 notified of the other's failure.
 
-Members that have not met in a collective yet meet there at any place. Whether another member's
-failure then concerns a member is decided by another collective of the group in which the two have
-met, and by their numbers of steps with any collective since then. A member whose session has met
-none of the others gets the error of a failure that is less than 10 seconds old, once.
+Members that have not met in a collective yet meet there at any place. Whether one of them is then
+concerned by a failure of the other is decided by a different collective of the group in which the
+two have met, and by their numbers of steps with any collective since then. A member whose session
+has met none of the others gets the error of a failure that is less than 10 seconds old, once.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class CollectiveHistory:
         """Return whether an attempt is in a later step than `failed`, the step that another member
         has left.
 
-        If the two have not met in this collective yet, their last meeting in another collective
-        decides. None if they have not met at all.
+        If the two members have not met in this collective yet, their last meeting in another
+        collective decides. None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -121,7 +121,7 @@ class CollectiveHistory:
         """Return whether a waiting member must fail because another member has left a step.
 
         A member in a new session continues to wait if the failed member has met an earlier session
-        of its device: after a restart, the two meet at any place.
+        of its device: after a restart, the two members meet at any place.
         """
         if attempt.device == failed.device:
             return False

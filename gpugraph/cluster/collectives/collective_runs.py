@@ -59,7 +59,8 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """A bucket of collectives in one run of one task. Its reductions use one (maybe shared) array."""
+    """The collectives of one bucket in a run of one task. Reductions use one (maybe shared)
+    array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round

@@ -1,4 +1,5 @@
-"""Flow: the loop of each op, and its guard, the condition under which it is alive.
+"""Flow: the loop of each op, and the op's guard, which is the condition under which the op is
+alive.
 
 Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, which are run or
 skipped as one. In the order of the surrounding ops, a loop is one item; it runs if its inputs may
@@ -247,8 +248,8 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Record the predicate of a Switch, as the output that computes it, and the literal that
-        each of the Switch's outputs adds to its guard.
+        """Record the output that computes the predicate of a Switch, and the literal that each
+        output of the Switch adds to the guard of the Switch.
         """
         flow = self.flow
         edge = node.input_edge(1)

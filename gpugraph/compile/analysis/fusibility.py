@@ -117,8 +117,8 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return, for each device on which ops are fused, whether a group becomes one native kernel
-    there.
+    """Return the devices on which ops are fused, each with whether a group becomes one native
+    kernel on it.
 
     On the CPU it does if `native` (native code is on). GPUs are included if they run kernels."""
     return {
@@ -188,8 +188,8 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Return a key of the attrs; if they can't be hashed, their id, which is unique as the
-        nodes keep them alive.
+        """Return a key of the attrs. If the attrs can't be hashed, the key is their id, which is
+        unique because the nodes keep them alive.
         """
         key: Hashable
         try:

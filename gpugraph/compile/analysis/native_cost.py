@@ -43,8 +43,8 @@ ONE_THREAD = {
     ("Complex", "float32"): 1.4,
     ("Cumsum", "float32"): 1.5,
 }
-"""By op and dtype: the time of native code on one thread, as a multiple of NumPy's time, where it
-exceeds SLOWER (measured by benchmarks/native_or_numpy.py). The model divides it by the number of
+"""By op and dtype: the time of native code on one thread divided by NumPy's time, if the quotient
+exceeds SLOWER (measured by benchmarks/native_or_numpy.py). The quotient is divided by the number of
 threads.
 """
 

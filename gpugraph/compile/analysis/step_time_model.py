@@ -20,7 +20,7 @@ MEMORY_BYTES = 500e9
 """Bytes per second between the GPU and its memory."""
 
 COPIED_BYTES = 12e9
-"""Bytes per second between the GPU's memory and the host's, in each direction."""
+"""Bytes per second between the GPU's memory and host memory, in each direction."""
 
 LAUNCH = 5e-6
 """Seconds per launch of a kernel or start of a copy on a GPU."""

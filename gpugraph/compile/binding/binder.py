@@ -273,8 +273,8 @@ class Binder(StepList):
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
-        """Return the arrays that the kernel takes: its inputs (without constant host inputs that it
-        takes as values), then its outputs.
+        """Return the arrays that the kernel takes: the inputs, except constant host inputs, which
+        it takes as values; then the outputs.
         """
         values = self._host_values(bound)
         arrays = [
@@ -339,8 +339,8 @@ class Binder(StepList):
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
     def _copy(self, recv: Node) -> Run:
-        """Return the callable for a Recv: it copies the tensor from the Send's device to the
-        Recv's.
+        """Return the callable for a Recv: it copies the tensor from the Send's device to the Recv's
+        device.
         """
         send = self.sends[recv.id]
         key, home = self.home(send, 0)

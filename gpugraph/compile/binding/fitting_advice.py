@@ -1,8 +1,8 @@
 """Advice for a step that does not fit into a device's memory: settings or a batch size that make it
 fit.
 
-The step is compiled again with each change, as far as its memory plan. So the sizes in the advice
-are exact.
+The step is compiled again with each change, up to memory planning. So the sizes in the advice are
+exact.
 """
 
 from __future__ import annotations

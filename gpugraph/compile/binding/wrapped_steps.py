@@ -14,7 +14,9 @@ from gpugraph.plan import Run, StepCode
 
 
 class BoundLater:
-    """A NumPy step that is bound on its first call, as native code may replace it before that."""
+    """A NumPy step that binds its kernel on the first call. Until then, native code may make the
+    binding unnecessary.
+    """
 
     def __init__(self, bind: Callable[[], Run]) -> None:
         self._bind = bind
@@ -40,9 +42,7 @@ def plain_step(reason: str) -> Callable[[], StepCode]:
 
 
 def initializing(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` and then marks the variables that it has written as
-    initialized.
-    """
+    """Return a callable that calls `run` and then marks the variables `states` as initialized."""
     if isinstance(run, Enqueued):
         return run.assigning(states)
 
@@ -70,8 +70,8 @@ def locking(run: Run, states: list[VariableState]) -> Run:
 
 
 def raising(error: Exception) -> Run:
-    """Return a callable that raises a copy of `error`, which a kernel raised for its inputs while
-    it was bound.
+    """Return a callable that raises a copy of `error`, the error that a kernel raised when it was
+    bound to its inputs.
     """
 
     def fail() -> None:

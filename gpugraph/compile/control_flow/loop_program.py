@@ -48,7 +48,7 @@ from gpugraph.ops.tensor_arrays.element_store import kind_number
 from gpugraph.plan import Run, Step, StepGroup
 
 Copies = Mapping[Run, tuple[Any, Any]]
-"""The source and destination arrays of each step that copies, by its callable."""
+"""By the callable of a copying step: its source array and its destination array."""
 
 
 class LoopSteps(NamedTuple):
@@ -233,7 +233,7 @@ class LoopProgram:
             self._python(step, run)
 
     def _call(self, step: Step, run: Run) -> Part:
-        """Return the step as a call; raise NotNativeError if there is none."""
+        """Return the step as a native call; NotNativeError if the step has no native call."""
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":

@@ -12,7 +12,9 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """The callable of a Merge step, which calls `run`, and the parts from which `run` was made."""
+    """The callable of a Merge step. It calls `run`; the other fields are the parts of which `run`
+    consists.
+    """
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]

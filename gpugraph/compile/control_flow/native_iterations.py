@@ -1,10 +1,10 @@
 """Native iterations: all iterations of a loop in one call that runs without Python.
 
-The runs of steps in the loop become native calls first (`steps/compiled_stretch`). Once this is
-done for all that are outside of branches, the loop becomes one program (`loop_program`). The
-program calls the same code, so results have the same bits. Between two parts of the program Python
-runs the steps without native code. If an instruction refuses its input, Python runs the
-instruction's step, which raises the error.
+The runs of steps in the loop become native calls first (`steps/compiled_stretch`). Once all runs of
+steps outside of branches are native, the loop becomes one program (`loop_program`). The program
+calls the same code, so results have the same bits. Between two parts of the program Python runs the
+steps without native code. If an instruction refuses its input, Python runs the instruction's step,
+which raises the error.
 """
 
 from __future__ import annotations

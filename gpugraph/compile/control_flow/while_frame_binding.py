@@ -224,8 +224,8 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> Run | None:
-        """Return a callable that returns whether any input of the loop is alive; None if one always
-        is.
+        """Return a callable that returns whether any input of the loop is alive; None if some input
+        always is alive.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:

@@ -20,8 +20,8 @@ from gpugraph.ops.fusion.op_expressions import build
 class Kind:
     """The properties that all groups with equal ops share; only the names of the ops differ.
 
-    is_kernel: whether each of them can be one native kernel; None until `Record.is_one_kernel` has
-    tried it.
+    is_kernel: whether each of these groups can be one native kernel; None until
+    `Record.is_one_kernel` has determined it.
     """
 
     __slots__ = ("is_kernel", "layout")

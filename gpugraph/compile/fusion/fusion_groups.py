@@ -140,8 +140,8 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node to the group of one of its inputs, or to a new one, if it may be fused; else
-        note its dependencies.
+        """Add a node to the group of one of its inputs or to a new group, if the node may be fused;
+        else record its dependencies.
 
         place: the loop and guard, which all nodes of a group share; None without control flow.
         """
@@ -200,8 +200,8 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """Merge the groups that a node may join into one; return it, or None, and whether more than one
-    was merged.
+    """Merge the groups that a node may join. Return the resulting group, or None if there is none,
+    and whether several groups were merged.
 
     groups: the groups of the node's inputs. barred: the bits of groups that it must not join.
     sizes: the node's iteration space."""

@@ -1,4 +1,5 @@
-"""Epilogues: a matrix product applies the ops after it to its results before it stores them.
+"""Epilogues: ops that follow a matrix product are fused into it, so that the product applies them
+before it stores its results.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,

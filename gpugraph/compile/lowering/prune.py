@@ -2,9 +2,9 @@
 
 The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
 an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
-fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes one on its
-`_Arg`. A tensor for which the run request connects another tensor (`RunRequest.connections`) is
-replaced by the connected tensor.
+fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
+dependency on its `_Arg`. A tensor for which the run request connects another tensor
+(`RunRequest.connections`) is replaced by the connected tensor.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 
@@ -206,11 +206,11 @@ def _is_resizable(variable: Operation) -> bool:
 
 
 def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
-    """Record as its kin, for each variable, the ops outside this run that refer to it, as nodes
-    without edges.
+    """Record the kin of each variable: the ops outside this run that refer to the variable, as
+    nodes without edges.
 
-    Several nodes may stand for one variable, with the same shared name. If one of them is
-    resizable, all are marked so.
+    Several nodes may stand for one variable, with the same shared name. If one of these nodes is
+    resizable, all are marked as resizable.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}

@@ -3,12 +3,13 @@
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
-An update consists of a read whose value is used by only one write of the same variable, of that
-write, and of the ops between them. If a run writes a variable several times, this pass adds control
-edges: each update reads after the previous write, in order of creation, within one loop. So no
-update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or an
-optimizer's step. A read with any other use (a fetch, the update of another variable) gets no edges.
-The order that the program defines takes precedence: no edge is added that would close a cycle.
+An update consists of a read of a variable, a write of the same variable, and the ops between them,
+where no other write or op uses the read value. If a run writes a variable several times, this pass
+adds control edges: each update reads after the previous write, in order of creation, within one
+loop. So no update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or
+an optimizer's step. A read with any other use (a fetch, the update of another variable) gets no
+edges. The order that the program defines takes precedence: no edge is added that would close a
+cycle.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the writes that
-        its value reaches, and `_OTHER` if it has another effect.
+        its value reaches, combined with `_OTHER` if the value also has another effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]

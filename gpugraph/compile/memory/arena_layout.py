@@ -46,8 +46,8 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The arenas of a unit with open sizes: for each buffer the buffers below it, which are the
-    same for all sizes.
+    """The layout of a unit's arenas for any open sizes: for each buffer, the buffers that lie below
+    it, whatever the sizes.
     """
 
     def __init__(self, unit: Unit) -> None:

@@ -5,7 +5,7 @@
 
 Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
 and wait forever. A wave begins with the ops that depend on no call of this wave or of later waves.
-Its calls follow, all at one depth, as none of them depends on another.
+Then the calls of the wave follow, all at one depth, as none of these calls depends on another.
 `compile/steps/concurrent_calls.py` makes one step of them.
 """
 

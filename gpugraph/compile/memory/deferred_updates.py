@@ -108,8 +108,8 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
     """Return the sort key right before the smallest of `after`, or at the end of the order.
 
-    Updates that are delayed to the same node are sorted by dependencies on each other first, then
-    by device; those with `use_locking` (`alone`), which can't share a launch, come last."""
+    Updates that are delayed until the same node are sorted by their dependencies on each other,
+    then by device. Updates with `use_locking` (`alone`), which can't share a launch, come last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1

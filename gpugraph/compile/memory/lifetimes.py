@@ -18,11 +18,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Lifetimes:
-    """Positions in the order, and the positions of last uses.
+    """The position in the order at which each tensor is used last.
 
-    `views`, an argument, returns for a node, by output, the input whose bytes the output may share.
-    `extent` has the last use of each tensor; `inner` the last one inside the tensor's loop, without
-    uses of an Exit.
+    views: a function that returns, for a node, by output, the input whose bytes the output may
+    share. extent: the position of the last use of each tensor. inner: the position of its last use
+    inside its loop, not counting uses of an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:

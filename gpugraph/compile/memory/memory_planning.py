@@ -142,7 +142,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a storage to each output of the node, and extend its lifetime to their uses."""
+        """Assign a storage to each output of the node, and extend it to the output's uses."""
         if not node.output_types:
             return
         self.position = position

@@ -179,8 +179,8 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node has a state or uses a variable, so that it must not pass another such
-    node. A Recv is judged by its Send.
+    """Return whether a node has a state or uses a variable. Such nodes must keep their order. A
+    Recv is judged by its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

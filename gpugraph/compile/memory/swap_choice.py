@@ -8,10 +8,10 @@ smaller.
 
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
 requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these too, and then
-repeat: find the peak of the arena, and swap the tensor live there that is idle longest, as long as
-its copies are hidden, that is, they take place during computation. Copies of one direction run one
-after the other (`step_time_model` has their duration). Tensors whose copies would not be hidden
-stay on the GPU, unless the arena exceeds its memory.
+repeat: find the peak of the arena, and of the tensors that are live there swap the one that is idle
+longest. They continue as long as the copies are hidden, that is, take place during computation.
+Copies of one direction run one after the other (`step_time_model` has their duration). Tensors
+whose copies would not be hidden stay on the GPU, unless the arena exceeds its memory.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """The times reserved for copies of one direction, which run one after the other. Times are in
-    seconds from the start of the run.
+    """The times that are reserved for the copies of one direction. Such copies run one after the
+    other. Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:

@@ -129,7 +129,7 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
     """Return the maximum depth, in the loop of a place, of an op whose output a gradient reads; -1
-    if there is none.
+    if there is no such op.
     """
     depth = place.depth
     taken = [

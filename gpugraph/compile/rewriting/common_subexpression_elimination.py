@@ -48,8 +48,8 @@ def common(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The nodes visited so far: by key the only node with that key or, if there are several, a dict
-    of the nodes by their attrs.
+    """The nodes visited so far, by key. An entry is the only node with the key or, if there are
+    several, a dict of these nodes by attrs.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -129,7 +129,7 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Yield the nodes so that each follows its inputs, otherwise by ascending id."""
+    """Yield the nodes such that each node follows its inputs, and otherwise in the order of ids."""
     done: set[int] = set()
     for start in graph.op_nodes():
         if start.id in done:

@@ -46,8 +46,8 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """Return the constant permutation of the Transpose before an edge, and add that to `passed`;
-    None if there is none.
+    """Return the constant permutation of the Transpose from which an edge comes, and add that node
+    to `passed`; None if the edge comes from no such Transpose.
     """
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):

@@ -8,7 +8,7 @@ next run captures a CUDA graph, which all further runs launch. A launch takes so
 any number of kernels. A step that runs on the host, is sized at run time or copies to another
 device stays a step between two captures. If the driver refuses to capture, its reason is reported
 and the steps stay. GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled afterwards.
-Use it to find the step that causes an error, or to see whether a capture causes it.
+Use it to find the step that causes an error, or to find out whether capturing causes the error.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
 An optimizer's updates of many variables, the casts of their gradients and the like are small
 launches of one kernel source: each takes a GPU some microseconds, however small it is. Among
-adjacent steps on one GPU, a step runs earlier, joined with other steps of its kind, if no step
-between them writes memory that it reads or writes, or reads memory that it writes. The results have
+adjacent steps on one GPU, a step is moved to an earlier step of its kind and joined with it, if
+this keeps the order of all accesses to the same memory of which one is a write. The results have
 the same bits.
 """
 
@@ -38,8 +38,8 @@ class Command(NamedTuple):
 
 
 class _LastTouches:
-    """For each byte of memory, the last group of commands that wrote it, and the last that
-    read it.
+    """For each byte of memory, the last group of commands that wrote the byte, and the last group
+    that read it.
     """
 
     def __init__(self, commands: Sequence[Command]) -> None:

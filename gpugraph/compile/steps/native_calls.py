@@ -14,8 +14,8 @@ from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 
 def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Return steps as one step that makes their native calls; if a call refuses its input, its
-    NumPy step runs and raises the error.
+    """Return one step that makes the native calls of several steps. If a call refuses its input,
+    the NumPy step of that call runs and raises the error.
     """
     first, _ = members[0]
     return replace(first, run=_native_call(members), kind="native", code=native_code)

@@ -159,9 +159,8 @@ class Piece(NamedTuple):
     """Native code that is not compiled yet. source: a program, a file, or None if there is nothing
     to compile. bind: returns the step's calls, given the compiled function.
 
-    is_exact: whether its results have the bits of NumPy's. work: for a program, the number of
-    values that it computes, over all elements.
-    """
+    is_exact: whether its results have the same bits as NumPy's results. work: for a program, the
+    number of values that it computes, over all elements."""
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
@@ -189,14 +188,14 @@ def native_of(node: Node) -> Native | Expressions | None:
 
 
 Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
-"""Programs and the sizes of their axes, by everything that determines them."""
+"""Programs with the sizes of their axes, by a key of everything that determines a program."""
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. NotNativeError if there is none for its dtypes and shapes.
+    """Return the native code of a step. NotNativeError if there is no native code for its dtypes
+    and shapes.
 
-    known: programs of other steps; an equal one is shared, a new one is added.
-    """
+    known: programs of other steps; an equal one is shared, a new one is added."""
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")

@@ -31,9 +31,9 @@ def with_native_stretches(
 ) -> list[Entry]:
     """Return the entries, with adjacent entries that may be native merged into runs of steps.
 
-    in_loop: whether the entries are a loop's; then a single small step becomes a run of steps too,
-    as the whole iteration may become one call. waits, verifies: as in `CompiledStretch`. begins:
-    whether to compile from the first run on.
+    in_loop: whether the entries belong to a loop; then a single small step becomes a run of steps
+    too, as the whole iteration may become one call. waits, verifies: as in `CompiledStretch`.
+    begins: whether to compile from the first run on.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):

@@ -114,7 +114,7 @@ def are_equal(
 
 def change(array: Any, expected: Any) -> Any:
     """Return the absolute difference of two arrays by element, as `are_equal` computes it: infinite
-    where only one of them is finite.
+    where only one of the two elements is finite.
     """
     return _off(array, expected)
 

@@ -80,8 +80,8 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start and return threads that run waiting steps; fewer than wanted if the system refuses
-        more.
+        """Start and return threads that run waiting steps; fewer threads than requested if the
+        system refuses to start more.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):

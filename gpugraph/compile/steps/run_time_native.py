@@ -122,8 +122,8 @@ class RunTimeNative:
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
-        """Return the `Piece` for these arrays. NotImplementedError or NotNativeError if there is
-        none.
+        """Return the `Piece` for these arrays. NotImplementedError or NotNativeError if there is no
+        native code for them.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")

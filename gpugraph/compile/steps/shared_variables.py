@@ -1,4 +1,5 @@
-"""Checks of variables that several graphs declare by the same name, as in sessions of one server.
+"""Checks of variables that several graphs declare under the same name, as graphs of sessions on one
+server may.
 
 TensorFlow's kernels read a variable's shape when they run, while a plan is compiled for the shape
 that its graph declares. A plan whose shape differs from the variable's would have to drop the

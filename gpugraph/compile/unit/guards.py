@@ -109,7 +109,7 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """The loops of a graph, and the guard of each node.
 
-    frames: the loops, and the root frame. levels: by frame, its ops and loops with their order.
+    frames: the loops, and the root frame. levels: by frame, its ops and loops, with their order.
     guards: by node id, relative to the node's frame. outer: by loop, the guard under which it runs,
     in the frame around it. leading: ids of Enters without which their loop would have no effect; it
     runs only if all of them are alive. entered: by id, the guards of Enters without which their

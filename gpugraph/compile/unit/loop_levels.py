@@ -120,8 +120,8 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    After an item, the next one is a ready item of the same group; if there is none, the ready item
-    of minimum `rank`, which starts its group.
+    After an item, the next one is a ready item of the same group; if there is no such item, it is
+    the ready item of minimum `rank`, which starts its group.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}

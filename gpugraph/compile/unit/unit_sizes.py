@@ -1,4 +1,5 @@
-"""Resolution of a compiled unit with open sizes to a unit for one set of values of these sizes.
+"""Resolution of open sizes: from a compiled unit with open sizes to a unit in which these sizes
+have values.
 
     unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` takes
 

@@ -4,9 +4,9 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features, so an object has another name if anything that affects it changes. Daemon
-threads compile the sources in order. A thread that waits for a result compiles it itself, unless
-another thread is doing so. If the compiler is missing, broken or slow, nothing here raises an
-error; the `Compilation` then has no library, and its `reason` says why.
+threads compile the sources in order. A thread that waits for a result compiles the source itself,
+unless another thread is compiling it. If the compiler is missing, broken or slow, nothing here
+raises an error; the `Compilation` then has no library, and its `reason` says why.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
                       compilation; 1, or unset: in the background

@@ -161,7 +161,7 @@ def _place(value: Index) -> str:
 
 def failure_of(program: Program) -> str:
     """Return the messages of all ways in which the program's values can fail, joined by ", or "; an
-    empty string if there are none.
+    empty string if they can't fail.
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

@@ -1,4 +1,4 @@
-"""Compilations: one source each, which becomes a library, and the threads that wait for it."""
+"""Compilations: each compiles one source to a library, for which several threads may wait."""
 
 from __future__ import annotations
 

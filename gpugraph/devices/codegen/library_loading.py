@@ -15,9 +15,9 @@ _COUNT = itertools.count(1)
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
     """Return the loaded library with this content. OSError if it is not a library for this machine.
 
-    It is loaded from an anonymous file in memory (memfd_create). Where there are none, or if
-    `in_memory` is False, it is loaded from a file in this process's private folder; with
-    `in_memory` False that file stays, for debuggers.
+    It is loaded from an anonymous file in memory (memfd_create). If the system has no such files,
+    or `in_memory` is False, it is loaded from a file in this process's private folder; if
+    `in_memory` is False, the file is kept, for debuggers.
     """
     if in_memory:
         try:

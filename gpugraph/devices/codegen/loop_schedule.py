@@ -15,7 +15,7 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
 Store = tuple[int, int]
-"""The number of a value, and the index of the output in which it is stored."""
+"""The number of a value, and the index of the output in which the value is stored."""
 
 
 @dataclass
@@ -96,8 +96,8 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute it; for a value with
-    one number per row, of the pass before which it can be computed.
+    """Return, for each value, the number of the first pass that can compute the value or, for a
+    value with one number per row, the number of the pass before which it can be computed.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()

@@ -132,8 +132,8 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def locked(self, key: str, most_seconds: float) -> Iterator[None]:
-        """Hold the key's lock against other threads and processes in the `with` block, so that one
-        of them compiles it.
+        """Hold the key's lock in the `with` block, so that only one thread of all processes
+        compiles the key's source.
 
         If the lock is not free after `most_seconds`, or the file system has no locks, the block
         runs without it.

@@ -174,9 +174,9 @@ class Program(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A while loop. variables: the numbers of the inputs that are loop variables; next: of the
-    values for their next iteration; condition: of the value that decides whether there is another
-    iteration."""
+    """A while loop. variables: the numbers of the inputs that are loop variables. next: the numbers
+    of their values in the next iteration. condition: the number of the value that decides whether
+    there is another iteration."""
 
     axes: int
     values: tuple[Value, ...]

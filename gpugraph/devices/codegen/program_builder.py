@@ -267,8 +267,8 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """Return flags that must be equal for two axes to be merged: for each value whether it
-        varies along the axis, and for each reduction whether it is over the axis.
+        """Return flags that must be equal for two axes to be merged: for each value, whether the
+        value varies along the axis, and for each reduction, whether it reduces the axis.
         """
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [

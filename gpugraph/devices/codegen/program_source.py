@@ -27,7 +27,7 @@ from gpugraph.devices.codegen.program import Input, Program
 
 
 class ProgramSource:
-    """Writes the parts of a program's kernels that are equal in C and CUDA.
+    """Writes the parts of a program's kernels that are the same in C and CUDA.
 
     scratch: by number of a reduction with partial results in scratch memory, their kind: "columns"
     (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each part

@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU, or a part of one, which `driver` controls."""
+    """One GPU or a part of one GPU, controlled by `driver`."""
 
     has_kernels = True
 
@@ -113,8 +113,8 @@ class CudaDevice(Device):
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array to the array; a destination in host memory is written
-        immediately.
+        """Enqueue a copy of the host array `value` to `array`. If `array` is in host memory, it is
+        written immediately.
         """
         if isinstance(array, Array):
             with self.lock:
@@ -194,8 +194,8 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Call `work` in a CUDA capture, which records the work that it enqueues instead of
-        executing it, and return a callable that launches this work as one graph.
+        """Call `work` in a CUDA capture, which records the enqueued work instead of executing it.
+        Return a callable that launches this work as one graph.
 
         DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """

@@ -2,8 +2,8 @@
 copies, and the end of the run waits for them.
 
 A small array has pinned memory as long as the plan exists, and its copy is enqueued on the compute
-stream. So it is captured with the other commands, and a run allocates nothing for it. A large array
-has pinned memory only from `begin` to `read`, and is copied on a separate stream.
+stream. So the copy is captured with the other commands, and a run allocates nothing for it. A large
+array has pinned memory only from `begin` to `read`, and is copied on a separate stream.
 """
 
 from __future__ import annotations

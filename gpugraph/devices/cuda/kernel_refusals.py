@@ -117,8 +117,8 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """Wait until all work on the GPU has ended, then `check`; do nothing if no kernel has a
-        flag.
+        """Wait until all work on the GPU has ended, then call `check`; do nothing if no kernel has
+        a flag.
         """
         if self._flags:
             self._memory.wait()

@@ -85,9 +85,9 @@ class Function:
         """Return a callable that computes the outputs from the inputs, and returns a false value.
 
         inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
-        each has as many elements as its axes have with these sizes. An output may share the memory
-        of an input, if it covers all of that memory. The callable must not run in two threads at
-        the same time.
+        the number of elements of each array is the product of `sizes` over the axes along which it
+        varies. An output may share the memory of an input, if it covers all of that memory. The
+        callable must not run in two threads at the same time.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero or a condition of an expression fails.
@@ -127,8 +127,8 @@ class Function:
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> tuple[Block, tuple[Any, ...], float]:
-        """Return the block for these arrays, the objects that must live as long as it, and the
-        estimated work in nanoseconds.
+        """Return the block for these arrays, the objects that must live as long as the block, and
+        the estimated work in nanoseconds.
         """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         work = estimate(self.program, rows * inner)

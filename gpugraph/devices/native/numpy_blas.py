@@ -143,7 +143,7 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return why there are no native products at this moment; an empty string if there are."""
+    """Return why the BLAS can't be called natively at this moment; an empty string if it can."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"

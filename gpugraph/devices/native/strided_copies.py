@@ -103,7 +103,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array; a Python number becomes one with the target's dtype."""
+    """Return the source as an array; a Python number becomes an array with the target's dtype."""
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, np.generic):
@@ -211,7 +211,9 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
 
 
 def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
-    """Return the kind of copy, the two axes of its plane (row, column), and the axes around it."""
+    """Return the kind of copy, the row axis and the column axis of its plane, and the axes around
+    the plane.
+    """
     outside = list(axes)
     column = outside.pop() if outside else Axis(1, item, item)
     kind, inner = _STRIDED, len(outside) - 1

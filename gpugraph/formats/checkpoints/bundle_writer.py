@@ -275,8 +275,8 @@ def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
     """Merge several checkpoints into one, whose shards are the data files of all of them.
 
-    InvalidArgumentError for a tensor that is in two of them, InternalError for slices of a tensor
-    that differ in its dtype or full shape.
+    InvalidArgumentError for a tensor that is in two of the checkpoints, InternalError for slices of
+    a tensor that differ in its dtype or full shape.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, Entry] = {}

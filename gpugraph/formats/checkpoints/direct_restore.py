@@ -61,7 +61,7 @@ def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int =
     threads: the maximum number of concurrent readers.
 
     NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array whose shape differs from the tensor's. DataLossError is also raised for a file that
+    array whose shape differs from the tensor's shape. DataLossError is also raised for a file that
     changes during the call; in this case arrays may have been set.
     """
     pieces, values = [], []

@@ -40,7 +40,9 @@ class ArchivedArray(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The size of the array in memory in bytes; for strings, that of the references to them."""
+        """The size of the array in memory, in bytes; for strings, the size of the references to
+        them.
+        """
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
@@ -68,7 +70,7 @@ class ArrayFile(abc.ABC):
 
     @abc.abstractmethod
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. KeyError if there is none."""
+        """Return the array of that name as a new array. KeyError if the file has no such array."""
 
     def __enter__(self: _Opened) -> _Opened:
         return self

@@ -51,7 +51,7 @@ class NpzReader(ArrayFile):
     """An open `.npz` file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array `name` as a new array. KeyError if there is none."""
+        """Return the array `name` as a new array. KeyError if the file has no such array."""
         array = self.arrays[name]
         try:
             return self._read(array)

@@ -16,7 +16,7 @@ So the best fit is the first large enough chunk, in the first slot that has such
 split if it is at least twice the needed size, or if 128 MiB or more would be wasted; the rest,
 which follows it directly, becomes a free chunk. A freed chunk is joined with its free successor
 first and then with its free predecessor. Records of chunks are reused last in, first out, so that
-even their handles are TensorFlow's.
+even their handles are equal to TensorFlow's handles.
 """
 
 from __future__ import annotations

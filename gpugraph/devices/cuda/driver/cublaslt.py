@@ -5,9 +5,9 @@ has the stream and the workspace as arguments and keeps no state. When a product
 algorithm is chosen; after that, a product is a single C call.
 
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order,
-so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The
-bias, one number for each column of `out`, is one for each row of out', as cublasLt requires. It has
-the output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
+so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias
+has one number for each column of `out`, which is a row of out', as cublasLt requires. It has the
+output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
 matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of

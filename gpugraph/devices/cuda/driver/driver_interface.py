@@ -3,7 +3,8 @@
 There are two implementations. `CupyDriver` (in `cupy_driver`, the only file that imports CuPy)
 calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
 the same kernel sources, and streams execute their commands as late as events allow, so that a
-missing event causes an error. The code that uses the interface is the same for both.
+missing event causes an error. The code that uses the interface is the same for both
+implementations.
 
 Addresses are integers. Streams, events, modules, functions and graphs are opaque objects of the
 driver. The work on one stream is executed in order; streams wait for each other only through
@@ -269,7 +270,7 @@ class Driver(Protocol):
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
         """Call `work`, which enqueues on the stream (and on streams that events join to it), in a
-        capture; return a callable that launches all of that work as one graph on the same stream.
+        capture; return a callable that launches the captured work as one graph on the same stream.
         """
 
     def close(self) -> None:

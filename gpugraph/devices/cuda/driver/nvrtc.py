@@ -210,7 +210,7 @@ def library_paths() -> Iterator[str]:
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
     """Return the folder with cuda_fp16.h, in a tuple: near the library, or of the same major CUDA
-    version elsewhere; an empty tuple if there is none.
+    version elsewhere; an empty tuple if no folder has the file.
     """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):

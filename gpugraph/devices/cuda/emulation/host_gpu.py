@@ -45,7 +45,9 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """The memory and errors of one GPU, with the methods of `Driver` that need only these."""
+    """The memory and the errors of one GPU, with the methods of `Driver` that concern only memory
+    and errors.
+    """
 
     def __init__(
         self, ordinal: int, machine: HostMachine, total_bytes: int, fill: int | None

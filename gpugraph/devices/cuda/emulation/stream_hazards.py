@@ -4,8 +4,8 @@ orders them.
 Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
 that stream that end before the command begins. A stream's clock counts the stream's own commands;
 when the stream waits for an event, its clock is joined with (raised to) the clock of the event.
-When the host synchronizes with a stream, the host's clock is joined with the stream's. Each new
-command's clock is joined with the host's.
+When the host synchronizes with a stream, the host's clock is joined with the stream's clock. The
+clock of each new command is joined with the host's clock.
 
 For each range of bytes, the last write and the reads after it are recorded. So the history grows
 with the number of ranges in use, not with the number of commands.
@@ -24,7 +24,9 @@ Clock = dict[int, int]
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """Raise each count in `clock` to that in `other`, so that `clock` comes after both."""
+    """Raise each count in `clock` to at least the count in `other`, so that `clock` comes after
+    both clocks.
+    """
     for stream, count in other.items():
         if clock.get(stream, 0) < count:
             clock[stream] = count

@@ -181,8 +181,8 @@ class Timeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that the host has not waited for and with which its
-        access to this memory would be a hazard.
+        """Return the names of the commands with which an access of the host to this memory would be
+        a hazard, because the host has not waited for them.
         """
         return self._hazards.collisions(self.host, span, is_write)
 

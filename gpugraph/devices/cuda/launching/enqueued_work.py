@@ -34,8 +34,8 @@ class Part(NamedTuple):
 class Enqueued:
     """A step that enqueues its parts on a stream in order, while it holds the stream's lock.
 
-    assigned: variables that the call marks as initialized. notes: texts for lines of the compiler's
-    report, each of which begins with the op's name.
+    assigned: variables that the call marks as initialized. notes: texts for the compiler's report;
+    each line consists of the op's name and one text.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -61,8 +61,8 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that the parts read and write; None if it is unknown for one of
-        them.
+        """Return the memory that the parts read and write; None if the memory of one part is
+        unknown.
         """
         reads: list[Span] = []
         writes: list[Span] = []

@@ -1,5 +1,5 @@
-"""Joined launches: many small launches of one generated kernel become one, in which each block
-finds its arguments in a table.
+"""Joined launches: many small launches of one generated kernel become a single launch, in which
+each block finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 

@@ -1,8 +1,8 @@
 """The launcher: it binds the work that a GPU's stream executes: programs, copies of views, matrix
 products and handwritten kernels.
 
-`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. It neither
-waits nor allocates memory, so it can be captured in a CUDA graph.
+`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. The call
+neither waits nor allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Launcher:
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """Return one step that enqueues the work of both, in this order."""
+        """Return one step that enqueues the work of `first`, then the work of `then`."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:

@@ -57,8 +57,8 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU address that corresponds to an address in a stand-in; None if it is in
-        none.
+        """Return the GPU address that corresponds to an address in a stand-in; None if the address
+        is in no stand-in.
         """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:

@@ -67,7 +67,9 @@ class OnHost:
 
 
 class _HostBlock:
-    """Host memory that a kernel keeps during a run: an element of a stack or TensorArray."""
+    """Host memory that a kernel keeps during a run, such as an element of a stack or
+    TensorArray.
+    """
 
     __slots__ = ("array",)
 

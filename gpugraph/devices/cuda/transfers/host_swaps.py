@@ -21,8 +21,8 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """The copies of one tensor: from `source`, where it is computed, to the host, and back to
-    `target`, where it is used later.
+    """The copies of one tensor: from `source`, where the tensor is computed, to the host, and back
+    to `target`, where later ops use it.
 
     Its pinned memory is allocated for the life of the plan. ResourceExhaustedError if there is not
     enough.

@@ -76,7 +76,9 @@ class PinnedSubAllocator(SubAllocator):
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that contains `address`. InvalidArgumentError if there is none."""
+        """Return the region that contains `address`. InvalidArgumentError if no region
+        contains it.
+        """
         return self._regions.find(address)
 
 
