@@ -8,8 +8,8 @@ A package that defers its imports declares them where only type checkers execute
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
 This module parses the same lines, so there is one list of names for readers, type checkers and the
-program. Besides `from module import name`, the lines may be `from module import *`, where the
-module consists of such lines itself, `other = name` and `other = module.name`.
+program. Besides `from module import name`, three forms are allowed: `other = name`, `other =
+module.name`, and `from module import *` if that module itself consists of such lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One size of a static shape, as TensorFlow 1 programs see it.
+"""The class `Dimension`: one size of a static shape, as in TensorFlow 1.
 
 A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form.
 `shape[i]` returns a `Dimension`, which supports arithmetic. A result that depends

@@ -198,9 +198,8 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part, if it is not this type itself.
-    like: a NumPy type of the same kind and size, if `numpy_type` is None or not one of NumPy's own
-    types.
+    real: the type of the real part, if it is not this type itself. like: a NumPy type of the same
+    kind and size; required if `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)

@@ -69,7 +69,7 @@ def is_refusal(error: Exception) -> bool:
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """Return `error` as a `Misfit`, with all the wordings that it carries."""
+    """Return `error` as a `Misfit` with all wordings that `error` carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

@@ -1,9 +1,9 @@
 """Streams of calls: messages of steps go over long-lived streams, one frame for each message.
 
-A separate gRPC call costs more than a frame of an open stream. A frame is the number of its method
-(one byte) and the message, preceded by its checksum. A stream does one call after the other; a
-caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
-answers each frame with one frame, except for frames of `ONE_WAY` methods.
+A separate gRPC call costs more than a frame of an open stream. A frame consists of the number of
+the method (one byte), a checksum, and the message. A stream does one call after the other; a caller
+with several concurrent calls uses several streams (`core_streams.StreamPool`). The server answers
+each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
 answers. Its step must end: if the step continued to wait, for example for an element of a queue,

@@ -94,7 +94,7 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by operation name, the task of each operation that can't be separated from other
+    """Return, by operation name, the task of each operation that must be on the same task as other
     operations.
 
     The result is empty if all of them are on one task already.
@@ -169,8 +169,8 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
-    tasks: the task by operation name. master: the task that runs the session's master.
-    far: the tasks that share no memory with the master.
+    tasks: the task by operation name. master: the task that runs the session's master. far: the
+    tasks that do not share memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():

@@ -76,7 +76,7 @@ class StepOptions(NamedTuple):
             self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
-        """Return these options, with `limit_ms` as the time limit if they have none."""
+        """Return these options; if they have no time limit, it is set to `limit_ms`."""
         return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
 
 

@@ -1,4 +1,4 @@
-"""Stages: the cut of a run into the work of each task, one stage after the other.
+"""Stages: a run is cut into stages, each of which is work of one task.
 
 The level of an operation is the largest number of crossings from task to task on a path to it. A
 stage is the work of one task at one level:
@@ -320,8 +320,8 @@ class _Cutter:
     def _connect_control(
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Make `stage` wait for `other`, a control input of `op`, unless `other` runs in `stage`
-        itself."""
+        """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
+        `stage` itself."""
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return

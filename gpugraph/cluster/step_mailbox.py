@@ -19,7 +19,9 @@ _ASK_AFTER_S = 2.0
 """Seconds that a part waits for a tensor before it checks whether the sender is still there."""
 
 _PATIENCE_S = 60.0
-"""Seconds that a part waits for a tensor whose sender has not started its part, or has ended it."""
+"""The seconds that a part waits for a tensor from a task that has not started its own part, or has
+ended it.
+"""
 
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096

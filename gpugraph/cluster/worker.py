@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; AbortedError if it is unknown to this task."""
+        """Return a session; AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -150,7 +150,7 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here, in sessions or for other tasks."""
+        """Drop the tensors of a failed step that this task keeps, for sessions or other tasks."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -173,13 +173,13 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step here and on the other tasks, unless another task has ended it."""
+        """End a step on this task and on the others, unless another task has ended it."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
 
     def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
-        """End a step with an error, here and on these other tasks."""
+        """End a step with an error, on this task and on the tasks `others`."""
         self.mailboxes.abort(step, error)
         for task in others:
             self._others.abort(task, step, error)

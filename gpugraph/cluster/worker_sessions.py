@@ -55,10 +55,10 @@ class CompiledStage(NamedTuple):
 class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
-    is_alone: whether no other task and no collective over processes takes part. waits: whether it
-    may wait for other runs. lent: the keys of collectives' results that are sent or fetched; these
-    are copied, as the next run overwrites their memory. copied: the keys of received values that
-    are fetched, and therefore copied.
+    is_alone: whether no other task and no collective over processes takes part. waits: whether the
+    part may wait for other runs. lent: the keys of collectives' results that are sent or fetched;
+    these are copied, as the next run overwrites their memory. copied: the keys of received values
+    that are fetched, and therefore copied.
     """
 
     stages: Sequence[CompiledStage]

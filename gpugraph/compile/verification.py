@@ -68,8 +68,8 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """Check that no data edge leads from one device's memory to another's, and that no tensor is
-    sent to a device twice.
+    """Check that no data edge leads from one device's memory to another device's, and that no
+    tensor is sent to a device twice.
     """
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
@@ -90,7 +90,7 @@ def _check_partition(unit: Unit) -> None:
 
 
 def _check_order(unit: Unit) -> None:
-    """Check that each node comes once, after all its inputs."""
+    """Check that the order has each node exactly once, after all of its inputs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
         raise _fail(unit.graph.source, "the order does not hold each node once")

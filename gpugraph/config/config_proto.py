@@ -86,8 +86,8 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """Experimental settings. virtual_devices: one message per visible GPU, which splits that
-        GPU.
+        """Experimental settings. virtual_devices: for each visible GPU, a message that splits the
+        GPU into parts.
         """
 
         class VirtualDevices(Message):

@@ -34,7 +34,7 @@ class Watcher(Protocol):
     """An object, such as a session, whose state depends on the settings."""
 
     def settings_changed(self) -> None:
-        """Rebuild the state that depends on the settings, one of which has changed."""
+        """Rebuild the state that depends on the settings; called after a setting has changed."""
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()

@@ -29,7 +29,9 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """The factories of this process and their priorities, by device type."""
+    """The process-wide registry of device factories, with a factory and its priority for each
+    device type.
+    """
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
     _lock = new_lock()

@@ -102,8 +102,7 @@ def out_of_memory(
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
     requested: the text that describes the requested memory, such as `tensor_words`. owner: the op
-    that requested it.
-    step: the needs of the step, if the whole step is refused.
+    that requested it. step: the memory that the step needs, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)

@@ -123,9 +123,9 @@ class Lease:
 class RunMemory:
     """The memory that plans time-share.
 
-    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires it by `setdefault(0,
-    plan) is plan`: one atomic call, which is faster than a lock. why: the reason for sharing it,
-    for reports about a plan.
+    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires the memory by
+    `holder.setdefault(0, plan) is plan`: one atomic call, which is faster than a lock. why: the
+    reason for sharing it, for reports about a plan.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:

@@ -60,9 +60,9 @@ class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
     `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
-    writes variables, the values of the inputs that it writes, in the order of the inputs. `inputs`
-    are the values of all inputs except the host inputs, whose arrays are in the signature. A
-    value's shape may differ from its output's by axes of size 1. `build` raises
+    writes variables, it returns the new values of the inputs that are written, in their order.
+    `inputs` are the values of all inputs except the host inputs, whose arrays are in the signature.
+    A value's shape may differ from its output's by axes of size 1. `build` raises
     NotImplementedError, with the reason, for attrs or shapes without expressions.
     """
 

@@ -22,9 +22,9 @@ used. The search stops as soon as a plan meets the lower bound:
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
    that live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
    graphs.
-4. While no plan is within half a percent of the bound: the best of these orders with some large
-   buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse becomes the next
-   one to be changed.
+4. While no plan is within half a percent of the bound, the best of these orders is tried again with
+   some large buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse
+   becomes the next one to be changed.
 
 Everything is deterministic: equal inputs give equal plans.
 """

@@ -194,9 +194,9 @@ class Explanation:
     def memory(self) -> str:
         """Return the memory of the run on each device, as text.
 
-        For each arena: its size, the node at its peak and the largest tensors there. Then: whether
-        other plans use the arena, the memory that each iteration of a loop keeps in addition, and
-        the number of tensors whose size is known only in a run.
+        For each arena, the text has the size, the node at the peak, the largest tensors there, and
+        whether other plans use the arena. Then follow the memory that each iteration of a loop
+        keeps in addition, and the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):

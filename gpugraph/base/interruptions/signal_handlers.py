@@ -43,7 +43,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
 
 PENDING: dict[int, float] = {}
-"""Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
+"""By the number of a signal whose handler has not run yet: the arrival time by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
 _system: Any = importlib.import_module("_signal")  # the C module below `signal`

@@ -59,7 +59,9 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send, consisting of these parts, with its code."""
+        """Return the next message to send: the given parts, followed by the message's
+        authentication code.
+        """
         if not self._has_key:
             return b"".join(parts)
         self._num_sent += 1

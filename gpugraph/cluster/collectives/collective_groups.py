@@ -296,8 +296,8 @@ class CollectiveGroups:
         """Record that a member won't join in a step, or no longer waits; fail the members that wait
         for it.
 
-        wait: the name of the member's wait, if it has begun. is_own: whether the member's step
-        failed by itself, not because another member had failed.
+        wait: the name of the member's wait, if it has begun. is_own: whether the member's step has
+        failed on its own, not because another member failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)

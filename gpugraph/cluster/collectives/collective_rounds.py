@@ -11,7 +11,8 @@ notified of the other's failure.
 Members that have not met in a collective yet meet there at any place. Whether one of them is then
 concerned by a failure of the other is decided by a different collective of the group in which the
 two have met, and by their numbers of steps with any collective since then. A member whose session
-has met none of the others gets the error of a failure that is less than 10 seconds old, once.
+has met none of the other members gets, once, the error of a failure that is less than 10 seconds
+old.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _Failure:
 
 
 class CollectiveHistory:
-    """The last meeting of one collective, and the failures of its members' steps since then.
+    """The last meeting of a collective's members, and the failures of their steps since then.
 
     last_of_group: the rounds, by device, of the last meeting of any collective of the group.
     """

@@ -82,8 +82,8 @@ class Inference:
         self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
-        """Set the shape of each loop variable to the common shape with the value for its next
-        iteration; return whether one changed.
+        """Set the shape of each loop variable to the common shape of its current value and its next
+        value; return whether a shape has changed.
         """
         changed = False
         for node in order:

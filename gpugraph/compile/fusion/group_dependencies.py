@@ -109,7 +109,7 @@ class Dependencies:
 
         edges: all edges into the node. Returns three results: for each edge, the bits of the groups
         on which the node depends through it; for each edge, the group of its source or None; and
-        all these bits together.
+        the union of all these bits.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of

@@ -255,7 +255,7 @@ class _Serializer:
         """Make the read that begins an update run after the previous update's write.
 
         A shared read is copied for this. No cycle arises, as only the update's own write depends on
-        the read. Reads in another loop or branch than the write are left as they are.
+        the read. A read in another loop or branch than the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -71,8 +71,8 @@ def in_waves(
 ) -> dict[I, int]:
     """Return new depths that put each call at the end of its wave.
 
-    depth: of each item. after: returns the successors of an item, which get a greater depth than
-    it. calling: the items that are calls.
+    depth: the current depth of each item. after: returns the successors of an item, which get a
+    greater depth than the item. calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):

@@ -124,8 +124,8 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """Return the edges by which each tensor or a view of it is read, and the tensors that must not
-    be swapped.
+    """Return, by tensor, the edges that read the tensor or a view of it; and the tensors that must
+    not be swapped.
     """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()

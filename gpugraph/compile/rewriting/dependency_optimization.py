@@ -1,7 +1,7 @@
 """Dependency optimization: ops that have no effect and only control outputs are removed.
 
 A gradient's `tuple` waits for the gradients of all inputs before it returns any of them, so an op
-whose results nothing reads may still be a control input. If such an op has no effect, its followers
+may be a control input even if nothing reads its results. If such an op has no effect, its followers
 get its inputs as control inputs instead. Controlled by `RewriterConfig.dependency_optimization`, as
 in Grappler.
 

@@ -64,7 +64,7 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Wait until all calls have returned. If one raises an error, calls that wait for other runs
+    """Wait until all calls have returned. If a call raises an error, calls that are still running
     are abandoned.
     """
     waited = list(calls)

@@ -141,7 +141,7 @@ def _in_place_of(array: Any, memory: Any) -> Any:
 
 
 class Calls(NamedTuple):
-    """The calls of a native step, and whether they may refuse their input."""
+    """The native calls of a step, and whether they may refuse their input."""
 
     calls: Sequence[NativeCall]
     may_fail: bool = False

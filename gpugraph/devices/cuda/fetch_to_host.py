@@ -63,8 +63,8 @@ class Fetch(ABC):
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The callable of a step that enqueues the copy, after all work that is enqueued by
-        then.
+        """The callable of a step that enqueues the copy. The copy comes after all work that was
+        enqueued before.
         """
 
     @abstractmethod

@@ -42,8 +42,8 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""Templates of the names of CBLAS functions, and whether the integers that they take have 64
-bits.
+"""Templates of the names of CBLAS functions; with each, whether the functions take 64-bit
+integers.
 """
 
 _THREADS = (
@@ -165,7 +165,7 @@ def one_blas_thread() -> Iterator[None]:
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads, and native code
-    after a product has to share its cores with them."""
+    that runs after a product has to share its cores with the spinning threads."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield

@@ -29,7 +29,9 @@ _BLOCK = 512 << 10
 _MAX_BUFFERS = 512
 """The maximum number of arrays that one system call reads; Linux allows 1024."""
 _MAX_BYTES = 32 << 20
-"""The number of bytes after which a new run of pieces starts, which another thread can read."""
+"""The number of bytes after which a new run of pieces starts, so that several threads can read
+runs.
+"""
 _MAX_THREADS = 4
 
 

@@ -32,7 +32,7 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 class TensorReader(ABC):
     """An open checkpoint; as a context manager it closes itself.
 
-    entries: for each tensor, by name: its dtype, its shape, and the parts that it is stored in, if
+    entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
     any.
     """
 

@@ -46,8 +46,8 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """Return the CuPy package that would be imported. If it can't be used, its `reason` has advice
-    for a driver of this version.
+    """Return the CuPy package that would be imported. If the package can't be used, its `reason`
+    has advice for a driver of this version.
     """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
