@@ -24,7 +24,7 @@ _MAX_BUFFERS = 512
 
 _MAX_BATCHES = 8
 _EARLY = 8 << 20
-"""The size in bytes from which a file is written and synced, or removed, by threads."""
+"""The minimum size in bytes of a file that threads write and sync, or remove."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 

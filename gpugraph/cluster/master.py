@@ -152,8 +152,7 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step for the block, so that `close` can end it; CancelledError after
-        `close`."""
+        """Register a step for the block, so that `close` can end it; CancelledError once closed."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)

@@ -196,7 +196,9 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run, which also ends when the step has failed elsewhere."""
+    """The time limit of a part's run. `check` also raises if the step has failed on another
+    task.
+    """
 
     mailbox: StepMailbox
 

@@ -325,7 +325,7 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that this process reads these parcels no longer."""
+        """Notify the server that this process no longer reads these parcels."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 

@@ -158,7 +158,7 @@ class Worker:
     def _collectives(
         self, handle: str, part: Part, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """Return the object that executes a run's collectives over processes, None without any."""
+        """Return the object that executes a run's collectives over processes, if it has any."""
         if not part.collectives:
             return None
         assert self.peers is not None

@@ -151,8 +151,8 @@ class RemoteWorker(SessionMemory):
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Return the attributes of the worker's devices, once its server answers.
 
-        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or the
-        server of another task does.
+        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
+        the server that answers is another task's.
         """
         status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:

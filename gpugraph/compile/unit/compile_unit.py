@@ -271,8 +271,8 @@ class Unit:
         """Add an op that reads the outputs `sources`, as a replacement of the node `like` or an
         addition to it.
 
-        The op's name is that of `like` or, with a `suffix`, a new name below it. It has the origin
-        of `like`, and its devices, unless it is assigned to `device`."""
+        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
+        origin of `like`, and its devices, unless it is assigned to `device`."""
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
             DECLARATIONS[op_type].op_def,
