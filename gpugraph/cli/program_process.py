@@ -100,6 +100,29 @@ def run_program(program: Program) -> int:
             sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
+def positive_number(text: str) -> int:
+    """Return the number of a command's argument. ArgumentTypeError unless it is 1 or more."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")
+
+
+def run_and_write(program: Program, write: Callable[[], bool]) -> int:
+    """Run the program as `run_program` does, then call `write`, however the program ends.
+
+    Return the exit status; 2 if the program succeeded, also by `sys.exit`, and `write` returned
+    False. The exceptions of `run_program` are raised again after `write`.
+    """
+    try:
+        status = run_program(program)
+    except BaseException as ended:
+        is_success = isinstance(ended, SystemExit) and ended.code in (None, 0)
+        if write() or not is_success:
+            raise
+        return 2
+    return status if write() else status or 2
+
+
 def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
     """Run the program; return its status, and the error that it raised or None.
 

@@ -6,7 +6,14 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
+from gpugraph.cli.program_process import (
+    Program,
+    add_program,
+    answer_imports,
+    listen,
+    positive_number,
+    run_and_write,
+)
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
@@ -22,17 +29,11 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     report.add_argument("-o", "--output", default="report.html", help="the file; report.html")
     report.add_argument(
         "--run",
-        type=_number,
+        type=positive_number,
         help="the number of the run, from 1; else the last run of the fetches that took longest",
     )
     add_program(report)
     report.set_defaults(command=report_command)
-
-
-def _number(text: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"a run's number is 1 or more, but it is {text!r}")
 
 
 @dataclass
@@ -73,13 +74,8 @@ def report_command(options: argparse.Namespace) -> int:
     """
     program = Program.of(options)
     choice = _RunChoice(options.run)
-    written = True
-    try:
-        with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
-            status = run_program(program)
-    finally:
-        written = _write(choice, options.output)
-    return status if written else status or 2
+    with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
+        return run_and_write(program, lambda: _write(choice, options.output))
 
 
 def _write(choice: _RunChoice, output: str) -> bool:

@@ -114,11 +114,18 @@ def deprecated_arg_values(
 
     def what(arguments: dict[str, Any]) -> str:
         for name, value in deprecated_kwargs.items():
-            if name in arguments and arguments[name] is value:
+            if name in arguments and _is_equal(arguments[name], value):
                 return f": {name}={value!r}"
         return ""
 
     return lambda function: _warning(function, what, warn_once, date, instructions)
+
+
+def _is_equal(given: Any, value: Any) -> bool:
+    """Return whether an argument has a deprecated value; None equals None alone."""
+    if given is None or value is None:
+        return given is value
+    return bool(given == value)
 
 
 def deprecated_alias(

@@ -105,7 +105,6 @@ class RuntimeGraph:
             requested_device=node.requested_device,
             origin=node.origin,
         )
-        copy.cost_id = node.cost_id
         copy.assigned_device = node.assigned_device
         return copy
 

@@ -125,9 +125,13 @@ class Reader:
             raise invalid_argument(
                 f"Could not parse state for {kind} '{self.name}': {text}"
             ) from None
-        self._clear()
-        self.num_started, self.num_finished, self.num_records = numbers
-        self._work = work
+        self._wait_for_turn()
+        try:
+            self._clear()
+            self.num_started, self.num_finished, self.num_records = numbers
+            self._work = work
+        finally:
+            self._turn.release()
 
 
 class _Failing:

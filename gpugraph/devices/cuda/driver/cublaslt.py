@@ -13,8 +13,8 @@ beta 1.
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
 mantissa. float16 and bfloat16 are summed in float32, to which the bias and the addend are added
 before the result is rounded once. Algorithms that divide k among blocks and add the partial sums in
-16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not used, because the accuracy of cublasLt's
-tanh is not documented.
+16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not used,
+because the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """

@@ -372,6 +372,4 @@ def test_products_beyond_a_grid_are_computed_in_parts(
         )
         step = gpu_device.kernels.products(kernel, None, arrays)
         step()
-        np.testing.assert_allclose(
-            gpu_device.read(arrays[-1]), a @ b + bias + addend, 1e-4, 1e-4
-        )
+        np.testing.assert_allclose(gpu_device.read(arrays[-1]), a @ b + bias + addend, 1e-4, 1e-4)
