@@ -2,8 +2,8 @@
 copies, and the end of the run waits for them.
 
 A small array has pinned memory as long as the plan exists, and its copy is enqueued on the compute
-stream. So it is captured with the other commands, and a run allocates nothing for it. A large array
-has pinned memory only from `begin` to `read`, and is copied on a separate stream.
+stream. So the copy is captured with the other commands, and a run allocates nothing for it. A large
+array has pinned memory only from `begin` to `read`, and is copied on a separate stream.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | N
     """Return a fetch of the array, for each run of a plan; None if there is no pinned memory for
     it.
 
-    lock: is held while work is enqueued on the GPU or waited for. owner: the device's name, for
-    messages.
+    lock: the lock to hold while enqueueing work on the GPU or waiting for it. owner: the device's
+    name, for messages.
     """
     if array.nbytes >= LARGE:
         return LargeFetch(staging, array, lock, owner)
@@ -128,7 +128,7 @@ class LargeFetch(Fetch):
         return self._begin
 
     def _begin(self) -> None:
-        self.release()  # the memory of an earlier run that failed
+        self.release()  # left by an earlier run that failed
         with self._lock, suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
             self._address = self._staging.begin(self._array)
 

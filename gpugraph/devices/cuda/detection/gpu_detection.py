@@ -47,7 +47,7 @@ _PARTS = (
     *("nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"),
     *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime"),
 )
-"""The packages, in addition to CuPy, whose versions affect the compilation of a kernel."""
+"""Packages besides CuPy whose versions affect the compilation of kernels."""
 
 _logger = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
-    driver = open_driver(gpu.ordinal)  # fails for a lost GPU
+    driver = open_driver(gpu.ordinal)  # raises for a lost GPU
     try:
         if cache.load(key) is None:
             probe(driver)

@@ -1,10 +1,10 @@
 """CUDA source of a program, as one or more kernels of these forms:
 
-    elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
+    elements   no reductions: each thread has a few adjacent elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
                several times; each thread has the same elements in each pass
     columns    reductions over rows, of elements: blocks of columns times rows, then `late`
-    whole      reductions of one long axis: a kernel per pass, each block a part, then `end`
+    whole      reductions of one long axis: a kernel per pass, a part per block, then `end`
     late       the kernel after all rows, which combines partial results
     one        a program without axes: one thread
 
@@ -38,8 +38,9 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 class Variant(NamedTuple):
     """The parameters of a source in addition to its program.
 
-    pack: how many elements a thread loads at once; group: how many threads work on a row; wide:
-    whether offsets need 64 bits; whole: whether the only axis is divided into parts.
+    pack: the number of elements that a thread loads in one access; group: the number of threads
+    that work on a row; wide: whether offsets need 64 bits; whole: whether the only axis is divided
+    into parts.
     """
 
     pack: int = 1
@@ -72,7 +73,9 @@ class CudaSource(ProgramSource):
     second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: a joined kernel's `places`, on which its source, and so its name, depends too."""
+        """layout: the `places` of a joined kernel, which affect its source and therefore its
+        name.
+        """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
         self.forms: list[Form] = []
@@ -145,7 +148,7 @@ class CudaSource(ProgramSource):
 
     def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
         """Return statements that combine the totals of a block's threads; the thread for which
-        `is_first` holds writes the result to `place` in scratch memory.
+        `is_first`, a C condition, is true writes the result to `place` in scratch memory.
         """
         total = f"total{index}"
         return [

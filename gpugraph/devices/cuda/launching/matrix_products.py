@@ -36,8 +36,8 @@ _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class _Matrix(NamedTuple):
-    """A matrix, or a batch of matrices. address: of the first element. row, column, batch: the
-    strides in elements from one row, column or matrix to the next.
+    """A matrix, or a batch of matrices. address: the address of the first element. row, column,
+    batch: the strides, in elements, from one row, column or matrix to the next.
     """
 
     address: int
@@ -58,9 +58,10 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """The alternatives for one product. product: for cublasLt. whole: the launch of gpugraph's
-    kernel. epilogue: the launch of a kernel that computes the
-    epilogue after cublasLt's plain product; None without an epilogue."""
+    """The alternative ways to compute one product. product: the arguments for cublasLt. whole: the
+    launch of gpugraph's kernel. epilogue: the launch of a kernel that computes the epilogue after
+    cublasLt's plain product; None without an epilogue.
+    """
 
     product: Product
     whole: Work
@@ -102,8 +103,8 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the number of elements from one matrix of the batch to the next; None if it is not the
-    same between all.
+    """Return the number of elements from one matrix of the batch to the next; None if the matrices
+    are not evenly spaced.
     """
     step: int | None = None
     below = 1
@@ -120,8 +121,9 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return the number of rows and the size of the batch; a batch with a single b, and with evenly
-    spaced rows, becomes one matrix with more rows.
+    """Return the number of rows and the size of the batch to use. If all products of the batch have
+    the same right operand, and the rows are evenly spaced, the batch is treated as one product with
+    more rows.
     """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row

@@ -1,10 +1,10 @@
 """Copies between views of GPU arrays, by memory copies or the kernels of
 `kernels/cuda/arrays/strided_copy.cu`.
 
-Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU these are views of stand-ins:
-host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the system never
-provides it, and a stand-in may be larger than the host's memory. The position of a view in a
-stand-in gives its GPU address.
+Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU the views are views of
+stand-ins: host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the
+system never provides it, and a stand-in may be larger than the host's memory. The position of a
+view in a stand-in gives its GPU address.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StandIns:
     """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[int, tuple[int, Any]] = {}  # by address: its largest array's bytes
+        self._memory: dict[int, tuple[int, Any]] = {}  # by GPU address: size and host memory
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
@@ -62,8 +62,8 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU address that corresponds to an address in a stand-in; None if it is in
-        none.
+        """Return the GPU address that corresponds to an address in a stand-in; None if the address
+        is in no stand-in.
         """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
@@ -90,8 +90,8 @@ def _address_range(num_bytes: int) -> Any:
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in; no work for an empty copy or one onto itself. NotNativeError if no kernel
-    supports it.
+    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. NotNativeError if
+    no kernel supports it.
     """
     if not target.size:
         return []
@@ -118,7 +118,9 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """Return the address of a view's lowest byte, and the number of bytes up to its highest."""
+    """Return the address of the lowest byte of a view, and the number of bytes up to the highest
+    one.
+    """
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)
