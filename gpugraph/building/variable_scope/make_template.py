@@ -47,13 +47,12 @@ def make_template(
 ) -> Template:
     """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
 
-    name_: the name of its scope, made unique among the scopes around it.
-    create_scope_now_: whether the scope is opened here, not at the first call.
-    unique_name_: the exact name of its scope; `name_` is then ignored.
-    custom_getter_: the custom getter of the scope, see `tf.get_variable`.
+    name_: the name of its scope, made unique among the scopes around it. create_scope_now_: whether
+    the scope is opened here, not at the first call. unique_name_: the exact name of its scope;
+    `name_` is then ignored. custom_getter_: the custom getter of the scope, see `tf.get_variable`.
     kwargs: passed to `func_` at each call, which may override them.
 
-    ValueError if `name_` is None.
+    Raise ValueError if `name_` is None.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -90,9 +89,9 @@ _CALLS = _Calls()
 class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
-    Calling it returns the result of the function. ValueError if a call after the first creates a
-    trainable variable. The line that made the template is added to the message of an error that the
-    function raises.
+    Calling it returns the result of the function. The constructor raises ValueError if a call after
+    the first creates a trainable variable. The line that made the template is added to the message
+    of an error that the function raises.
     """
 
     def __init__(
@@ -173,7 +172,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function; ValueError if it creates a trainable variable, a log line for others.
+        """Call the function; raise ValueError if it creates a trainable variable, a log line for
+        others.
 
         Other threads may create variables meanwhile: only those of this thread count.
         """

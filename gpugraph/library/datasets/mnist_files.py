@@ -53,7 +53,7 @@ class DataSet:
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default that of the graph.
 
-    TypeError for another dtype.
+    The constructor raises TypeError for another dtype.
     """
 
     def __init__(
@@ -157,7 +157,8 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
     """Read the array of an IDX file; no more bytes are decompressed than its header declares.
 
-    magic: the number with which the file must begin. ValueError for another number or other sizes.
+    magic: the number with which the file must begin. Raise ValueError for another number or other
+    sizes.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
@@ -205,8 +206,8 @@ def read_data_sets(
     `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
     gzipped with the suffix `.gz`. Other arguments are those of `DataSet`.
 
-    NotFoundError with the names of missing files, since nothing is downloaded, and ValueError for a
-    validation_size beyond the number of images and for files of another kind.
+    Raise NotFoundError with the names of missing files, since nothing is downloaded, and ValueError
+    for a validation_size beyond the number of images and for files of another kind.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:

@@ -50,7 +50,7 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
     """Return (logits, probs), where one is an argument and the other is computed from it.
 
-    classes: whether the last axis holds the classes; otherwise each element is a probability.
+    classes: whether the last axis holds the classes; otherwise each element is a probability. Raise
     ValueError unless exactly one of them is passed.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))

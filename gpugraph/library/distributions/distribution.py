@@ -66,7 +66,7 @@ class Distribution(DistributionParameters):
     """A distribution over events, or a batch of such distributions.
 
     Args:
-      dtype: that of the events.
+      dtype: the dtype of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether runs check parameters and events.
       allow_nan_stats: whether an undefined statistic is NaN, or an error.

@@ -122,14 +122,16 @@ class DistributionParameters:
         """Return the shapes of parameters, as int32 tensors, for which `sample()` has
         `sample_shape`.
 
-        NotImplementedError if events are not scalars.
+        Raise NotImplementedError if events are not scalars.
         """
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """Return `param_shapes` as static shapes; ValueError for an incompletely defined shape."""
+        """Return `param_shapes` as static shapes; raise ValueError for an incompletely defined
+        shape.
+        """
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
                 raise ValueError(

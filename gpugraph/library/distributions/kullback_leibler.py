@@ -32,8 +32,8 @@ def kl_divergence(
 ) -> Tensor:
     """Return KL(a || b) = E_a[log a(X) - log b(X)], of the shape of the batch.
 
-    If allow_nan_stats is false, NaN raises InvalidArgumentError in a run. NotImplementedError for
-    classes without a registered divergence.
+    If allow_nan_stats is false, NaN raises InvalidArgumentError in a run. Raise NotImplementedError
+    for classes without a registered divergence.
     """
     divergence = _registered(type(distribution_a), type(distribution_b))
     if divergence is None:

@@ -75,7 +75,7 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return an activation: the one with a name, `linear` for None, or a callable unchanged.
 
-    TypeError for anything else.
+    Raise TypeError for anything else.
     """
     if identifier is None:
         return linear

@@ -43,7 +43,8 @@ def export_saved_model(
       configuration.
     as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
       configuration, without which `load_from_saved_model` cannot load the model.
-    NotImplementedError for a subclass that defines `call`, which has no configuration, and for
+    Raise NotImplementedError for a subclass that defines `call`, which has no configuration, and
+    for
     `input_signature`, which would describe its inputs. The ops of training are not exported.
     """
     if not model.is_graph_network or input_signature is not None:
@@ -93,7 +94,8 @@ def load_from_saved_model(
 
     custom_objects: classes and functions of the program, by their names in the
       configuration.
-    NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
+    Raise NotFoundError if the folder has no configuration; other errors as for `model_from_json`
+    and
     `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))

@@ -90,7 +90,8 @@ class RadialConstraint(Constraint):
     """Makes kernels [size, size, in, out] radially symmetric: all elements of a square ring are
     equal.
 
-    Each ring gets its value on the diagonal. ValueError for another rank or an unknown size.
+    Each ring gets its value on the diagonal. The constructor raises ValueError for another rank or
+    an unknown size.
     """
 
     def __call__(self, w: Any) -> Any:
@@ -143,7 +144,7 @@ def get(identifier: Any) -> Any:
     """Return the constraint with a name or a configuration; None and callables are returned
     unchanged.
 
-    ValueError for anything else.
+    Raise ValueError for anything else.
     """
     if identifier is None:
         return None

@@ -105,7 +105,7 @@ def get(identifier: Any) -> Any:
     """Return the initializer with a name or a configuration, or a new object of an initializer
     class.
 
-    None and other callables are returned unchanged. ValueError for anything else.
+    None and other callables are returned unchanged. Raise ValueError for anything else.
     """
     if identifier is None:
         return None

@@ -43,7 +43,8 @@ def clone_model(
     input_tensors: the inputs of the copy; by default new ones.
     clone_function: returns the new layer for each layer except the inputs' layers; by default
       `clone_layer`.
-    ValueError for an object that is not a model, a subclass that defines `call`, a wrong number of
+    Raise ValueError for an object that is not a model, a subclass that defines `call`, a wrong
+    number of
     inputs, and a function that does not return layers.
     """
     if not isinstance(model, Model):

@@ -30,7 +30,8 @@ def multi_gpu_model(
     gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
       outputs on the CPU, or else on the first of these GPUs. cpu_relocation: whether to use a copy
       of the model whose variables are on the CPU.
-    ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save `model`,
+    Raise ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save
+    `model`,
     which owns the variables, rather than the result.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)

@@ -132,7 +132,7 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """Return the default session; ValueError if there is none. method: a name for the
+        """Return the default session; raise ValueError if there is none. method: a name for the
         message.
         """
         session = get_default_session()

@@ -32,13 +32,14 @@ class LinearOperator:
     """A matrix [..., rows, columns], or a batch of them.
 
     Args:
-      dtype: that of the matrix. graph_parents: tensors that it depends on. name: the scope of its
+      dtype: the dtype of the matrix. graph_parents: tensors that it depends on. name: the scope of
+      its
         operations, by default the name of the class.
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
         the matrix; None for no promise. Only the `assert_` methods check them.
 
-    ValueError for contradictory promises. Functions that a subclass does not define raise
-    NotImplementedError.
+    The constructor raises ValueError for contradictory promises. Functions that a subclass does not
+    define raise NotImplementedError.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class LinearOperator:
     ) -> Tensor:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether to use the adjoint of x. ValueError for incompatible shapes, and
+        adjoint_arg: whether to use the adjoint of x. Raise ValueError for incompatible shapes, and
         TypeError for another dtype.
         """
         with self._scope(name, x):
@@ -236,8 +237,8 @@ class LinearOperator:
     ) -> Tensor:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether to use the adjoint of rhs. NotImplementedError if the matrix is known
-        to have no inverse; other errors are those of `matmul`.
+        adjoint_arg: whether to use the adjoint of rhs. Raise NotImplementedError if the matrix is
+        known to have no inverse; other errors are those of `matmul`.
         """
         self._check_solvable()
         with self._scope(name, rhs):
@@ -294,9 +295,8 @@ class LinearOperator:
             return reduce_sum(self._diag_part(), -1)
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
-        be
-        square.
+        """Return the determinant, of shape batch_shape; raise NotImplementedError if it is known
+        not to be square.
         """
         self._check_square()
         with self._scope(name):

@@ -29,7 +29,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
     diagonal.
 
     Solving a system of n equations takes n^2 multiplications. Other arguments are the promises of
-    `LinearOperator`. ValueError for a tensor of rank less than 2, and for is_square=False.
+    `LinearOperator`. The constructor raises ValueError for a tensor of rank less than 2, and for
+    is_square=False.
     """
 
     def __init__(

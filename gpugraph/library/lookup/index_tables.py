@@ -71,7 +71,7 @@ def index_table_from_file(
     vocab_size: the number of lines that are used. key_dtype: strings, or integers for a file of
     integers. Other arguments are those of `TextFileInitializer`.
 
-    ValueError for no file and for negative numbers, and TypeError for other dtypes.
+    Raise ValueError for no file and for negative numbers, and TypeError for other dtypes.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -105,9 +105,9 @@ def index_table_from_tensor(
 
     A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, numbered after
     the indices, by the hash function `hasher_spec`; without buckets, it gets `default_value`.
-    dtype: that of the keys: strings, or integers for a vector of integers.
+    dtype: the dtype of the keys: strings, or integers for a vector of integers.
 
-    ValueError for no vector, a negative number, and a vector of another dtype.
+    Raise ValueError for no vector, a negative number, and a vector of another dtype.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -143,8 +143,8 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """Return a table from line numbers of a file to the lines; other numbers give `default_value`.
 
-    Other arguments are those of `TextFileInitializer`. ValueError for no file, and for a vocab_size
-    below 1.
+    Other arguments are those of `TextFileInitializer`. Raise ValueError for no file, and for a
+    vocab_size below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -160,7 +160,7 @@ def index_to_string_table_from_tensor(
 ) -> StaticHashTable:
     """Return a table from indices of a vector to its strings; other numbers give `default_value`.
 
-    ValueError without a vector.
+    Raise ValueError without a vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -209,7 +209,7 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_tensor` for strings: an older function. ValueError for other
+    """Call `index_table_from_tensor` for strings: an older function. Raise ValueError for other
     dtypes.
     """
     with name_scope(name, "string_to_index") as scope:

@@ -99,7 +99,7 @@ class MutableHashTable(LookupInterface):
         return operation
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Return an operation that removes keys; TypeError for keys of another dtype."""
+        """Return an operation that removes keys; raise TypeError for keys of another dtype."""
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_remove", inputs):

@@ -70,8 +70,8 @@ class InitializableLookupTableBase(LookupInterface):
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the values of keys, in their shape; a SparseTensor if the keys are one.
 
-        TypeError for keys of another dtype. A run raises FailedPreconditionError before the table
-        is filled.
+        Raise TypeError for keys of another dtype. A run raises FailedPreconditionError before the
+        table is filled.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -156,8 +156,8 @@ class StrongHashSpec(HasherSpec):
     __slots__ = ()
 
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
-        """Create the spec; ValueError unless there are two elements, TypeError unless they are
-        ints.
+        """Create the spec; raise ValueError unless there are two elements, and TypeError unless
+        they are ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
@@ -167,7 +167,7 @@ class StrongHashSpec(HasherSpec):
 
 
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
-    """Return the function from strings to bucket numbers; ValueError for an unknown hash
+    """Return the function from strings to bucket numbers; raise ValueError for an unknown hash
     function.
     """
     if spec.hasher == "stronghash":
@@ -186,11 +186,11 @@ class IdTableWithHashBuckets(LookupInterface):
 
     table: maps strings or int64 numbers to int64 ids from 0 to size - 1; with None all words go to
     buckets. num_oov_buckets: the number of buckets, whose ids follow those of `table`. hasher_spec:
-    the hash function that chooses a bucket. key_dtype: that of the keys of `lookup`: strings, or
-    integers for a table of integers.
+    the hash function that chooses a bucket. key_dtype: the dtype of the keys of `lookup`: strings,
+    or integers for a table of integers.
 
-    TypeError for other dtypes and for an invalid HasherSpec, and ValueError without table and
-    buckets.
+    The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
+    without table and buckets.
     """
 
     def __init__(
@@ -291,10 +291,10 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
     """A table of ids: those of an initializer, and one for each bucket of other words.
 
     initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
-    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: that of the keys of
+    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: the dtype of the keys of
     `lookup`.
 
-    ValueError without buckets, and TypeError for other dtypes.
+    The constructor raises ValueError without buckets, and TypeError for other dtypes.
     """
 
     def __init__(

@@ -87,7 +87,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
             return self._initialized(table, raw_ops.LookupTableImportV2, self._keys, self._values)
@@ -109,7 +109,8 @@ class TextFileInitializer(TableInitializerBase):
     vocab_size: the number of lines that are used; None for all. delimiter: the character between
       columns.
 
-    ValueError for an empty path, unknown columns, and dtypes that these columns can't have.
+    The constructor raises ValueError for an empty path, unknown columns, and dtypes that these
+    columns can't have.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             operation = self._initialized(

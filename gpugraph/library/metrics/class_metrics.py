@@ -180,7 +180,7 @@ _NO_LABEL = np.int64(-(2**63))
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
 
-    first: the top k classes, [..., k]; ValueError if the ranks don't match.
+    first: the top k classes, [..., k]; raise ValueError if the ranks don't match.
     """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
     if is_sparse:

@@ -53,8 +53,8 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
 def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     """Return (mean, update): the weighted mean of all values so far; 0 without values.
 
-    weights: a number, or a tensor of the rank of the values, with each size equal or 1.
-    name: that of the scope of its local variables `total` and `count`.
+    weights: a number, or a tensor of the rank of the values, with each size equal or 1. name: the
+    name of the scope of its local variables `total` and `count`.
 
     A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
     incompatible shape.

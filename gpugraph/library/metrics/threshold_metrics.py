@@ -42,7 +42,7 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """Return the counts of these kinds over all batches so far, and their updates.
 
-    kinds: among "tp", "fn", "tn", "fp". ValueError if thresholds is no list of numbers. A run
+    kinds: among "tp", "fn", "tn", "fp". Raise ValueError if thresholds is no list of numbers. A run
     raises InvalidArgumentError for predictions that are not from 0 to 1.
     """
     thresholds = constant_array(thresholds, dtypes.float32)

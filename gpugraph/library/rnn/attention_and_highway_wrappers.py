@@ -27,8 +27,8 @@ class AttentionCellWrapper(RNNCell):
     and attention are projected, by default that of the inputs. state_is_tuple: whether the state is
     a tuple of the cell's state, the attention and the last outputs, or one matrix of them.
 
-    TypeError for a value that is not a cell, and ValueError for a length below 1 and for a cell
-    with several states without state_is_tuple.
+    The constructor raises TypeError for a value that is not a cell, and ValueError for a length
+    below 1 and for a cell with several states without state_is_tuple.
     """
 
     def __init__(

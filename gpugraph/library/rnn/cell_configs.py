@@ -66,8 +66,8 @@ def function_of_config(
 ) -> Callable[..., Any] | None:
     """Remove the entries of `config_of_function` from `config`; return the function they describe.
 
-    None if there are none. custom_objects: callables by name. TypeError for an unknown kind, and
-    ValueError for a name that `custom_objects` lacks and for code from a file.
+    None if there are none. custom_objects: callables by name. Raise TypeError for an unknown kind,
+    and ValueError for a name that `custom_objects` lacks and for code from a file.
     """
     if name not in config:
         return None

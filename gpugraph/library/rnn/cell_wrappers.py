@@ -170,7 +170,7 @@ class DropoutWrapper(_Wrapper):
     dropout_state_filter_visitor: a function that returns whether a state, or each part of it, has
       dropout; by default all have, except the memory `c` of an LSTM and TensorArrays.
 
-    ValueError for a probability outside [0, 1] and for missing arguments of
+    The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.
     """
 

@@ -60,9 +60,9 @@ def dynamic_rnn(
     Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
     structure of the cell's `output_size`, and the state in that of its `state_size`.
 
-    TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible shapes
-    and without both initial state and dtype. A run raises InvalidArgumentError unless there is one
-    length for each batch entry.
+    Raise TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
+    shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
+    is one length for each batch entry.
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -216,7 +216,7 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    ValueError if they differ in time or batch, or if other sizes are unknown.
+    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

@@ -33,7 +33,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The common dtype of c and h; TypeError if they differ."""
+        """The common dtype of c and h; raise TypeError if they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")

@@ -24,8 +24,8 @@ class MultiRNNCell(RNNCell):
     The state is a tuple of the cells' states. With `state_is_tuple=False`, which is deprecated, the
     states are joined along their last axis. The variables of cell i are in the scope `cell_i`.
 
-    ValueError without cells, and for cells with nested states if states are joined; TypeError for a
-    value that is not a list or tuple of cells.
+    The constructor raises ValueError without cells, and for cells with nested states if states are
+    joined; TypeError for a value that is not a list or tuple of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:

@@ -69,8 +69,8 @@ class SameStateWrapper(RNNCell):
 class EmbeddingWrapper(SameStateWrapper):
     """A cell that looks its ids up in the variable `embedding` [embedding_classes, embedding_size].
 
-    initializer: that of the variable; by default that of the scope, else uniform in [-sqrt(3),
-    sqrt(3)). ValueError for sizes that are not positive.
+    initializer: the initializer of the variable; by default that of the scope, else uniform in
+    [-sqrt(3), sqrt(3)). The constructor raises ValueError for sizes that are not positive.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class InputProjectionWrapper(SameStateWrapper):
 class OutputProjectionWrapper(SameStateWrapper):
     """A cell whose outputs are projected to `output_size` numbers by a kernel and a bias.
 
-    ValueError for a size less than 1.
+    The constructor raises ValueError for a size less than 1.
     """
 
     def __init__(

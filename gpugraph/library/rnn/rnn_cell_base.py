@@ -72,8 +72,8 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        ValueError without either, and if `inputs` have another batch size or dtype than the given
-        ones.
+        Raise ValueError without either, and if `inputs` have another batch size or dtype than the
+        given ones.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(

@@ -61,7 +61,7 @@ def _tensor(state: Any) -> Any:
 def state_dtype(explicit: Any, state: Any) -> Any:
     """Return `explicit`, or if it is None the common dtype of all parts of the state.
 
-    ValueError if there is no common dtype.
+    Raise ValueError if there is no common dtype.
     """
     if explicit is not None:
         return explicit

@@ -29,8 +29,8 @@ def stack_bidirectional_rnn(
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
     layer. Returns the outputs of the last layer, with forward and backward ones joined; a tuple of
-    each layer's last state forward; and one of those backward. ValueError for lists that are empty,
-    missing, or of unequal length.
+    each layer's last state forward; and one of those backward. Raise ValueError for lists that are
+    empty, missing, or of unequal length.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:

@@ -31,8 +31,8 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added with the variables of a session, further ones without.
-    AssertionError for an existing folder that is not empty.
+    The first meta graph is added with the variables of a session, further ones without. The
+    constructor raises AssertionError for an existing folder that is not empty.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -67,7 +67,7 @@ class SavedModelBuilder:
     ) -> None:
         """Add the default graph as a further meta graph, after the variables have been saved.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. AssertionError if no
+        Arguments and errors are those of `add_meta_graph_and_variables`. Raise AssertionError if no
         variables have been saved yet.
         """
         if not self._has_variables:

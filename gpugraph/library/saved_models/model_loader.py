@@ -25,7 +25,7 @@ _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
 class SavedModelLoader:
     """A SavedModel, read from a folder, whose meta graphs can be loaded into graphs and sessions.
 
-    OSError if the folder has no SavedModel, or if its file is not one.
+    The constructor raises OSError if the folder has no SavedModel, or if its file is not one.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -48,7 +48,7 @@ class SavedModelLoader:
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """Return the MetaGraphDef with exactly these tags; RuntimeError if there is none."""
+        """Return the MetaGraphDef with exactly these tags; raise RuntimeError if there is none."""
         tags = [tags] if isinstance(tags, str) else list(tags)
         available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
         for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
@@ -87,7 +87,7 @@ class SavedModelLoader:
     ) -> None:
         """Restore the variables with `saver` in `sess`; arguments as of `load`.
 
-        ValueError for variables without a saver.
+        Raise ValueError for variables without a saver.
         """
         graph = sess.graph
         with graph.as_default():

@@ -24,7 +24,7 @@ def _file_paths(export_dir: Any) -> tuple[str, str]:
 def parse_saved_model(export_dir: Any) -> Any:
     """Read the SavedModel message in a folder, from its binary file or else its text file.
 
-    OSError if there is none, or if the file is not a SavedModel.
+    Raise OSError if there is none, or if the file is not a SavedModel.
     """
     for path, parse in zip(
         _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)

@@ -60,7 +60,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    ValueError for values that are missing, not Tensors or of another dtype.
+    Raise ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -79,7 +79,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    ValueError for values that are missing, not Tensors or of another dtype.
+    Raise ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -104,7 +104,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """Return the signature of any function of tensors; inputs, outputs: dicts of tensors by name.
 
-    ValueError if there are no inputs or no outputs.
+    Raise ValueError if there are no inputs or no outputs.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")
@@ -156,7 +156,9 @@ def _checked(tensor: Any, dtype: DType, message: str) -> Any:
 
 
 def check_signatures(signatures: Mapping[str, Any], reserved: Collection[str]) -> None:
-    """Raise AssertionError for a TensorInfo without name or dtype, KeyError for a reserved name."""
+    """Raise AssertionError for a TensorInfo without name or dtype, and KeyError for a reserved
+    name.
+    """
     for signature in signatures.values():
         for infos in (signature.inputs, signature.outputs):
             for key in infos:

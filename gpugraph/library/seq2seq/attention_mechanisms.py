@@ -44,8 +44,9 @@ class AttentionMechanism:
       score_mask_value: the score of steps beyond the length, -inf by default.
       custom_key_value_fn: returns the keys and values to use, given those of the memory.
 
-    TypeError for layers and functions that are not callable, and ValueError for a memory of unknown
-    inner sizes. A run raises InvalidArgumentError if a sequence of the memory is empty.
+    The constructor raises TypeError for layers and functions that are not callable, and ValueError
+    for a memory of unknown inner sizes. A run raises InvalidArgumentError if a sequence of the
+    memory is empty.
     """
 
     def __init__(

@@ -82,8 +82,8 @@ class AttentionWrapper(RNNCell):
       attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
         the mechanism's state and the layer.
 
-    TypeError for values that are not a cell or a mechanism, and ValueError for another number of
-    layers.
+    The constructor raises TypeError for values that are not a cell or a mechanism, and ValueError
+    for another number of layers.
     """
 
     def __init__(

@@ -85,8 +85,8 @@ class BasicDecoder(Decoder):
     """A decoder that calls a cell; a helper samples ids from its outputs and chooses the next
     inputs.
 
-    output_layer: a layer applied to the cell's outputs before ids are sampled. TypeError for values
-    that are not a cell, a helper or a layer.
+    output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
+    raises TypeError for values that are not a cell, a helper or a layer.
     """
 
     def __init__(
@@ -162,13 +162,13 @@ def dynamic_decode(
 
     output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
     impute_finished: whether finished sequences keep their state, and their outputs are zeros.
-    maximum_iterations: the maximum number of steps, an int scalar.
-    parallel_iterations, swap_memory: see `while_loop`.
-    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
+    maximum_iterations: the maximum number of steps, an int scalar. parallel_iterations,
+    swap_memory: see `while_loop`. scope: a name or variable scope; by default "decoder", or
+    "decoder_1" and so on.
 
     Returns all outputs, with as many steps as the longest sequence; the last state; and the lengths
-    of the sequences, int32 [batch]. TypeError if `decoder` is not a Decoder, and ValueError if
-    maximum_iterations is not a scalar.
+    of the sequences, int32 [batch]. Raise TypeError if `decoder` is not a Decoder, and ValueError
+    if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")

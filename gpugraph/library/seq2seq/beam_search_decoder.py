@@ -85,7 +85,7 @@ class BeamSearchDecoder(Decoder):
       `tile_batch`.
       embedding: a table, or a function from ids to vectors.
       start_tokens: int32 [batch]. end_token: an int32 scalar.
-      initial_state: that of the cell, [batch * beam_width, ...].
+      initial_state: the initial state of the cell, [batch * beam_width, ...].
       length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
       coverage_penalty_weight: the weight of a penalty, added to scores, for the parts of the memory
         to which finished sequences have not attended (Wu et al., 2016). The cell's state must then
@@ -94,9 +94,9 @@ class BeamSearchDecoder(Decoder):
         order of the final beams. Arrays are returned unchanged if their elements do not begin with
         the batch and the beams.
 
-    TypeError for values that are not a cell or a layer, and ValueError for other ranks of
-    start_tokens and end_token, for states of unknown rank or another batch, and for a coverage
-    penalty without attention.
+    The constructor raises TypeError for values that are not a cell or a layer, and ValueError for
+    other ranks of start_tokens and end_token, for states of unknown rank or another batch, and for
+    a coverage penalty without attention.
     """
 
     def __init__(

@@ -32,7 +32,8 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    t: a tensor or a structure of tensors. ValueError for tensors of rank 0 or of unknown rank.
+    t: a tensor or a structure of tensors. Raise ValueError for tensors of rank 0 or of unknown
+    rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
         return map_structure(lambda tensor: _tile(tensor, multiplier), t)
@@ -54,7 +55,7 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 def is_whole(value: Any) -> bool:
     """Return whether a part of the state has no batch axis: a scalar or a TensorArray.
 
-    ValueError for a tensor of unknown rank.
+    Raise ValueError for a tensor of unknown rank.
     """
     if isinstance(value, TensorArray):
         return True

@@ -198,7 +198,7 @@ class GreedyEmbeddingHelper(Helper):
     `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. ValueError for other ranks.
+    an int32 scalar. The constructor raises ValueError for other ranks.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:

@@ -113,7 +113,7 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the variable `embedding`; ValueError if the projection has another number of
+    """Return the variable `embedding`; raise ValueError if the projection has another number of
     symbols.
     """
     if output_projection is not None:
@@ -252,10 +252,9 @@ def attention_decoder(
 ) -> Outputs:
     """Run a decoder that attends to states [batch, time, size] in each step.
 
-    Arguments and result as of `rnn_decoder`. output_size: that of the outputs, by default the
-    cell's.
-    initial_state_attention: whether the first step reads the attention of the initial state instead
-    of zeros. ValueError without inputs or heads, and for states of unknown size.
+    Arguments and result as of `rnn_decoder`. output_size: the size of the outputs, by default the
+    cell's. initial_state_attention: whether the first step reads the attention of the initial state
+    instead of zeros. Raise ValueError without inputs or heads, and for states of unknown size.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")

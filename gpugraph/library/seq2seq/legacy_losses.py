@@ -89,7 +89,7 @@ def model_with_buckets(
     """Return two lists: for each bucket, the outputs of a model, and its loss.
 
     buckets: pairs (encoder steps, decoder steps). seq2seq: a function from the encoder's and the
-    decoder's inputs to outputs and state; all buckets share its variables. ValueError without
+    decoder's inputs to outputs and state; all buckets share its variables. Raise ValueError without
     buckets, and for fewer inputs, targets or weights than the steps of the last bucket.
     """
     if not buckets:

@@ -211,8 +211,8 @@ def _tensor_summary(
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
     """Return a Summary, a string scalar, of a tensor of Markdown strings.
 
-    TensorBoard shows a vector as the rows of a table, a matrix as a table. ValueError for another
-    dtype.
+    TensorBoard shows a vector as the rows of a table, a matrix as a table. Raise ValueError for
+    another dtype.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -224,7 +224,7 @@ def merge(
 ) -> Tensor:
     """Return a Summary, a string scalar, with the values of several summaries.
 
-    collections: collections to add it to, by default none. ValueError without summaries.
+    collections: collections to add it to, by default none. Raise ValueError without summaries.
 
     Raises, in a run:
       InvalidArgumentError: two values have the same tag, or an input is not a Summary.
@@ -250,7 +250,9 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef; ValueError for another op type."""
+    """Return the SummaryDescription in a TensorSummary NodeDef; raise ValueError for another op
+    type.
+    """
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     stored = json.loads(node_def.attr["description"].s or b"{}")

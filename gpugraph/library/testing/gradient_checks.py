@@ -94,13 +94,13 @@ def compute_gradient(
 ) -> Any:
     """Return (the Jacobian of y by x from gradients, the same from finite differences).
 
-    They are computed in the default session, and have shape (numbers of x, numbers of y).
-    x, x_shape: a tensor and its shape, or a list of each; then the result is a list of pairs.
+    They are computed in the default session, and have shape (numbers of x, numbers of y). x,
+    x_shape: a tensor and its shape, or a list of each; then the result is a list of pairs.
     x_init_value: the point of evaluation, by default random in [0, 1). delta: the step of
     differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
     further feeds.
 
-    ValueError without a default session, and if y has no gradient by x.
+    Raise ValueError without a default session, and if y has no gradient by x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)

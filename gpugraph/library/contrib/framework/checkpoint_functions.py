@@ -57,7 +57,7 @@ def assign_from_checkpoint(
 
     var_list: variables, or a dict from names in the checkpoint to variables or lists of the parts
     of one. ignore_missing_vars: whether variables that the checkpoint lacks are left unchanged,
-    with a warning. ValueError for a variable that is missing or has another shape.
+    with a warning. Raise ValueError for a variable that is missing or has another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -93,7 +93,7 @@ def _share(name: str, variable: Any, value: Any) -> Any:
     """Return the slice of a checkpoint's `value` for a variable, which may be a part of a larger
     one.
 
-    ValueError if the shapes differ.
+    Raise ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -117,7 +117,7 @@ def assign_from_checkpoint_fn(
 
     model_path, var_list, ignore_missing_vars: as of `assign_from_checkpoint`. reshape_variables:
     whether values are reshaped to the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. ValueError for an empty list.
+    `ignore_missing_vars` leaves no variables. Raise ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")

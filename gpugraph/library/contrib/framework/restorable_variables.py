@@ -54,7 +54,7 @@ def _variable(
 def get_variable_full_name(var: Any) -> str:
     """Return the name of a variable; for a part of a partitioned one, the name of the whole.
 
-    TypeError for a value that is neither a variable nor a tensor.
+    Raise TypeError for a value that is neither a variable nor a tensor.
     """
     if not hasattr(var, "op"):
         raise TypeError(f"var must be a variable, but is {shown(var)}")
@@ -72,8 +72,8 @@ def filter_variables(
     """Return the variables whose names match an include pattern and no exclude pattern.
 
     The patterns are regular expressions; include_patterns: None for all names. reg_search: whether
-    a match may begin anywhere in the name. TypeError for values that are neither variables nor
-    tensors.
+    a match may begin anywhere in the name. Raise TypeError for values that are neither variables
+    nor tensors.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -95,8 +95,8 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables under one of the scopes to include and under none to exclude.
 
-    include, exclude: lists of scope names; None for `include` stands for all. TypeError for other
-    types.
+    include, exclude: lists of scope names; None for `include` stands for all. Raise TypeError for
+    other types.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):
@@ -116,7 +116,7 @@ def assign_from_values(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets global variables by name, and the feeds for its run.
 
-    ValueError for a name that belongs to no variable or to several.
+    Raise ValueError for a name that belongs to no variable or to several.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")

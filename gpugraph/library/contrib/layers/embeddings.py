@@ -36,7 +36,7 @@ def embed_sequence(
 
     Shape: [n, steps, embed_dim]. unique: whether equal ids share one lookup.
 
-    ValueError without the sizes, unless `reuse` finds the variable.
+    Raise ValueError without the sizes, unless `reuse` finds the variable.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(

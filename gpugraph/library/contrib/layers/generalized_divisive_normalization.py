@@ -32,7 +32,8 @@ class GDN(Layer):
       are the squares of the variables minus the square of this offset.
     data_format: "channels_last" or "channels_first".
 
-    ValueError for another format, for inputs without 3 to 5 axes, and for unknown channels.
+    The constructor raises ValueError for another format, for inputs without 3 to 5 axes, and for
+    unknown channels.
     """
 
     def __init__(

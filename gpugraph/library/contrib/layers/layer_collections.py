@@ -43,7 +43,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return (height, width) from one number for both or from two; ValueError for others."""
+    """Return (height, width) from one number for both or from two; raise ValueError for others."""
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:
         raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")

@@ -101,7 +101,8 @@ def batch_norm(
 ) -> Tensor:
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
-    decay: that of the moving averages of mean and variance, which are used outside of training.
+    decay: the decay of the moving averages of mean and variance, which are used outside of
+    training.
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
     param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
     `moving_variance`.
@@ -115,7 +116,7 @@ def batch_norm(
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
+    Raise ValueError for another data format, for inputs of unknown rank or channels, and for renorm
     together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
@@ -162,7 +163,7 @@ def _images(
 ) -> Tensor:  # fmt: skip
     """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Other inputs are returned unchanged. ValueError for an unknown rank or number of channels.
+    Other inputs are returned unchanged. Raise ValueError for an unknown rank or number of channels.
     """
     sizes = source.shape.sizes
     if sizes is None:

@@ -47,7 +47,7 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    formats: the allowed ones; ValueError for others.
+    formats: the allowed ones; raise ValueError for others.
     """
     if data_format is not None and data_format not in formats:
         last, first = formats
@@ -173,10 +173,10 @@ def separable_convolution2d(
 ) -> Tensor:
     """Apply a depthwise convolution, then a pointwise one; arguments as in `tf.layers`.
 
-    num_outputs: None for only the depthwise convolution.
-    pointwise_initializer: that of the pointwise convolution, by default that of the depthwise one.
+    num_outputs: None for only the depthwise convolution. pointwise_initializer: the initializer of
+    the pointwise convolution, by default that of the depthwise one.
 
-    ValueError for another data format, and TypeError for inputs that are not floating point.
+    Raise ValueError for another data format, and TypeError for inputs that are not floating point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:

@@ -84,10 +84,10 @@ def layer_norm(
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: it and the axes after it are normalized together.
-    begin_params_axis: `beta` and `gamma` have it and the axes after it.
+    begin_norm_axis: it and the axes after it are normalized together. begin_params_axis: `beta` and
+    `gamma` have it and the axes after it.
 
-    ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
+    Raise ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -142,7 +142,8 @@ def instance_norm(
     """Normalize each channel of each example to mean 0 and standard deviation 1: arXiv:1607.08022.
 
     param_initializers: a dict of initializers by `beta` and `gamma`. Other arguments as of
-    `layer_norm`. ValueError for another data format, and for inputs of unknown rank or channels.
+    `layer_norm`. Raise ValueError for another data format, and for inputs of unknown rank or
+    channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
@@ -196,8 +197,8 @@ def group_norm(
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 
-    ValueError for inputs of unknown rank or channels, for axes outside the rank or on both sides of
-    the channels, and for a number of channels that is not a multiple of `groups`.
+    Raise ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
+    sides of the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -260,7 +261,7 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
 
-    ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raise ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

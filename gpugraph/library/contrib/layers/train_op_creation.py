@@ -50,7 +50,8 @@ def create_train_op(
     Args:
       global_step: the variable that counts steps; None for no count.
       update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
-      variables_to_train: None for all trainable variables. ValueError for others, or for none.
+      variables_to_train: None for all trainable variables. Raise ValueError for others, or for
+      none.
       transform_grads_fn: a function from (gradient, variable) pairs to such pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
@@ -141,7 +142,7 @@ def multiply_gradients(
 ) -> Gradients:
     """Return the pairs with gradients multiplied by factors, given by variable or its op's name.
 
-    ValueError without factors, and if a variable with a factor has no gradient.
+    Raise ValueError without factors, and if a variable with a factor has no gradient.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")

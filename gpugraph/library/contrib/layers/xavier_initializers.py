@@ -26,7 +26,7 @@ def xavier_initializer(
     scale.
 
     n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform or
-    normal. TypeError for a dtype that is not floating point.
+    normal. Raise TypeError for a dtype that is not floating point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 

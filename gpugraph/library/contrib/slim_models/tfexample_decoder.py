@@ -139,7 +139,7 @@ class LookupTensor(Tensor):
 class BackupHandler(ItemHandler):
     """A handler of the item of `handler`, or that of `backup` if the first has no elements.
 
-    ValueError for arguments that are not an ItemHandler.
+    The constructor raises ValueError for arguments that are not an ItemHandler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -196,9 +196,9 @@ class Image(ItemHandler):
     """A handler of an image, uint8 [height, width, channels], from the bytes of its file.
 
     The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
-    pixels as `dtype`. shape: that of the image; without it, height and width are unknown. repeated:
-    whether the feature holds several images of one size, which the item has as a batch. dct_method:
-    accepted for compatibility, without effect.
+    pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
+    repeated: whether the feature holds several images of one size, which the item has as a batch.
+    dct_method: accepted for compatibility, without effect.
     """
 
     def __init__(

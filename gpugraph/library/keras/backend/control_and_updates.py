@@ -87,7 +87,7 @@ def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
     """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
-    dtype: that of the results; by default that of `elems`.
+    dtype: the dtype of the results; by default that of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 

@@ -133,7 +133,7 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply a transposed convolution, the gradient of `conv2d` with respect to its input.
 
-    kernel: [rows, columns, output channels, input channels]. output_shape: that of the result.
+    kernel: [rows, columns, output channels, input channels]. output_shape: the shape of the result.
     """
     sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
     return conv2d_functions.conv2d_transpose(
@@ -264,7 +264,7 @@ def local_conv(
 ) -> Tensor:
     """Convolve along any number of axes, with a different kernel for each position.
 
-    sizes: those of the output's spatial axes. Other arguments: see `local_conv2d`.
+    sizes: the sizes of the output's spatial axes. Other arguments: see `local_conv2d`.
     """
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
@@ -288,7 +288,7 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
     bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
-      is that of the channels. ValueError for another rank.
+      is that of the channels. Raise ValueError for another rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -309,7 +309,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    interpolation: "nearest" or "bilinear"; ValueError for another.
+    interpolation: "nearest" or "bilinear"; raise ValueError for another.
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:

@@ -38,7 +38,8 @@ class GraphExecutionFunction:
         if any.
       options, run_metadata: see `Session.run`.
 
-    TypeError for updates that are not a list or tuple; ValueError for other keyword arguments.
+    The constructor raises TypeError for updates that are not a list or tuple; ValueError for other
+    keyword arguments.
     """
 
     def __init__(
@@ -165,8 +166,8 @@ def function(
     """Return a GraphExecutionFunction, which runs the graph from values of `inputs` to those of
     `outputs`.
 
-    updates: operations, or (variable, new value) pairs, that also run.
-    ValueError for keyword arguments that `Session.run` does not have.
+    updates: operations, or (variable, new value) pairs, that also run. Raise ValueError for keyword
+    arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:

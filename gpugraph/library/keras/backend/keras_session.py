@@ -78,8 +78,8 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     variables are initialized in the session, unless `manual_variable_initialization(True)` was
     called.
 
-    ValueError for tensors of a graph that `clear_session` replaced and that is not the default
-    graph.
+    Raise ValueError for tensors of a graph that `clear_session` replaced and that is not the
+    default graph.
     """
     session = get_default_session()
     if session is None:

@@ -99,7 +99,8 @@ any.
 class CallbackList:
     """A list of callbacks that are called in order.
 
-    callbacks: a list, another CallbackList, or None for no callbacks. TypeError for another value,
+    callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
+    TypeError for another value,
       and for elements that are not callbacks.
     """
 

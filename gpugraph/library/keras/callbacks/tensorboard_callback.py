@@ -23,7 +23,8 @@ class TensorBoard(Callback):
     update_freq: "epoch" for no values of batches, "batch" for those of every batch, or the number
       of examples from one batch that is written to the next.
     profile_batch: accepted and ignored; profiles come from the `run_metadata` of `Session.run`.
-    NotImplementedError for `write_grads`, `write_images` and `embeddings_freq`: add `tf.summary`
+    The constructor raises NotImplementedError for `write_grads`, `write_images` and
+    `embeddings_freq`: add `tf.summary`
     ops to the graph instead.
     """
 

@@ -124,9 +124,9 @@ class EarlyStopping(Callback):
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
-    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the rate.
-    cooldown: the number of epochs after a reduction in which a lack of improvement does not count.
-    ValueError for a factor of 1 or more, AttributeError for an optimizer without `lr`.
+    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the rate. cooldown: the number
+    of epochs after a reduction in which a lack of improvement does not count. The constructor
+    raises ValueError for a factor of 1 or more, and AttributeError for an optimizer without `lr`.
     """
 
     def __init__(
@@ -191,8 +191,8 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate before each epoch to schedule(epoch, current rate), or
     schedule(epoch).
 
-    The second form is for functions of one argument. ValueError for an optimizer without `lr`, and
-    for a schedule that does not return a float.
+    The second form is for functions of one argument. The constructor raises ValueError for an
+    optimizer without `lr`, and for a schedule that does not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:

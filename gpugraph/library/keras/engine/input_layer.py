@@ -20,8 +20,10 @@ class InputLayer(Layer):
     input_shape: without the batch axis. batch_size: None for any number. dtype: by default that of
       `input_tensor`, or else `floatx()`.
     input_tensor: the tensor or variable that is the input, instead of a new placeholder.
-    sparse: whether the input is a SparseTensor. ragged: UnimplementedError if True.
-    kwargs: `batch_input_shape`, the shape with the batch axis. ValueError if it is passed together
+    sparse: whether the input is a SparseTensor. ragged: The constructor raises UnimplementedError
+    if True.
+    kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError if
+    it is passed together
       with `input_shape`, and for another keyword argument.
     """
 
@@ -109,11 +111,11 @@ def input_tensor(
 ) -> Any:
     """Return the tensor of a new input of a network: the function `tf.keras.Input`.
 
-    shape: without the batch axis; None for unknown sizes. batch_size: None for any number.
-    tensor: the tensor that is the input, instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
-    ValueError if there is neither a shape nor a tensor, for both kinds of shape, and for another
-    keyword argument. Source: Keras's `Input`.
+    shape: without the batch axis; None for unknown sizes. batch_size: None for any number. tensor:
+    the tensor that is the input, instead of a new placeholder. kwargs: `batch_shape` or
+    `batch_input_shape`, the shape with the batch axis. Raise ValueError if there is neither a shape
+    nor a tensor, for both kinds of shape, and for another keyword argument. Source: Keras's
+    `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)

@@ -49,14 +49,14 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     trainable: whether training changes its variables.
     name: by default the class's name in snake case and a number: `dense`, `dense_1`.
-    dtype: that of the variables; by default that of the first input.
+    dtype: the dtype of the variables; by default that of the first input.
     dynamic: accepted for compatibility with TensorFlow, where it means that the layer runs eagerly.
     input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
       first layer of a Sequential model.
     weights: arrays, the initial values of the variables.
     activity_regularizer: a function from the outputs to a scalar penalty, which is divided by the
       batch size and added to the layer's losses.
-    TypeError for any other keyword argument.
+    The constructor raises TypeError for any other keyword argument.
     """
 
     input_spec: Any = None
@@ -133,7 +133,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for the shape of the inputs.
 
-        NotImplementedError if the subclass does not define it.
+        Raise NotImplementedError if the subclass does not define it.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -174,8 +174,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor as a dict of plain Python values.
 
-        NotImplementedError for a subclass whose constructor has further arguments and that does not
-        override this method.
+        Raise NotImplementedError for a subclass whose constructor has further arguments and that
+        does not override this method.
         """
         config: dict[str, Any] = {
             "name": self._name,

@@ -51,7 +51,7 @@ def plain_argument(name: str, value: Any) -> Any:
 def arguments_config(layer: Any) -> dict[str, Any]:
     """Return the arguments of a layer's constructor, read from its attributes `name` or `_name`.
 
-    NotImplementedError for an argument without such an attribute.
+    Raise NotImplementedError for an argument without such an attribute.
     """
     config = {}
     for name in inspect.signature(type(layer).__init__).parameters:

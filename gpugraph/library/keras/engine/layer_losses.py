@@ -136,7 +136,8 @@ class LayerLosses:
           returned when it was called.
         aggregation: "mean" for a tensor; None for the value of a metric object.
         name: of the new metric for a tensor.
-        ValueError for another aggregation, for a tensor without a name or aggregation, and for a
+        Raise ValueError for another aggregation, for a tensor without a name or aggregation, and
+        for a
         value that is not a tensor.
         """
         if aggregation not in (None, "mean"):

@@ -138,13 +138,18 @@ class LayerNodes:
 
     @property
     def input(self) -> Any:
-        """The inputs of the first recorded call; AttributeError if there is no recorded call."""
+        """The inputs of the first recorded call.
+
+        Raise AttributeError if there is no recorded call.
+        """
         self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
 
     @property
     def output(self) -> Any:
-        """The outputs of the first recorded call; AttributeError if there is no recorded call."""
+        """The outputs of the first recorded call; raise AttributeError if there is no recorded
+        call.
+        """
         self._check_called("has no inbound nodes")
         return self.get_output_at(0)
 
@@ -162,7 +167,7 @@ class LayerNodes:
     def input_shape(self) -> Any:
         """The shape of the inputs of all recorded calls.
 
-        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
@@ -170,7 +175,7 @@ class LayerNodes:
     def output_shape(self) -> Any:
         """The shape of the outputs of all recorded calls.
 
-        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 

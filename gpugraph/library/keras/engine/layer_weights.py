@@ -269,7 +269,8 @@ class LayerWeights(LayerLosses):
         kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
           instead of `_new_variable`.
         The penalty of `regularizer` is added to the layer's losses, unless the variable existed
-        already and is shared. ValueError for a trainable variable that is synchronized ON_READ,
+        already and is shared. Raise ValueError for a trainable variable that is synchronized
+        ON_READ, and
         TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)

@@ -134,9 +134,9 @@ def network_of_config(
 ) -> tuple[Any, Any, list[Any]]:
     """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
-    These are its inputs, its outputs, and a list of the outputs of all calls. ValueError for calls
-    whose inputs no layer provides.
-    custom_objects: classes and functions of the program, by name.
+    These are its inputs, its outputs, and a list of the outputs of all calls. Raise ValueError for
+    calls whose inputs no layer provides. custom_objects: classes and functions of the program, by
+    name.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
@@ -153,7 +153,8 @@ def repeat_calls(
     Calls wait until the layers that compute their inputs have been called. Returns the outputs of
     the calls, layer by layer.
 
-    records: the "layers" of a dict from `network_config`. ValueError for calls whose inputs no
+    records: the "layers" of a dict from `network_config`. Raise ValueError for calls whose inputs
+    no
       layer provides.
     """
     tensors: dict[str, list[Any]] = {}
@@ -264,7 +265,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
     """Return the tensor of a reference, or None if its call has not been made yet.
 
-    ValueError for a layer or an output that does not exist.
+    Raise ValueError for a layer or an output that does not exist.
     """
     name, index, number = _checked_place(place)[:3]
     if name not in layers:

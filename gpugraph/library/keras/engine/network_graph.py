@@ -46,7 +46,8 @@ def node_key(layer_name: str, node_index: int) -> str:
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one name.
+    Raise ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one
+    name.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)

@@ -44,8 +44,8 @@ class NetworkLosses(LayerLosses):
         """Add a loss, or a list of losses; see `Layer.add_loss`.
 
         In a graph of layers, each loss computed from layers' tensors becomes the input of an
-        AddLoss layer, and operations between become layers too. ValueError for a loss that depends
-        on other inputs than the network's.
+        AddLoss layer, and operations between become layers too. Raise ValueError for a loss that
+        depends on other inputs than the network's.
         """
         for loss in flatten(losses):
             if self._record_in_graph(loss):
@@ -58,8 +58,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor; see `Layer.add_metric`.
 
-        In a graph of layers the tensor becomes the input of an AddMetric layer; ValueError for the
-        value that a metric object returned.
+        In a graph of layers the tensor becomes the input of an AddMetric layer; raise ValueError
+        for the value that a metric object returned.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):

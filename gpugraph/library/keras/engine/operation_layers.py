@@ -55,7 +55,8 @@ class TensorFlowOpLayer(Layer):
     name: the layer's name without its prefix `tf_op_layer_`.
     constants: the inputs of the operation that are not inputs of the layer, as tensors or arrays by
       their index.
-    ValueError for an invalid NodeDef, for attrs that the op type does not have, and for an
+    The constructor raises ValueError for an invalid NodeDef, for attrs that the op type does not
+    have, and for an
     operation with effects from a file that is not trusted; NotFoundError for an unknown op type.
     """
 
@@ -157,9 +158,9 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        NotImplementedError for an operation of a loop, and for an operation with an input that is
-        not of a layer and has no value to store: a variable's handle, another resource, or a tensor
-        to feed.
+        Raise NotImplementedError for an operation of a loop, and for an operation with an input
+        that is not of a layer and has no value to store: a variable's handle, another resource, or
+        a tensor to feed.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))

@@ -37,7 +37,7 @@ def get_file(
     archive_format: "tar", "zip", "auto" for either, or None for neither.
     cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
       "datasets".
-    FileNotFoundError if the file is missing, ValueError if its hash differs.
+    Raise FileNotFoundError if the file is missing, and ValueError if its hash differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname

@@ -73,7 +73,7 @@ class SequenceEnqueuer:
     def get(self) -> Iterator[Any]:
         """Yield the batches in order; an error of a worker is raised where its batch would come.
 
-        RuntimeError if a worker process ended before its batch was ready.
+        Raise RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 

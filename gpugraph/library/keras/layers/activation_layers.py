@@ -109,7 +109,7 @@ class Softmax(SameShape):
 class ReLU(SameShape):
     """Returns min(x, max_value) where x > threshold, else negative_slope * (x - threshold).
 
-    ValueError for a negative `max_value` or `negative_slope`.
+    The constructor raises ValueError for a negative `max_value` or `negative_slope`.
     """
 
     def __init__(

@@ -76,7 +76,8 @@ class BatchNormalization(SameShape):
       separately.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
       applied to the normalized inputs before `gamma` and `beta`, in training.
-    TypeError for an axis that is not a number; ValueError for inputs of unknown rank or channels,
+    The constructor raises TypeError for an axis that is not a number; ValueError for inputs of
+    unknown rank or channels,
     an axis that does not exist or occurs twice, unknown bounds, and a virtual batch size that is
     not positive or is combined with `adjustment` or channels on axis 0.
     """

@@ -35,7 +35,8 @@ class Convolution(ConfiguredLayer):
     use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: those of `kernel` [..., channels, filters] and
       `bias`.
-    ValueError for inputs of another rank, for channels that are unknown or differ from those of the
+    The constructor raises ValueError for inputs of another rank, for channels that are unknown or
+    differ from those of the
     first inputs, and for windows larger than the inputs.
     """
 

@@ -59,7 +59,7 @@ class Masking(SameShape):
 class Reshape(ConfiguredLayer):
     """Gives each example the shape `target_shape`, in which one size may be -1, to be inferred.
 
-    ValueError for a shape with another number of elements.
+    The constructor raises ValueError for a shape with another number of elements.
     """
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:

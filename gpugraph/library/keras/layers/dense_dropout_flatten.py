@@ -29,10 +29,10 @@ class Dense(ConfiguredLayer):
     """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
 
     units: the number of outputs of an example, which are the columns of `kernel` [size, units].
-    use_bias: whether there is a `bias` [units].
-    *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`; see `tf.get_variable`.
-    ValueError for inputs whose last size is unknown, or differs from that of the first inputs;
-    TypeError for inputs that are not floating point numbers.
+    use_bias: whether there is a `bias` [units]. *_initializer, *_regularizer, *_constraint: those
+    of `kernel` and `bias`; see `tf.get_variable`. The constructor raises ValueError for inputs
+    whose last size is unknown, or differs from that of the first inputs; TypeError for inputs that
+    are not floating point numbers.
     """
 
     def __init__(

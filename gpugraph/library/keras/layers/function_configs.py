@@ -31,7 +31,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
     module.
 
-    The value of a lambda is its bytecode, that of another function its name. ValueError for a
+    The value of a lambda is its bytecode, that of another function its name. Raise ValueError for a
     callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
@@ -60,7 +60,8 @@ def function_of_config(
 ) -> Any:
     """Return the function for the values that `function_config` returned.
 
-    layer: the name of the layer, for errors. ValueError for bytecode that must not be run, and for
+    layer: the name of the layer, for errors. Raise ValueError for bytecode that must not be run,
+    and for
       an unknown name.
     """
     if kind == "function":

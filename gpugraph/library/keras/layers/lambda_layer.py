@@ -22,7 +22,8 @@ class Lambda(Layer):
     """A layer that calls a function of the program.
 
     function: called with the inputs, and with `mask` and `training` if it has these parameters.
-    output_shape: that of the outputs without the batch axis, or a function from the inputs' shape;
+    output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
+    shape;
       for several inputs or outputs a list of shapes.
     mask: the mask of the outputs, or a function of the inputs and their mask.
     arguments: a dict of further arguments for `function`.
@@ -68,8 +69,8 @@ class Lambda(Layer):
         """Return the constructor's `output_shape`, or that of a call in a separate graph if it is
         None.
 
-        NotImplementedError if this call fails, as it does for a function that uses tensors of the
-        program.
+        Raise NotImplementedError if this call fails, as it does for a function that uses tensors of
+        the program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -109,7 +110,10 @@ class Lambda(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create the layer of a configuration. ValueError for bytecode that must not be run."""
+        """Create the layer of a configuration.
+
+        Raise ValueError for bytecode that must not be run.
+        """
         config = dict(config)
         for name in _FUNCTIONS:
             kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")

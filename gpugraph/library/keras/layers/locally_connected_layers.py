@@ -36,7 +36,8 @@ class _LocallyConnected(ConfiguredLayer):
       sorted by output, then by input.
     use_bias: whether there is a `bias` [..., filters], with an element for each output.
     *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`.
-    ValueError for inputs whose sizes are unknown, for other paddings and implementations.
+    The constructor raises ValueError for inputs whose sizes are unknown, for other paddings and
+    implementations.
     """
 
     dimensions = 1

@@ -32,8 +32,8 @@ Shape = tuple[int | None, ...]
 class Merge(Layer):
     """An elementwise function of several tensors.
 
-    Tensors of lower rank get axes of size 1 after the batch axis. ValueError for fewer than two
-    inputs, and for shapes that do not broadcast.
+    Tensors of lower rank get axes of size 1 after the batch axis. The constructor raises ValueError
+    for fewer than two inputs, and for shapes that do not broadcast.
     """
 
     supports_masking = True
@@ -123,7 +123,9 @@ class Add(Merge, function=sum_of_two):
 
 
 class Subtract(Merge, function=difference_of_two):
-    """The first input minus the second. ValueError unless there are two inputs."""
+    """The first input minus the second. The constructor raises ValueError unless there are two
+    inputs.
+    """
 
     def build(self, input_shape: Any) -> None:
         """Check that there are two inputs."""
@@ -153,7 +155,9 @@ class Minimum(Merge, function=minimum_of_two):
 
 
 class Concatenate(Merge):
-    """Concatenates the inputs along `axis`. ValueError if they differ in another size."""
+    """Concatenates the inputs along `axis`. The constructor raises ValueError if they differ in
+    another size.
+    """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -25,7 +25,8 @@ class _Pooling(ConfiguredLayer):
     pool_size, strides: the size of a window, and the distance between windows: a number, or one for
       each spatial axis. strides: by default `pool_size`.
     padding: "valid" or "same".
-    ValueError for inputs of another rank, and for windows larger than the inputs.
+    The constructor raises ValueError for inputs of another rank, and for windows larger than the
+    inputs.
     """
 
     dimensions = 2

@@ -103,7 +103,7 @@ class Transposed(Convolution):
     def _length(self, place: int, size: Any) -> Any:
         """Return the size of an output axis.
 
-        place: the number of the spatial axis, from 0. size: that of the input axis, an int or a
+        place: the number of the spatial axis, from 0. size: the size of the input axis, an int or a
           tensor.
         """
         stride = self.strides[place]

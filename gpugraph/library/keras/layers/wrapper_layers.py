@@ -20,8 +20,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer that contains another one, `layer`, and has its variables. ValueError for a
-    non-layer.
+    """A layer that contains another one, `layer`, and has its variables. The constructor raises
+    ValueError for a non-layer.
     """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
@@ -77,7 +77,9 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. ValueError for inputs of fewer than three axes."""
+        """Build the wrapped layer for one step. Raise ValueError for inputs of fewer than three
+        axes.
+        """
         shapes = _shapes(input_shape)
         for shape in flatten(shapes):
             if shape.rank is None or shape.rank < 3:
@@ -104,7 +106,7 @@ class TimeDistributed(Wrapper):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the wrapped layer's outputs for all steps.
 
-        mask: that of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
+        mask: the mask of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
           accepts one.
         """
         further = {"training": training} if takes(self.layer, "training") else {}

@@ -50,7 +50,8 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
     sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
-      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; ValueError for
+      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raise ValueError
+      for
       another.
     """
     ReductionV2.validate(reduction)
@@ -78,7 +79,8 @@ class Loss:
     """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
     loss.
 
-    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: that of the loss.
+    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: the name of the
+    loss.
     """
 
     def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:
@@ -92,7 +94,9 @@ class Loss:
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example; NotImplementedError unless a subclass overrides this."""
+        """Return the loss of each example; raise NotImplementedError unless a subclass overrides
+        this.
+        """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def get_config(self) -> dict[str, Any]:

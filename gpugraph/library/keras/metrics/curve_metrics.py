@@ -23,7 +23,7 @@ class AUC(ConfusionMetric):
     curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
     summation_method: between two points the curve is interpolated, for "interpolation", or has the
       minimum ("minoring") or the maximum ("majoring") of the two values.
-    ValueError for other arguments.
+    The constructor raises ValueError for other arguments.
     """
 
     kinds = ("tp", "tn", "fp", "fn")

@@ -32,7 +32,7 @@ class Metric(Layer):
 
     A call adds a batch, and returns the result for all batches including it.
 
-    dtype: that of the variables and the result; `floatx()` by default.
+    dtype: the dtype of the variables and the result; `floatx()` by default.
     """
 
     is_metric = True

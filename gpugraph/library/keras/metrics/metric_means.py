@@ -142,7 +142,8 @@ class MeanMetricWrapper(Mean):
 class MeanTensor(Metric):
     """The weighted mean for each element of tensors, which all have the shape of the first one.
 
-    ValueError for a tensor of another shape, and for `result` before `update_state`.
+    The constructor raises ValueError for a tensor of another shape, and for `result` before
+    `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:

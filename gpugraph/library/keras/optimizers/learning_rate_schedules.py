@@ -194,7 +194,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     """The rate values[0] up to step boundaries[0], then values[1] up to step boundaries[1], and so
     on.
 
-    ValueError unless there is one value more than boundaries.
+    The constructor raises ValueError unless there is one value more than boundaries.
     """
 
     def __init__(

@@ -179,8 +179,7 @@ class Nadam(_Moments):
     """Adam with Nesterov's momentum (Dozat, 2015).
 
     The momentum of step t is beta_1 * (1 - 0.5 * 0.96^(t * schedule_decay)), which approaches
-    beta_1.
-    Slots: "m", "v". ValueError for a schedule as the learning rate.
+    beta_1. Slots: "m", "v". The constructor raises ValueError for a schedule as the learning rate.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {1: 1.0}

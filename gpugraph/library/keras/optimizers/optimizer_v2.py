@@ -44,11 +44,10 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
-    name: a prefix for the names of ops and variables.
-    clipnorm, clipvalue: the maximum norm of a variable's gradient, and the maximum of |element|.
-    lr: the learning rate, by its short name.
-    decay: the learning rate is divided by 1 + decay * (number of steps taken).
-    TypeError for another keyword argument, ValueError for one below 0.
+    name: a prefix for the names of ops and variables. clipnorm, clipvalue: the maximum norm of a
+    variable's gradient, and the maximum of |element|. lr: the learning rate, by its short name.
+    decay: the learning rate is divided by 1 + decay * (number of steps taken). The constructor
+    raises TypeError for another keyword argument, and ValueError for one below 0.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -101,7 +100,7 @@ class OptimizerV2(Hyperparameters):
         """Return the gradients of a loss with respect to the variables `params`, clipped as
         configured.
 
-        ValueError for a variable without a gradient.
+        Raise ValueError for a variable without a gradient.
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):

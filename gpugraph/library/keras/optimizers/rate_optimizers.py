@@ -22,7 +22,8 @@ class SGD(OptimizerV2):
     """velocity = momentum * velocity - lr * gradient; var += velocity.
 
     nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
-    "momentum" holds the velocity. ValueError for a momentum outside of [0, 1].
+    "momentum" holds the velocity. The constructor raises ValueError for a momentum outside of [0,
+    1].
     """
 
     def __init__(
@@ -266,7 +267,8 @@ class Adadelta(OptimizerV2):
 class Ftrl(OptimizerV2):
     """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
-    Slots: "accumulator" and "linear". ValueError for a negative strength or initial value, and for
+    Slots: "accumulator" and "linear". The constructor raises ValueError for a negative strength or
+    initial value, and for
       a positive `learning_rate_power`.
     """
 

@@ -37,7 +37,7 @@ class TFOptimizer(Trackable):
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [op], where the op takes one step on a loss; ValueError if no variable has a
+        """Return [op], where the op takes one step on a loss; raise ValueError if no variable has a
         gradient.
         """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]

@@ -53,8 +53,8 @@ class CheckpointedWeights:
     def load(self, path: str) -> LoadStatus:
         """Set the existing variables from a checkpoint, and others when they are created.
 
-        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if no variable
-        matches; other errors as for `NewCheckpointReader`.
+        Raise NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if no
+        variable matches; other errors as for `NewCheckpointReader`.
         """
         session = self._session()
         with session.graph.as_default():

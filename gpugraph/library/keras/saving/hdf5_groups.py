@@ -144,7 +144,7 @@ def _check_structure(path: str, size: int) -> None:
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     """Store names as one attribute, or as several if they are too long for one.
 
-    RuntimeError for a single name that is too long.
+    Raise RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):
@@ -192,7 +192,7 @@ def has_part(group: Any, name: str) -> bool:
 def _attribute(group: Any, name: str) -> Any:
     """Return an attribute of a group, or None if there is none.
 
-    ValueError for a damaged attribute, for which h5py's `get` would return None.
+    Raise ValueError for a damaged attribute, for which h5py's `get` would return None.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
@@ -201,7 +201,7 @@ def _attribute(group: Any, name: str) -> Any:
 def read_names(group: Any, attribute: str) -> list[str]:
     """Return the names that `write_names` stored; an empty list without such an attribute.
 
-    ValueError if the file is damaged.
+    Raise ValueError if the file is damaged.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -239,7 +239,7 @@ def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
 def part_of(group: Any, name: str) -> Any:
     """Return a group or array in a group, by its path of names.
 
-    ValueError for a name that does not exist, and for a link to another file.
+    Raise ValueError for a name that does not exist, and for a link to another file.
     """
     library = hdf5_library()
     part = group
@@ -260,7 +260,8 @@ def part_of(group: Any, name: str) -> Any:
 class StoredArray:
     """An array in an HDF5 file: its shape is known, and `value` reads its elements.
 
-    ValueError for a part that is not an array of numbers, or whose data is in another file.
+    The constructor raises ValueError for a part that is not an array of numbers, or whose data is
+    in another file.
     """
 
     def __init__(self, group: Any, name: str) -> None:

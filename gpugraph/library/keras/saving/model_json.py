@@ -24,7 +24,8 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 def json_value(value: Any) -> Any:
     """Return a value that JSON can represent, for another one: the `default` of `json.dumps`.
 
-    TypeError for a value that can't be converted, ValueError for bytes that are not UTF-8.
+    Raise TypeError for a value that can't be converted, and ValueError for bytes that are not
+    UTF-8.
     """
     if isinstance(value, DType):
         return value.name
@@ -79,7 +80,8 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
     custom_objects: classes and functions of the program, by their names in the
       configuration.
-    TypeError for a list, which `Sequential.from_config` accepts; ValueError for an unknown class.
+    Raise TypeError for a list, which `Sequential.from_config` accepts; raise ValueError for an
+    unknown class.
     """
     if isinstance(config, list):
         raise TypeError(

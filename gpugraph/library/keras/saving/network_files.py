@@ -40,7 +40,7 @@ class NetworkFiles:
     def to_json(self, **kwargs: Any) -> str:
         """Return the class name and configuration as JSON, for `model_from_json`.
 
-        kwargs: those of `json.dumps`. NotImplementedError for a subclass that defines `call`.
+        kwargs: those of `json.dumps`. Raise NotImplementedError for a subclass that defines `call`.
         """
         return model_to_json(self, **kwargs)
 
@@ -74,7 +74,8 @@ class NetworkFiles:
         overwrite: whether to replace an existing file without a prompt on the terminal.
         save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
           else a checkpoint.
-        ValueError for another format, for a checkpoint with an HDF5 file's suffix, and before the
+        Raise ValueError for another format, for a checkpoint with an HDF5 file's suffix, and before
+        the
         variables are created.
         """
         if not self.is_graph_network and not self.built:
@@ -103,8 +104,8 @@ class NetworkFiles:
           differ.
 
         For a checkpoint, returns the result of `tf.train.Checkpoint.restore`; `by_name` raises
-        NotImplementedError. ValueError if layers, numbers of variables or shapes differ from an
-        HDF5 file; then no variable is changed.
+        NotImplementedError. Raise ValueError if layers, numbers of variables or shapes differ from
+        an HDF5 file; then no variable is changed.
         """
         if skip_mismatch and not by_name:
             raise ValueError(
@@ -156,7 +157,7 @@ def _has_hdf5_suffix(filepath: Any) -> bool:
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     """Return whether `save_weights` writes HDF5, by the format or else the path's suffix.
 
-    ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
+    Raise ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
         return _has_hdf5_suffix(filepath)

@@ -66,7 +66,7 @@ def read_arrays(group: Any) -> list[StoredArray]:
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
     """Set the variables of layers from a group, matching layers by order.
 
-    Layers without variables are ignored. ValueError if the number of layers, the number of a
+    Layers without variables are ignored. Raise ValueError if the number of layers, the number of a
     layer's variables, or a shape differs.
     """
     weighted = [layer for layer in layers if ordered_weights(layer)]

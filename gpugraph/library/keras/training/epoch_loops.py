@@ -34,7 +34,7 @@ class Functions:
 class Hooks:
     """The methods of callbacks, and of a progress bar, to call before and after each batch.
 
-    mode: "train", "test" or "predict". names: those of a step's results.
+    mode: "train", "test" or "predict". names: the names of a step's results.
     """
 
     def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:

@@ -15,7 +15,8 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 
     weights: a list of these, a dict by the outputs' names, or a value for a single output. kind:
       the argument's name, for messages.
-    ValueError for a list of another length and for unknown names, TypeError for other values.
+    Raise ValueError for a list of another length and for unknown names, and TypeError for other
+    values.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -47,7 +48,7 @@ def standardize_weights(target: Any, weights: Any, class_weights: Any, is_tempor
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
     target: the targets of the output. weights: the weights that the program passed, or None.
-    class_weights: a dict from class to weight, or None; its weights are further factors.
+    class_weights: a dict from class to weight, or None; its weights are further factors. Raise
     ValueError for weights of a wrong shape, and for a class without a weight.
     """
     weights = as_array(weights)

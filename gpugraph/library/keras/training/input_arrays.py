@@ -55,11 +55,13 @@ def standardize_arrays(
     """Return a list with the array for each name, from an array, a list of arrays, or a dict by
     name.
 
-    shapes: those of the placeholders. An array of one axis gets a second axis of size 1, unless its
+    shapes: the shapes of the placeholders. An array of one axis gets a second axis of size 1,
+    unless its
       placeholder has one axis.
     prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
-    ValueError for a wrong number of arrays, for missing names, for rows of different lengths and
-    for shapes that do not fit; TypeError for a value that is not an array where several are
+    Raise ValueError for a wrong number of arrays, for missing names, for rows of different lengths
+    and
+    for shapes that do not fit; raise TypeError for a value that is not an array where several are
     expected.
     """
     values = _listed(data, names, prefix)

@@ -220,7 +220,8 @@ class CompiledNetwork(Network):
         """Create placeholders that match the data `x`, and call the model on them, unless it has
         outputs.
 
-        ValueError without data, and if `y` is a dict, since the names of outputs are not known.
+        Raise ValueError without data, and if `y` is a dict, since the names of outputs are not
+        known.
         """
         if self.outputs:
             return

@@ -120,7 +120,8 @@ class ModelData:
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
         """Return batches of data that contains tensors, whose values each step computes first.
 
-        batch: a function from the values of (x, y) to a Batch. ValueError without the number of
+        batch: a function from the values of (x, y) to a Batch. Raise ValueError without the number
+        of
           steps.
         """
         if steps is None:

@@ -176,8 +176,8 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
     """Return a list of metrics for each output.
 
-    Raise TypeError for a value that is neither list nor dict, ValueError for unknown names and a
-    wrong number of lists.
+    Raise TypeError for a value that is neither list nor dict, and ValueError for unknown names and
+    a wrong number of lists.
     """
     if not metrics:
         return [[] for _ in names]

@@ -19,9 +19,9 @@ class Sequential(Model):
     """A chain of layers, each of which is called on the outputs of the one before.
 
     It is built immediately if the first layer is an InputLayer or has an input shape; else by the
-    first call, `build(input_shape)` or `fit`.
-    TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
-    two layers with the same name.
+    first call, `build(input_shape)` or `fit`. The constructor raises TypeError for an object that
+    is not a layer; ValueError for layers with several outputs, and for two layers with the same
+    name.
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
@@ -76,7 +76,7 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork`."""
+        """Create inputs that match data; raise ValueError for a dict. See `CompiledNetwork`."""
         if isinstance(x, dict) and not self.outputs:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
@@ -138,7 +138,7 @@ class Sequential(Model):
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for an input shape, which includes the batch axis.
 
-        ValueError if no shape is passed and the model is not built.
+        Raise ValueError if no shape is passed and the model is not built.
         """
         if self.is_graph_network:
             self.built = True

@@ -16,8 +16,8 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 class LinearModel(Model):
     """activation(sum of a linear function of each input + bias): [batch, units].
 
-    units: the number of outputs of an example. The other arguments are those of `Dense`.
-    ValueError for a call with another number of inputs than the first one.
+    units: the number of outputs of an example. The other arguments are those of `Dense`. The
+    constructor raises ValueError for a call with another number of inputs than the first one.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ def normalized_arg_scope(
 
 
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
-    """Return a function that scales a number of filters; ValueError for a multiplier <= 0.
+    """Return a function that scales a number of filters; raise ValueError for a multiplier <= 0.
 
     min_depth: the minimum of its results.
     """

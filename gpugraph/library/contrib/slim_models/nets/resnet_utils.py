@@ -67,7 +67,7 @@ def stack_blocks_dense(
     """Apply the blocks one after the other.
 
     output_stride: the ratio of input size to output size; once it is reached, further strides
-    become dilation rates of the convolutions. ValueError if it can't be reached.
+    become dilation rates of the convolutions. Raise ValueError if it can't be reached.
     """
     current_stride = rate = 1
     for block in blocks:

@@ -26,7 +26,8 @@ class Bidirectional(Wrapper):
       outputs.
     weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
     backward_layer: the layer for the other direction, instead of the copy.
-    ValueError for another mode, for an object that is not a layer, and for layers that run in the
+    The constructor raises ValueError for another mode, for an object that is not a layer, and for
+    layers that run in the
     same direction or differ in `stateful`, `return_sequences` or `return_state`.
     """
 
@@ -204,8 +205,8 @@ class Bidirectional(Wrapper):
     def reset_states(self, states: Any = None) -> None:
         """Reset the states of both layers to zero, or to arrays.
 
-        states: arrays for the forward layer, then for the backward layer.
-        AttributeError for a layer that is not stateful; ValueError for states that are not a list.
+        states: arrays for the forward layer, then for the backward layer. Raise AttributeError for
+        a layer that is not stateful; raise ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -245,7 +246,7 @@ class Bidirectional(Wrapper):
 def _copy_of(layer: Any, **changes: Any) -> Any:
     """Return a new layer of the same class and configuration, except for `changes` of arguments.
 
-    ValueError for a layer without `go_backwards`.
+    Raise ValueError for a layer without `go_backwards`.
     """
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")

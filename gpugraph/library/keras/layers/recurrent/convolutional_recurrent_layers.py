@@ -138,7 +138,7 @@ class ConvLSTM2DCell(LSTMCell):
 class ConvRNN2D(RNN):
     """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see `RNN`.
 
-    TypeError for a list of cells, and for `unroll`.
+    The constructor raises TypeError for a list of cells, and for `unroll`.
     """
 
     def __init__(

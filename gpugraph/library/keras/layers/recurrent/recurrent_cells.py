@@ -96,7 +96,7 @@ class GatedCell(DropoutCell):
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias. ValueError for an unknown size of the inputs."""
+        """Create the kernels and the bias. Raise ValueError for an unknown size of the inputs."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(

@@ -60,7 +60,7 @@ class RNN(ConfiguredLayer):
     unroll: build the ops of every step separately, without a loop.
     time_major: the sequences are [steps, n, ...].
     zero_output_for_mask: the output of a masked-out step is 0, not the previous step's output.
-    ValueError for an object that is not a cell.
+    The constructor raises ValueError for an object that is not a cell.
     """
 
     supports_masking = True
@@ -118,8 +118,8 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        AttributeError for a layer that is not stateful; ValueError for an unknown batch size and
-        for arrays of a wrong number or shape.
+        Raise AttributeError for a layer that is not stateful; raise ValueError for an unknown batch
+        size and for arrays of a wrong number or shape.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -247,10 +247,10 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        initial_state: the initial states, instead of zeros or a stateful layer's states.
-        constants: tensors that each step receives in addition to its inputs.
-        States and constants may also follow the inputs in a list. ValueError if only some of them
-        were created by Keras layers.
+        initial_state: the initial states, instead of zeros or a stateful layer's states. constants:
+        tensors that each step receives in addition to its inputs. States and constants may also
+        follow the inputs in a list. Raise ValueError if only some of them were created by Keras
+        layers.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants

@@ -89,7 +89,7 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
     """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or those
     passed.
 
-    ValueError without `inputs` and one of the others.
+    Raise ValueError without `inputs` and one of the others.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype
