@@ -48,7 +48,8 @@ class DataSet:
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
-      fake_data: whether each batch contains images of ones with the label 0, for tests.
+      fake_data: whether `images` and `labels` are ignored and num_examples is 10000; `next_batch`
+      has an argument of the same name, which returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default the graph's seed.
@@ -113,7 +114,8 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Return (images, labels) of the next batch.
 
-        After the last image, a new epoch begins; with `shuffle`, in another random order.
+        After the last image, a new epoch begins; `shuffle` gives it another random order.
+        fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
         """
         if fake_data:
             label: Any = [1] + [0] * 9 if self._one_hot else 0

@@ -90,8 +90,8 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """Return the static batch size, or None if it is unknown; raise ValueError if inputs differ in
-    it.
+    """Return the static batch size, or None if it is unknown; raise ValueError if the inputs' sizes
+    differ.
     """
     batch = inputs[0].shape[0]
     for tensor in inputs:
@@ -100,7 +100,7 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The TensorArrays that receive the emissions, and zeros like an emission for finished
+    """The TensorArrays that receive the emissions, and zeros in their shapes for finished
     entries.
     """
 

@@ -1,4 +1,6 @@
-"""`static_state_saving_rnn`: a static RNN whose state an object keeps between runs."""
+"""`static_state_saving_rnn`: a static RNN whose state is kept between runs by an object of the
+caller.
+"""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the Tensor or SparseTensor that a TensorInfo names in `graph`, by default the default
-    one.
+    """Return the Tensor or SparseTensor of `graph` (None: the default graph) that a TensorInfo
+    names.
 
     import_scope: a name scope in which to look the names up.
 
