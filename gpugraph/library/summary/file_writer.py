@@ -24,7 +24,7 @@ from gpugraph.library.summary.event_file_writer import EventFileWriter
 _OF_SESSIONS: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], EventFileWriter]] = (
     weakref.WeakKeyDictionary()
 )
-"""By session: the event files of its FileWriters, one for each folder and suffix."""
+"""For each session, the event files of its FileWriters, by folder and suffix."""
 
 
 class FileWriter:
@@ -41,8 +41,8 @@ class FileWriter:
       session: FileWriters with the same session and folder write into one file.
 
     Raises:
-      tf.errors.OpError: the class of the file system's error: NotFoundError, PermissionDeniedError,
-        FailedPreconditionError for a logdir that is a file.
+      tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
+      FailedPreconditionError for a logdir that is a file.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class FileWriter:
         try:
             values = list(summary_values(summary))
         except ValueError:
-            messages_pb2.Summary.FromString(summary)  # raises DecodeError
+            messages_pb2.Summary.FromString(
+                summary
+            )  # the next line raises DecodeError for other bytes
             raise
         if any(value.has_metadata for value in values):
             summary = summary_of_values([self._stored(value) for value in values])

@@ -57,9 +57,9 @@ def smart_case(
 ) -> Any:  # fmt: skip
     """Build a `tf.case` of the pairs whose conditions are not known during graph construction.
 
-    Pairs with a false condition are dropped. The function of the first true one is called directly,
-    or becomes the default if unknown conditions precede it. Raise TypeError for values that are not
-    pairs of condition and function; other arguments as of `tf.case`.
+    Pairs with a false condition are dropped. The function of the first pair with a true condition
+    is called directly, or becomes the default if unknown conditions precede it. Raise TypeError for
+    values that are not pairs of condition and function. Other arguments are those of `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

@@ -31,8 +31,8 @@ _VARIABLES = {
 
 
 class _BatchNorm(BatchNormalization):
-    """The layer of `tf.layers` with example weights, a debiased moving mean, and uncollected
-    updates.
+    """The layer of `tf.layers` with example weights and a debiased moving mean; updates are not
+    collected.
 
     `follow` returns the op that updates one moving average; the updates are stored in the layer,
     and `batch_norm` adds them to collections.
@@ -110,8 +110,8 @@ def batch_norm(
       training step; with None they run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
     batch_weights: [n], the weight of each example in mean and variance.
-    fused: with False, the moving variance is the population variance of the batch. By default, and
-      with True, one fused op normalizes inputs of rank 2 or 4, and it is the sample variance.
+    fused: by default, and with True, one fused op normalizes inputs of rank 2 or 4, and the moving
+    variance averages the sample variance; with False, it averages the population variance.
     data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
@@ -144,7 +144,10 @@ def batch_norm(
             adjustment=adjustment, name=within.name, _scope=within, _reuse=reuse,
         )  # fmt: skip
         if not is_plain or images is not source or batch_weights is not None:
-            layer.parameter_order = ("beta", "gamma")  # the variables are in TensorFlow's order
+            layer.parameter_order = (
+                "beta",
+                "gamma",
+            )  # TensorFlow creates the variables in this order
         outputs = layer.apply(images, training=is_training)
         for name in _VARIABLES:
             collect_variable(getattr(layer, name), variables_collections, name)

@@ -1,4 +1,4 @@
-"""Normalizations other than batch normalization, and a layer that adds biases."""
+"""Normalization layers other than batch normalization, and a layer that adds biases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma` of shape `sizes`; None for one not in `wanted`."""
+    """Create the variables `beta` and `gamma` of shape `sizes`; None for each one that is not
+    wanted.
+
+    wanted: whether to create each variable, by name.
+    """
     defaults = {"beta": ZEROS, "gamma": ONES}
     return {
         name: model_variable(
@@ -84,10 +88,11 @@ def layer_norm(
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: it and the axes after it are normalized together. begin_params_axis: `beta` and
-    `gamma` have it and the axes after it.
+    begin_norm_axis: the first of the axes that are normalized together. begin_params_axis: the
+    first of the axes that `beta` and `gamma` have.
 
-    Raise ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
+    Raise ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes of
+    `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -139,11 +144,11 @@ def instance_norm(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """Normalize each channel of each example to mean 0 and standard deviation 1: arXiv:1607.08022.
+    """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    param_initializers: a dict of initializers by `beta` and `gamma`. Other arguments as of
-    `layer_norm`. Raise ValueError for another data format, and for inputs of unknown rank or
-    channels.
+    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`.
+    Other arguments are those of `layer_norm`. Raise ValueError for another data format, and for
+    inputs of unknown rank or channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:

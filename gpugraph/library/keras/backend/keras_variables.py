@@ -68,7 +68,7 @@ def placeholder(
     """Return a placeholder, a sparse one if `sparse`; the default dtype is `floatx()`.
 
     shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes. Raise
-    UnimplementedError for `ragged`.
+    UnimplementedError if `ragged` is true.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
@@ -192,7 +192,7 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return the placeholder and the op that set a variable. Both are created once per variable.
+    """Return the placeholder and the op that set a variable; both are created once per variable.
 
     rank: the rank of the first value; later values must have the same rank.
     """
@@ -200,5 +200,7 @@ def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
         with x.graph.as_default(), x.graph.control_dependencies(None):
             x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)
             update = x.assign(x._assign_placeholder)
-            x._assign_op = getattr(update, "op", update)  # avoids fetching the value
+            x._assign_op = getattr(
+                update, "op", update
+            )  # the operation, whose run does not fetch the value
     return x._assign_placeholder, x._assign_op

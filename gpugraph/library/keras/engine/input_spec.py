@@ -56,8 +56,10 @@ class InputSpec:
         return cls(**config)
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """Return the text of the first violation by an input of this shape and dtype; "" if there
-        is none.
+        """Return a description of the first requirement that an input of this shape and dtype
+        violates.
+
+        Return "" if it violates none.
         """
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim

@@ -43,7 +43,7 @@ class HDF5Matrix:
         return int(self.end - self.start)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return rows for an index, a slice, or an array or list of indices.
+        """Return the rows for an index, a slice, or an array or list of indices.
 
         Raise IndexError beyond the end.
         """
@@ -63,10 +63,10 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Return rows of the file.
+        """Return the rows of the array in the file that `place`, an index, slice or list, selects.
 
-        The rows in a list are read once each and in ascending order, as h5py requires, then
-        rearranged.
+        For a list, each row is read once and in ascending order, as h5py requires; then the rows
+        are rearranged.
         """
         if not isinstance(place, list):
             return self.data[place]

@@ -1,10 +1,11 @@
-"""Functions of the program in configurations: named functions by their names, others as bytecode.
+"""Functions of the program in configurations: named functions are represented by their names,
+others by bytecode.
 
 Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
 the contents of the closure. It is run only if this process put it into a configuration that was not
 read from a file, or if `load_model(..., safe_mode=False)` permits it. For a configuration that this
-process created, a named function is found without `custom_objects` if no other function of the
-same module has its name.
+process created, a named function is found without `custom_objects` if no other function of the same
+module has its name.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
 
 
 def bytecode_of(function: types.FunctionType) -> list[Any]:
-    """Return the bytecode in base64, the default arguments and the closure's contents of a
-    function.
-    """
+    """Return a function's bytecode in base64, its default arguments, and its closure's contents."""
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
     remember_own_code(code, function.__module__)
     contents = tuple(cell.cell_contents for cell in function.__closure__ or ())

@@ -51,7 +51,7 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Those of `function`, `output_shape` and `mask` that are named functions, by name."""
+        """The named functions among `function`, `output_shape` and `mask`, by name."""
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
@@ -66,8 +66,8 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`, or that of a call in a separate graph if it is
-        None.
+        """Return the constructor's `output_shape`; if it is None, the shape from a call in a
+        separate graph.
 
         Raise NotImplementedError if this call fails, as it does for a function that uses tensors of
         the program.

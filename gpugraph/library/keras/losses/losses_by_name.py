@@ -37,7 +37,7 @@ SHORT_NAMES = {
     "cosine": "cosine_similarity",
     "cosine_proximity": "cosine_similarity",
 }
-"""Short names of the functions."""
+"""The short name of a loss function, with its full name."""
 
 BY_NAME: dict[str, Any] = {
     **FUNCTIONS,

@@ -30,8 +30,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Return the optimizer of a configuration, in which the case of Keras's class names does not
     matter.
 
-    As in TensorFlow, such a name is changed to lower case in `config` itself. Raise ValueError for
-    an unknown class.
+    As in TensorFlow, the class name is changed to lower case in `config` itself. Raise ValueError
+    for an unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
     if isinstance(name, str) and name.lower() in _BY_NAME:

@@ -24,7 +24,9 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """Return the variables of a layer in the order of files: trainable, then not trainable."""
+    """Return the variables of a layer in the order of files: trainable variables, then the
+    others.
+    """
     trainable = list(layer.trainable_weights)
     return trainable + list(layer.non_trainable_weights)
 
@@ -99,7 +101,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
     """Set the variables of the layers whose names are in the group; others are left unchanged.
 
     skip_mismatch: whether a layer whose number or shapes of variables differ is ignored with a
-      warning, instead of a ValueError.
+    warning; otherwise it raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):

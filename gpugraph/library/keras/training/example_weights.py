@@ -1,4 +1,4 @@
-"""Weights of examples, of time steps and of classes, as one array for each output."""
+"""Weights of examples, of time steps and of classes, converted to one array for each output."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 
 
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
-    """Return a list with an argument's value for each output.
+    """Return a list with the weights of each output.
 
-    weights: a list of these, a dict by the outputs' names, or a value for a single output. kind:
+    weights: a list with a value for each output, a dict by the outputs' names, or a value for a
+    single output. kind:
       the argument's name, for messages.
     Raise ValueError for a list of another length and for unknown names, and TypeError for other
     values.

@@ -15,8 +15,9 @@ Shape = tuple[int | None, ...] | None
 
 
 def as_array(value: Any) -> Any:
-    """Return an array for a value; a memory map, HDF5 dataset, sparse matrix or tensor is
-    unchanged.
+    """Return `value` as an array.
+
+    A memory map, HDF5 dataset, sparse matrix or tensor is unchanged.
     """
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
