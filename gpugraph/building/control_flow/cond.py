@@ -34,11 +34,12 @@ def cond(
     """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
 
     pred: a bool scalar tensor. Both functions are called once, now, and must return the same
-    structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
-    SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations. Ops
-    made in a function run only if its branch is taken; the tensors from outside that a function
-    reads are computed in any case. strict: if False, a result that is a list or tuple of length 1
-    is replaced by its element. fn1, fn2: older names of `true_fn` and `false_fn`.
+      structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
+      SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations. Ops
+      made in a function run only if its branch is taken; the tensors from outside that a function
+      reads are computed in any case.
+    strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
+    fn1, fn2: older names of `true_fn` and `false_fn`.
 
     Returns the structure; operations become bool tensors.
 

@@ -43,13 +43,15 @@ def while_loop(
     """Return `loop_vars` after `body` has been applied to them while `cond` of them is true.
 
     cond: maps the loop variables to a bool scalar. body: maps them to values of the same number,
-    structure and dtypes. Both are called once, now. loop_vars: a list, tuple or dict, possibly
-    nested, of values that are convertible to tensors, and of TensorArrays, SparseTensors and
-    IndexedSlices. shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the
-    shape at entry) that hold in each iteration; by default shapes must not change. For a
-    SparseTensor it is the shape of its `dense_shape`, for IndexedSlices that of their values.
-    parallel_iterations: how many iterations may overlap, at least 1. back_prop: whether the loop is
-    differentiable. swap_memory: whether values that gradients need may be kept in host memory.
+      structure and dtypes. Both are called once, now.
+    loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
+      and of TensorArrays, SparseTensors and IndexedSlices.
+    shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
+      that hold in each iteration; by default shapes must not change. For a SparseTensor it is the
+      shape of its `dense_shape`, for IndexedSlices that of their values.
+    parallel_iterations: how many iterations may overlap, at least 1.
+    back_prop: whether the loop is differentiable. swap_memory: whether values that gradients need
+      may be kept in host memory.
     maximum_iterations: an int scalar; the loop ends after this number of iterations at the latest.
     return_same_structure: if False, a result of one tensor is returned without its list or tuple.
 

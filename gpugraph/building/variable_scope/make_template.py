@@ -47,9 +47,10 @@ def make_template(
 ) -> Template:
     """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
 
-    name_: the name of its scope, made unique among the scopes around it. create_scope_now_: whether
-    the scope is opened here, not at the first call. unique_name_: the exact name of its scope;
-    `name_` is then ignored. custom_getter_: the custom getter of the scope, see `tf.get_variable`.
+    name_: the name of its scope, made unique among the scopes around it.
+    create_scope_now_: whether the scope is opened here, not at the first call.
+    unique_name_: the exact name of its scope; `name_` is then ignored.
+    custom_getter_: the custom getter of the scope, see `tf.get_variable`.
     kwargs: passed to `func_` at each call, which may override them.
 
     Raise ValueError if `name_` is None.

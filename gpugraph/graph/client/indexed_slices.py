@@ -29,7 +29,7 @@ class IndexedSlices:
 
     values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
     dense_shape: the shape of `dense`, an int vector, if known; without it the slices can't be
-    converted to a dense tensor.
+      converted to a dense tensor.
 
     The constructor raises ValueError if the three belong to several graphs.
     """

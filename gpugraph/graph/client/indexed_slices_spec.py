@@ -15,9 +15,10 @@ from gpugraph.graph.client.type_spec import TypeSpec, register_type_spec_from_va
 class IndexedSlicesSpec(TypeSpec):
     """The type of IndexedSlices: the dense shape, the dtypes of the components, the indices' shape.
 
-    shape: the shape of the dense tensor; None if it is unknown. dense_shape_dtype: None if the
-    slices have no `dense_shape`. indices_shape: None if it is unknown. The constructor raises
-    ValueError for a shape that is not a vector's.
+    shape: the shape of the dense tensor; None if it is unknown.
+    dense_shape_dtype: None if the slices have no `dense_shape`.
+    indices_shape: None if it is unknown. The constructor raises ValueError for a shape that is not
+      a vector's.
     """
 
     __slots__ = (

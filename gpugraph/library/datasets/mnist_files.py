@@ -49,7 +49,7 @@ class DataSet:
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
       fake_data: whether `images` and `labels` are ignored and num_examples is 10000; `next_batch`
-      has an argument of the same name, which returns images of ones.
+        has an argument of the same name, which returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default the graph's seed.

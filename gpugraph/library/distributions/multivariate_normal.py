@@ -32,8 +32,8 @@ class MultivariateNormalTriL(Distribution):
 
     Args:
       loc: the mean, [..., k]; 0 by default.
-      scale_tril: a lower triangular matrix without zeros on its diagonal, [..., k, k]; the
-        identity by default. The covariance is scale_tril @ transpose(scale_tril).
+      scale_tril: a lower triangular matrix without zeros on its diagonal, [..., k, k]; the identity
+        by default. The covariance is scale_tril @ transpose(scale_tril).
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_tril": 2}

@@ -59,8 +59,7 @@ def code_of_files(source: str) -> Iterator[None]:
     """Set which code in configurations may run within a `with` block.
 
     source: where the configurations come from. "trusted": all code may run. "text", which this
-    process may have written: code passed to
-      `remember_own_code` may run. "file": no code may run.
+      process may have written: code passed to `remember_own_code` may run. "file": no code may run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -96,8 +95,8 @@ def check_code_of_files(
     """Raise ValueError if code in a configuration must not be run; see `code_of_files`.
 
     what, kind: the owner of the code, and a clause on the kind of code, for the message. code: the
-      arguments that `remember_own_code` received. is_refused_elsewhere: whether code that this
-      process did not record is also rejected outside of
+      arguments that `remember_own_code` received.
+    is_refused_elsewhere: whether code that this process did not record is also rejected outside of
       `code_of_files`.
     """
     source = _SCOPES.source
@@ -137,8 +136,7 @@ def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
     owner: the class whose configuration it is, for the message. Raise ValueError if `config` is not
-    a
-      dict or lacks the key.
+      a dict or lacks the key.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -184,7 +182,7 @@ def deserialize_keras_object(
 
     module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
     printable_module_name: the kind of object, for messages. Raise ValueError for an unknown name
-    and for another identifier.
+      and for another identifier.
     """
     known = module_objects or {}
     if identifier is None:

@@ -40,8 +40,8 @@ def clone_model(
     """Return a model of new layers, which are connected like those of `model` and have new
     variables.
 
-    input_tensors: the inputs of the copy; by default new ones. clone_function: a function from each
-    layer, except the inputs' layers, to its copy; by default
+    input_tensors: the inputs of the copy; by default new ones.
+    clone_function: a function from each layer, except the inputs' layers, to its copy; by default
       `clone_layer`. Raise ValueError for an object that is not a model, a subclass that defines
       `call`, a wrong number of inputs, and a function that does not return layers.
     """

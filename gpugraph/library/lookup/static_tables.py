@@ -302,7 +302,7 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
 
     initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
     num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: the dtype of the keys of
-    `lookup`.
+      `lookup`.
 
     The constructor raises ValueError without buckets, and TypeError for other dtypes.
     """

@@ -19,8 +19,8 @@ def compute_average_loss(
     """Return the sum of the examples' weighted losses, divided by the batch size, as a scalar.
 
     per_example_loss: a tensor of rank 1 or more, with examples along axis 0; a scalar raises
-    ValueError. global_batch_size: by default the number of examples. The result has the dtype of
-    the losses.
+      ValueError.
+    global_batch_size: by default the number of examples. The result has the dtype of the losses.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype.base_dtype

@@ -53,11 +53,12 @@ def auc(
     """Return (area under a curve with a point for each threshold, update), weighted.
 
     predictions: numbers from 0 to 1. num_thresholds: the number of evenly spaced thresholds, which
-    is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
-    slightly below 0 and one slightly above 1 are added. curve: "ROC" (true positive rate over false
-    positive rate) or "PR" (precision over recall). summation_method: the height of the area between
-    two neighbouring points: their mean ("trapezoidal"), minimum ("minoring") or maximum
-    ("majoring"). For "PR", only "careful_interpolation" is unbiased.
+      is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
+      slightly below 0 and one slightly above 1 are added.
+    curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
+    summation_method: the height of the area between two neighbouring points: their mean
+      ("trapezoidal"), minimum ("minoring") or maximum ("majoring"). For "PR", only
+      "careful_interpolation" is unbiased.
 
     Raise ValueError for another curve or method. A run raises InvalidArgumentError for predictions
     outside [0, 1].

@@ -275,8 +275,9 @@ def average_precision_at_k(
     """Return (mean over examples of the average precision up to rank `k`, update), weighted.
 
     labels: classes [..., number of labels], or [...] if each example has one label; or a
-    SparseTensor. predictions: floats [..., classes]. weights: [...], or sizes of 1 where a weight
-    applies to a whole axis.
+      SparseTensor.
+    predictions: floats [..., classes].
+    weights: [...], or sizes of 1 where a weight applies to a whole axis.
 
     The average precision of an example is the sum of the precisions at the ranks of its labels,
     divided by its number of labels (negative labels are not counted), or by k if that is smaller.

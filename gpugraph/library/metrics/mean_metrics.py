@@ -53,8 +53,8 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
 def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     """Return (mean, update): the weighted mean of all values so far; 0 before the first.
 
-    weights: a number, or a tensor of the rank of `values`, with each size equal or 1. name: the
-    scope of the metric's local variables `total` and `count`.
+    weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
+    name: the scope of the metric's local variables `total` and `count`.
 
     A run of `update` adds a batch and returns the new mean. Raise ValueError for weights of an
     incompatible shape.

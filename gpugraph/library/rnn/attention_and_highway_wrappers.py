@@ -112,7 +112,7 @@ class HighwayWrapper(SameStateWrapper):
     The gates carry and transform are functions of the inputs with values in (0, 1).
     couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate weights.
     carry_bias_init: the initial bias of carry; that of transform is its negative. A call raises
-    ValueError if outputs and inputs differ in shape.
+      ValueError if outputs and inputs differ in shape.
     """
 
     def __init__(

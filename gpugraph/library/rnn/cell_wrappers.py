@@ -168,8 +168,8 @@ class DropoutWrapper(_Wrapper):
       requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
     seed: an int from which different seeds for inputs, states and outputs are derived.
     dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or to
-    each part of it; by default it applies to all parts except the memory `c` of an LSTM and
-    TensorArrays.
+      each part of it; by default it applies to all parts except the memory `c` of an LSTM and
+      TensorArrays.
 
     The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.

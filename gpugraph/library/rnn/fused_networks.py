@@ -28,7 +28,7 @@ class LSTMBlockCell(LSTMCell):
 
     cell_clip: the memory is clipped to +-cell_clip; not clipped if it is None or not positive.
     use_peephole: whether the gates read the memory. forget_bias: added to the forget gate. The
-    variables are those of `LSTMCell`.
+      variables are those of `LSTMCell`.
     """
 
     def __init__(

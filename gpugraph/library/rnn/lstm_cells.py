@@ -138,13 +138,12 @@ class LSTMCell(_MemoryCell):
     (arXiv:1402.1128).
 
     use_peepholes: whether the gates also read the memory: each unit reads its own value, with the
-    weights
-      `w_f_diag`, `w_i_diag`, `w_o_diag`.
+      weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
     cell_clip: the memory is clipped to +-cell_clip.
     num_proj: the size to which `projection/kernel` projects outputs; proj_clip: projected outputs
       are clipped to +-proj_clip.
-    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
-      the variable scope a partitioner).
+    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give the
+      variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
     """
 

@@ -30,10 +30,11 @@ class LayerNormBasicLSTMCell(TwoStateCell):
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
     layer_norm: whether to normalize; without normalization there is a bias. norm_gain, norm_shift:
-    the initial values of the variables `gamma` and `beta`; each of the scopes `input`,
-      `transform`, `forget`, `output` and `state` has such a pair. dropout_keep_prob: the
-      probability that an element of the new input is kept, a number or a
-      scalar tensor; dropout_prob_seed: the seed of this dropout. input_size: not used.
+      the initial values of the variables `gamma` and `beta`; each of the scopes `input`,
+      `transform`, `forget`, `output` and `state` has such a pair.
+    dropout_keep_prob: the probability that an element of the new input is kept, a number or a
+      scalar tensor; dropout_prob_seed: the seed of this dropout.
+    input_size: not used.
     """
 
     def __init__(
@@ -89,9 +90,9 @@ class PhasedLSTMCell(TwoStateCell):
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
     use_peepholes: whether the gates read the memory. leak: the factor of a unit's change outside
-      that phase. ratio_on: the length of the phase as a fraction of the cycle;
-      trainable_ratio_on: whether the fraction is trained. period_init_min, period_init_max: the
-      bounds of the initial periods, whose logarithm is uniform.
+      that phase. ratio_on: the length of the phase as a fraction of the cycle; trainable_ratio_on:
+      whether the fraction is trained.
+    period_init_min, period_init_max: the bounds of the initial periods, whose logarithm is uniform.
 
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
     and `ratio_on` [num_units].

@@ -99,8 +99,8 @@ def limited_step(
 
     zero_output: zeros in the structure of an output. call_cell: returns (output, next state).
     conditionally: whether to use conditionals, which skip the cell if all sequences have ended, and
-    skip the selection if none has. Raise ValueError or TypeError if the cell returns other
-    structures than it declares.
+      skip the selection if none has. Raise ValueError or TypeError if the cell returns other
+      structures than it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

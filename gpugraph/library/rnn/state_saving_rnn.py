@@ -26,8 +26,8 @@ def static_state_saving_rnn(
     """Apply `static_rnn` from the state in `state_saver`, and save the final state in it.
 
     state_saver: an object with the methods `state(name)`, which returns a tensor, and
-    `save_state(name, value)`, which returns an operation. state_name: the name of the state, or
-    names in the structure of cell.state_size.
+      `save_state(name, value)`, which returns an operation.
+    state_name: the name of the state, or names in the structure of cell.state_size.
 
     The last output and the last state have the save operations as control inputs. Raise ValueError
     for names in another structure, and TypeError for a value that is not a cell; other arguments

@@ -211,7 +211,7 @@ def load(
 
     Args:
       sess: the session, which receives the values of the variables, and whose graph receives the
-      nodes.
+        nodes.
       tags: all tags of the meta graph.
       export_dir: the folder of the SavedModel.
       import_scope: a name scope for all nodes; the returned message has the names without it.
@@ -225,8 +225,8 @@ def load(
     Raises:
       RuntimeError: there is no meta graph with these tags.
       OSError: there is no SavedModel, or the file is not one. tf.errors.InvalidArgumentError: an
-      asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects the
-      model; variables may be restored already. tf.errors.OpError: an op type is not implemented
-      here; a checkpoint is missing or damaged.
+        asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects
+        the model; variables may be restored already. tf.errors.OpError: an op type is not
+        implemented here; a checkpoint is missing or damaged.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

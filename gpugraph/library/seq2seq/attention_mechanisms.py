@@ -45,7 +45,7 @@ class AttentionMechanism:
         known.
       score_mask_value: the score of steps beyond the length, -inf by default.
       custom_key_value_fn: a function from (keys, values) of the memory to the (keys, values) to
-      use.
+        use.
 
     The constructor raises TypeError for layers and functions that are not callable, and ValueError
     for a memory of unknown inner sizes. A run raises InvalidArgumentError if a sequence of the

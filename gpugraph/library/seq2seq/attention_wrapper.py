@@ -76,8 +76,8 @@ class AttentionWrapper(RNNCell):
       attention_layer_size: the size of a dense layer over the cell's output and the context, one
         for each mechanism; None to use the context itself as the attention.
       alignment_history: whether the state keeps the alignments of all steps, in TensorArrays.
-      cell_input_fn: computes the cell's input from inputs and attention; by default it
-        concatenates them.
+      cell_input_fn: computes the cell's input from inputs and attention; by default it concatenates
+        them.
       output_attention: whether the wrapper's output is the attention instead of the cell's output.
       initial_cell_state: the cell's state in `zero_state`.
       attention_layer: the layers to use instead of dense layers of attention_layer_size.

@@ -168,8 +168,9 @@ def dynamic_decode(
     output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
     impute_finished: whether finished sequences keep their state and have outputs of zeros.
     maximum_iterations: the maximum number of steps, an int scalar. parallel_iterations,
-    swap_memory: see `while_loop`. scope: a name or variable scope; by default "decoder", or
-    "decoder_1" and so on if that name is in use.
+    swap_memory: see `while_loop`.
+    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name is
+      in use.
 
     The outputs have as many steps as the longest sequence; the lengths are int32 [batch]. Raise
     TypeError if `decoder` is not a Decoder, and ValueError if maximum_iterations is not a scalar.

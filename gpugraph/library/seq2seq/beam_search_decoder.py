@@ -81,17 +81,15 @@ class BeamSearchDecoder(Decoder):
     """A decoder that keeps the `beam_width` most likely sequences (beams) of each batch entry.
 
     Args: cell, output_layer: the model; memories and states of the cell must be repeated by
-      `tile_batch`.
-      embedding: a table, or a function from ids to vectors.
-      start_tokens: int32 [batch]. end_token: an int32 scalar.
-      initial_state: the initial state of the cell, [batch * beam_width, ...].
-      length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: the weight of a penalty, added to scores, for the parts of the memory
-        to which finished sequences have not attended (Wu et al., 2016). The cell's state must then
-        be an AttentionWrapperState or a tuple with one.
-      reorder_tensor_arrays: whether TensorArrays of the last state are returned as tensors, in the
-        order of the final beams. Arrays are returned unchanged if their elements do not begin with
-        the batch and the beams.
+      `tile_batch`. embedding: a table, or a function from ids to vectors. start_tokens: int32
+      [batch]. end_token: an int32 scalar. initial_state: the initial state of the cell, [batch *
+      beam_width, ...]. length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight
+      (Wu et al., 2016). coverage_penalty_weight: the weight of a penalty, added to scores, for the
+      parts of the memory to which finished sequences have not attended (Wu et al., 2016). The
+      cell's state must then be an AttentionWrapperState or a tuple with one. reorder_tensor_arrays:
+      whether TensorArrays of the last state are returned as tensors, in the order of the final
+      beams. Arrays are returned unchanged if their elements do not begin with the batch and the
+      beams.
 
     The constructor raises TypeError for values that are not a cell or a layer, and ValueError if
     start_tokens is not a vector or end_token not a scalar, for states of unknown rank or another

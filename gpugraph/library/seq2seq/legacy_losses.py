@@ -31,7 +31,7 @@ def sequence_loss_by_example(
 
     logits: [batch, classes] for each step; targets and weights: [batch] for each step.
     softmax_loss_function: replaces the cross entropy. Raise ValueError for lists of different
-    lengths.
+      lengths.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(

@@ -18,8 +18,8 @@ def visualize_embeddings(summary_writer: Any, config: Any) -> None:
 
     Args:
       summary_writer: a FileWriter, or an object with its method `get_logdir`.
-      config: a ProjectorConfig: the tensors, their checkpoint, and the paths of their labels.
-        The checkpoint is by default the latest one in the folder.
+      config: a ProjectorConfig: the tensors, their checkpoint, and the paths of their labels. The
+        checkpoint is by default the latest one in the folder.
 
     Raises:
       ValueError: the writer has no folder. TypeError: `config` is not a protobuf message.

@@ -42,7 +42,7 @@ class FileWriter:
 
     Raises:
       tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
-      FailedPreconditionError for a logdir that is a file.
+        FailedPreconditionError for a logdir that is a file.
     """
 
     def __init__(

@@ -92,8 +92,8 @@ class Benchmark:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
         store_trace: whether the result has a trace of one more run, under "step_stats".
-        store_memory_usage: whether the peak of each device's memory is reported, in bytes. mbs: the
-        number of MB that a run processes, for the throughput.
+        store_memory_usage: whether the peak of each device's memory is reported, in bytes.
+        mbs: the number of MB that a run processes, for the throughput.
 
         Return the reported values, and the mean and standard deviation of the times, by name.
         Errors are those of `Session.run`.

@@ -98,8 +98,8 @@ def compute_gradient(
     They are computed in the default session; their shape is (numbers in x, numbers in y). x,
     x_shape: a tensor and its shape, or a list of each; in that case the result is a list of pairs.
     x_init_value: the value of x, by default random in [0, 1). delta: the step of the finite
-    differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
-    further feeds.
+      differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
+      further feeds.
 
     Raise ValueError without a default session, and if y has no gradient with respect to x.
     """

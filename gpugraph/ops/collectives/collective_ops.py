@@ -130,7 +130,7 @@ def all_reduce(
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
     t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
-    tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
+      tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
     merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
     subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 

@@ -61,7 +61,7 @@ def constant(
 
     value: a Python value or an array. dtype: by default it follows from the value (floats: float32,
     ints: int32). shape: the shape, which a scalar fills. verify_shape: whether the value must have
-    exactly this shape. A TensorProto keeps its dtype and shape.
+      exactly this shape. A TensorProto keeps its dtype and shape.
 
     Raises TypeError for a value of another kind than `dtype`, and ValueError for one that does not
     fit `shape`.

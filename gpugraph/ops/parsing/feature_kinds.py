@@ -46,8 +46,9 @@ class FixedLenSequenceFeature(
     """A feature with any number of rows of one shape, parsed to a dense tensor.
 
     shape: the shape of a row. allow_missing: whether an example may have no row, or not the
-    feature. default_value: a scalar that pads the examples of a batch to the maximum number of
-    rows; 0 or "" by default.
+      feature.
+    default_value: a scalar that pads the examples of a batch to the maximum number of rows; 0 or ""
+      by default.
     """
 
     __slots__ = ()

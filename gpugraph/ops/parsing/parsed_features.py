@@ -48,8 +48,8 @@ class Dense(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
     shape: the shape of its values in each example; the first size is None if the number of rows
-    varies. default: the values of a missing feature; an array without elements if the feature is
-    required.
+      varies.
+    default: the values of a missing feature; an array without elements if the feature is required.
     """
 
     key: bytes

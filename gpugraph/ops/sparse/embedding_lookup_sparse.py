@@ -41,9 +41,9 @@ def embedding_lookup_sparse(
 
     sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
     sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
-    "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
-    the root of the sum of the squared weights). The other arguments are those of
-    `embedding_lookup`.
+      "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
+      the root of the sum of the squared weights). The other arguments are those of
+      `embedding_lookup`.
 
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
     the result is float32. Raise ValueError for another combiner and for weights that don't fit the

@@ -110,7 +110,7 @@ def sparse_tensor_dense_matmul(
 
     sp_a: shape (m, n) (with `adjoint_a` (n, m)), its elements in any order; repeated ones add up.
     b: shape (n, k) (with `adjoint_b` (k, n)). Raise ValueError if the inner sizes differ; a run
-    raises InvalidArgumentError for indices out of bounds.
+      raises InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):

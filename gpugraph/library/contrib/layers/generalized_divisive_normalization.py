@@ -27,7 +27,7 @@ class GDN(Layer):
     """The layer inputs / sqrt(beta + inputs ** 2 @ gamma), with gamma [channels, channels].
 
     inverse: whether to multiply by the root instead of dividing, which approximately inverts the
-    layer.
+      layer.
     beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
     reparam_offset: keeps the variables away from 0, where their gradients vanish. beta and gamma
       are the squares of the variables minus the square of this offset.

@@ -102,16 +102,16 @@ def batch_norm(
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
     decay: the decay of the moving averages of mean and variance, which are used outside of
-    training.
+      training.
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
     param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
-    `moving_variance`.
+      `moving_variance`.
     updates_collections: the collections for the updates of the averages, which must run with each
       training step; with None they run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
     batch_weights: [n], the weight of each example in mean and variance.
     fused: by default, and with True, one fused op normalizes inputs of rank 2 or 4, and the moving
-    variance averages the sample variance; with False, it averages the population variance.
+      variance averages the sample variance; with False, it averages the population variance.
     data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.

@@ -174,8 +174,9 @@ def separable_convolution2d(
 ) -> Tensor:
     """Apply a depthwise convolution, then a pointwise one; the arguments are those of `tf.layers`.
 
-    num_outputs: None for only the depthwise convolution. pointwise_initializer: the initializer of
-    the pointwise convolution, by default the depthwise convolution's.
+    num_outputs: None for only the depthwise convolution.
+    pointwise_initializer: the initializer of the pointwise convolution, by default the depthwise
+      convolution's.
 
     Raise ValueError for another data format, and TypeError for inputs that are not floating point.
     """

@@ -88,8 +88,8 @@ def layer_norm(
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: the first of the axes that are normalized together. begin_params_axis: the
-    first of the axes that `beta` and `gamma` have.
+    begin_norm_axis: the first of the axes that are normalized together.
+    begin_params_axis: the first of the axes that `beta` and `gamma` have.
 
     Raise ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes of
     `beta`.

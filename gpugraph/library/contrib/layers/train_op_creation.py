@@ -51,7 +51,7 @@ def create_train_op(
       global_step: the variable that counts steps; None for no count.
       update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
       variables_to_train: None for all trainable variables. Raise ValueError for variables that are
-      not trainable, and for an empty list.
+        not trainable, and for an empty list.
       transform_grads_fn: a function from (gradient, variable) pairs to such pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """

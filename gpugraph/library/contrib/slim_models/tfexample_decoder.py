@@ -91,7 +91,8 @@ class Tensor(ItemHandler):
     """A handler for one feature as a dense tensor.
 
     shape_keys: the key of a feature with the shape, or a list of keys of features with one size
-    each. shape: the shape itself; the constructor raises ValueError if `shape_keys` is passed too.
+      each.
+    shape: the shape itself; the constructor raises ValueError if `shape_keys` is passed too.
     default_value: the value of elements that a sparse feature lacks.
     """
 
@@ -197,7 +198,7 @@ class Image(ItemHandler):
     """A handler for an image, uint8 [height, width, channels], from the bytes of its file.
 
     The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
-    pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
+      pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
     repeated: whether the feature holds several images of one size, which the item has as a batch.
     dct_method: accepted for compatibility, without effect.
     """

@@ -340,8 +340,7 @@ def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = No
     """Set a random fraction `level` of the elements to 0, and divide the others by 1 - `level`.
 
     noise_shape: the shape of the random choices, which are broadcast to the shape of `x`; by
-    default
-      the shape of `x`.
+      default the shape of `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 

@@ -101,8 +101,7 @@ class CallbackList:
     """A list of callbacks that are called in order.
 
     callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
-    TypeError for another value,
-      and for elements that are not callbacks.
+      TypeError for another value, and for elements that are not callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:

@@ -129,7 +129,8 @@ class ProgbarLogger(Callback):
     """A callback that shows a progress bar for each epoch.
 
     count_mode: "samples" if the bar counts examples, "steps" if it counts batches; the constructor
-      raises ValueError for another word. stateful_metrics: see `Progbar`.
+      raises ValueError for another word.
+    stateful_metrics: see `Progbar`.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ class Watch:
     """A monitored loss or metric, with the direction in which it improves.
 
     monitor: the name of the loss or metric in the logs. min_delta: the minimum change that counts
-    as an improvement.
+      as an improvement.
     mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
       contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode causes a warning and
       means "auto".

@@ -86,7 +86,7 @@ class ModelCheckpoint(Callback):
     save_weights_only: whether to call `save_weights`, which writes a checkpoint unless the path has
       the suffix of an HDF5 file; otherwise `save` is called.
     save_freq: "epoch", or the number of examples between two files. The constructor raises
-    ValueError for another value.
+      ValueError for another value.
     kwargs: `period`, the number of epochs between two files, and `load_weights_on_restart`, whether
       a training begins by loading the newest file whose name fits `filepath`.
     """

@@ -18,13 +18,12 @@ class InputLayer(Layer):
     """The layer of one input of a network; its output is a placeholder or an existing tensor.
 
     input_shape: the shape without the batch axis. batch_size: the number of examples; None for any
-    number. dtype: by default that of
-      `input_tensor`, or else `floatx()`.
+      number. dtype: by default that of `input_tensor`, or else `floatx()`.
     input_tensor: the tensor or variable that is the input, instead of a new placeholder.
     sparse: whether the input is a SparseTensor. ragged: the constructor raises UnimplementedError
-    if this is true.
+      if this is true.
     kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError if
-    both shapes are passed, and for another keyword argument.
+      both shapes are passed, and for another keyword argument.
     """
 
     supports_masking = True
@@ -112,10 +111,11 @@ def input_tensor(
     """Return the tensor of a new input of a network: the function `tf.keras.Input`.
 
     shape: the shape without the batch axis; None for unknown sizes. batch_size: the number of
-    examples; None for any number. tensor: the tensor that is the input, instead of a new
-    placeholder. kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raise
-    ValueError if neither a shape nor a tensor is passed, if both shapes are passed, and for another
-    keyword argument. Source: Keras's `Input`.
+      examples; None for any number.
+    tensor: the tensor that is the input, instead of a new placeholder.
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raise ValueError if
+      neither a shape nor a tensor is passed, if both shapes are passed, and for another keyword
+      argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)

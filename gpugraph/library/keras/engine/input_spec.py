@@ -15,9 +15,10 @@ class InputSpec:
     """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
     dtype, shape: the dtype and shape of the input; sizes of the shape may be None for any size.
-    ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`. axes: a
-    dict of required sizes by axis. Each argument may be None for no requirement. The constructor
-    raises ValueError for an axis beyond the rank; TypeError for `axes` that are not a dict.
+    ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
+    axes: a dict of required sizes by axis. Each argument may be None for no requirement. The
+      constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not a
+      dict.
     """
 
     def __init__(

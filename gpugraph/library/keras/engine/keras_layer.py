@@ -49,7 +49,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     trainable: whether training changes its variables.
     name: by default the class's name in snake case, with a number if it is in use: `dense`,
-    `dense_1`.
+      `dense_1`.
     dtype: the dtype of the variables; by default that of the first input.
     dynamic: accepted for compatibility with TensorFlow, where it means that the layer runs eagerly.
     input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
@@ -287,8 +287,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         """Create the variables of this layer and its sublayers unless they exist.
 
         input_shape: a shape or a structure of shapes. dtype: the dtype of the variables, if the
-        layer
-          has none yet.
+          layer has none yet.
         """
         if self._dtype is None:
             self._dtype = dtype

@@ -45,7 +45,7 @@ class LayerCall:
     recorded: all arguments that were passed, by name, for a repetition of the call on other inputs.
     mask: the argument `mask`, or else the masks of the inputs.
     training: the argument `training`, or else the value of the enclosing layer's call; None if
-    neither has one.
+      neither has one.
     """
 
     def __init__(

@@ -105,8 +105,7 @@ class LayerLosses:
 
         inputs: the tensors on which the updates depend. If None, each update is checked: it is
           conditional if it is computed from the inputs of the call in progress or, outside of
-          calls,
-          from the inputs of any recorded call.
+          calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -138,8 +137,7 @@ class LayerLosses:
         aggregation: "mean" for a tensor; None for the value of a metric object.
         name: the name of the new metric for a tensor.
         Raise ValueError for another aggregation, for a tensor without a name or aggregation, and
-        for a
-        value that is not a tensor.
+          for a value that is not a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(

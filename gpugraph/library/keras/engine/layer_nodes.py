@@ -45,8 +45,8 @@ class LayerNode:
     """One call of `outbound_layer` on tensors that calls of `inbound_layers` returned.
 
     inputs, outputs: the structures of the call's input and output tensors. arguments: the call's
-    other arguments by name. is_input: whether this is the node of an InputLayer, which has an
-    output but no input layers.
+      other arguments by name.
+    is_input: whether this is the node of an InputLayer, which has an output but no input layers.
     """
 
     def __init__(

@@ -274,9 +274,8 @@ class LayerWeights(LayerLosses):
         kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
           instead of `_new_variable`.
         The penalty of `regularizer` is added to the layer's losses, unless the variable existed
-        already and is shared. Raise ValueError for a trainable variable that is synchronized
-        ON_READ, and
-        TypeError for other keyword arguments.
+          already and is shared. Raise ValueError for a trainable variable that is synchronized
+          ON_READ, and TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -332,8 +331,7 @@ class LayerWeights(LayerLosses):
         """Add a variable to the layer's lists of variables; for a partitioned one, add its parts.
 
         trainable: whether to train the variable; a part whose own `trainable` is False is not
-        trained,
-          unless that is only because the layer is not trainable.
+          trained, unless that is only because the layer is not trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (part.trainable or not self.trainable)

@@ -382,10 +382,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         """Print a table of the layers, with shapes and numbers of parameters.
 
         line_length: the number of characters of a line. positions: the ends of the columns, in
-        characters
-          or as fractions of a line. print_fn: receives each line; `print` by default. Raise
-          ValueError
-          before the model is built.
+          characters or as fractions of a line.
+        print_fn: receives each line; `print` by default. Raise ValueError before the model is
+          built.
         """
         if not self.built:
             raise ValueError(

@@ -156,8 +156,7 @@ def repeat_calls(
     the calls, layer by layer.
 
     records: the "layers" of a dict from `network_config`. Raise ValueError for calls whose inputs
-    no
-      layer provides.
+      no layer provides.
     """
     tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
@@ -225,8 +224,7 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
     call.
 
     calls: the remaining calls; repeated calls are removed. results: the list to which the outputs
-    of
-      repeated calls are appended.
+      of repeated calls are appended.
     """
     count = len(calls)
     while calls:

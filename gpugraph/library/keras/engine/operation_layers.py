@@ -56,8 +56,8 @@ class TensorFlowOpLayer(Layer):
     constants: the inputs of the operation that are not inputs of the layer, as tensors or arrays by
       their index.
     The constructor raises ValueError for an invalid NodeDef, for attrs that the op type does not
-    have, and for an operation with side effects from a file that is not trusted; NotFoundError for
-    an unknown op type.
+      have, and for an operation with side effects from a file that is not trusted; NotFoundError
+      for an unknown op type.
     """
 
     def __init__(

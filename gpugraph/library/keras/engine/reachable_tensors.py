@@ -17,9 +17,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
     """Return `inputs` and all tensors and operations computed from them.
 
-    inputs: tensors, variables or operations; raise TypeError for others. targets: tensors or
-    operations at which the search ends when it has found all of them; by default it finds
-    everything.
+    inputs: tensors, variables or operations; raise TypeError for others.
+    targets: tensors or operations at which the search ends when it has found all of them; by
+      default it finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))

@@ -30,7 +30,7 @@ def get_file(
 
     fname: the file's name, or its path. origin: the URL of the file, for messages.
     untar: whether the file is `fname`.tar.gz and is unpacked; the path `fname` of its content is
-    then returned.
+      then returned.
     md5_hash, file_hash: the expected hash of the file, in hexadecimal; hash_algorithm: "md5",
       "sha256", or "auto" to choose by the hash's length.
     extract: whether to unpack the file in its folder; the file's own path is returned.

@@ -16,9 +16,8 @@ class HDF5Matrix:
     datapath, dataset: the file's path and the array's name in it. end: None for all rows from
       `start` on. normalizer: a function that is applied to the values read, or None.
     The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows
-    of a batch together. The constructor raises OSError for a file that is not HDF5, ValueError for
-    a name that is not in
-    it, and ImportError without h5py.
+      of a batch together. The constructor raises OSError for a file that is not HDF5, ValueError
+      for a name that is not in it, and ImportError without h5py.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}

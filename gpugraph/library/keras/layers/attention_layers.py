@@ -25,9 +25,10 @@ class _Attention(ConfiguredLayer):
     """Base class of attention layers, which are called on [query, value] or [query, value, key].
 
     query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
-    causal: whether query i ignores the values after value i. Masks: [query mask, value mask]. The
-    results of masked-out queries become 0; masked-out values are ignored by all queries. A call
-    raises ValueError for inputs or masks that are not such lists.
+    causal: whether query i ignores the values after value i.
+    Masks: [query mask, value mask]. The results of masked-out queries become 0; masked-out values
+      are ignored by all queries. A call raises ValueError for inputs or masks that are not such
+      lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:

@@ -68,16 +68,17 @@ class BatchNormalization(SameShape):
     axis: the channel axis, or a list of axes whose elements are normalized separately. center,
     scale: whether there are `beta` and `gamma`.
     *_initializer, *_regularizer, *_constraint: options of `gamma`, `beta` and the averages. renorm:
-    whether to correct the outputs in training towards averages of mean and deviation,
+      whether to correct the outputs in training towards averages of mean and deviation,
       `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`. renorm_clipping:
       a dict with the bounds `rmin`, `rmax` and `dmax` of the correction. Source: Ioffe, 2017
-      (arXiv:1702.03275). fused: whether images (rank 4) are normalized by a single op, which is the
-      default. The op is never used with
-      renorm, virtual batches, an adjustment, float64, or a channel axis other than the second or
-      last. With the op, `moving_variance` averages sample variances, with the divisor n - 1.
-      virtual_batch_size: the number of examples in each part of a batch that is normalized
-      separately. adjustment: a function from the shape of the inputs, a tensor, to a scale and a
-      bias that are
+      (arXiv:1702.03275).
+    fused: whether images (rank 4) are normalized by a single op, which is the default. The op is
+      never used with renorm, virtual batches, an adjustment, float64, or a channel axis other than
+      the second or last. With the op, `moving_variance` averages sample variances, with the divisor
+      n - 1.
+    virtual_batch_size: the number of examples in each part of a batch that is normalized
+      separately.
+    adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
       applied to the normalized inputs before `gamma` and `beta`, in training.
 
     The constructor raises TypeError for an axis that is not a number. It raises ValueError for

@@ -28,11 +28,12 @@ class Convolution(ConfiguredLayer):
     """A layer that returns activation(convolution(inputs, kernel) + bias), for inputs [n, ...,
     channels].
 
-    filters: the number of output channels. kernel_size, strides, dilation_rate: a number, or one
-    for each spatial axis: the size of a
+    filters: the number of output channels.
+    kernel_size, strides, dilation_rate: a number, or one for each spatial axis: the size of a
       window, the distance between windows, and the distance between the elements of a window.
-      padding: "valid" or "same"; `Conv1D` also has "causal". data_format: "channels_first" for
-      inputs [n, channels, ...]. use_bias: whether there is a `bias` [filters].
+    padding: "valid" or "same"; `Conv1D` also has "causal".
+    data_format: "channels_first" for inputs [n, channels, ...].
+    use_bias: whether there is a `bias` [filters].
     *_initializer, *_regularizer, *_constraint: options of `kernel` [..., channels, filters] and
       `bias`.
 

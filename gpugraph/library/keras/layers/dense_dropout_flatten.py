@@ -30,10 +30,12 @@ class Dense(ConfiguredLayer):
     size].
 
     units: the number of outputs of an example, which is the number of columns of `kernel` [size,
-    units]. use_bias: whether there is a `bias` [units]. *_initializer, *_regularizer, *_constraint:
-    options of `kernel` and `bias`; see `tf.get_variable`. The first call raises ValueError for
-    inputs whose last size is unknown, later calls for a last size that differs from it; calls raise
-    TypeError for inputs that are not floating point numbers.
+      units].
+    use_bias: whether there is a `bias` [units].
+    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`; see
+      `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown,
+      later calls for a last size that differs from it; calls raise TypeError for inputs that are
+      not floating point numbers.
     """
 
     def __init__(
@@ -113,8 +115,8 @@ class Dropout(SameShape):
     by 1 - rate.
 
     noise_shape: the shape of the random choices, which are broadcast to the inputs: elements along
-      an axis of size 1 are dropped together. None in it stands for the inputs' size. seed: see
-      `tf.set_random_seed`.
+      an axis of size 1 are dropped together. None in it stands for the inputs' size.
+    seed: see `tf.set_random_seed`.
     """
 
     def __init__(

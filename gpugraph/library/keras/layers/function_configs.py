@@ -60,8 +60,7 @@ def function_of_config(
     """Return the function for the values that `function_config` returned.
 
     layer: the name of the layer, for errors. Raise ValueError for bytecode that must not be run,
-    and for
-      an unknown name.
+      and for an unknown name.
     """
     if kind == "function":
         known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"

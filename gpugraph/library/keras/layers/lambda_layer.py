@@ -23,8 +23,7 @@ class Lambda(Layer):
 
     function: called with the inputs, and with `mask` and `training` if it has these parameters.
     output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
-    shape;
-      for several inputs or outputs a list of shapes.
+      shape; for several inputs or outputs a list of shapes.
     mask: the mask of the outputs, or a function of the inputs and their mask.
     arguments: a dict of further arguments for `function`.
 

@@ -37,7 +37,7 @@ class _LocallyConnected(ConfiguredLayer):
     use_bias: whether there is a `bias` [..., filters], with an element for each output.
     *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`.
     The constructor raises ValueError for inputs whose sizes are unknown, for other paddings and
-    implementations.
+      implementations.
     """
 
     dimensions = 1

@@ -216,9 +216,10 @@ class Dot(Merge):
     """A layer that returns dot products of two inputs along one axis of each, separately for each
     example.
 
-    axes: an axis of both inputs, or a pair with an axis of each. normalize: whether vectors along
-    these axes are first scaled to length 1. The constructor raises TypeError or ValueError for
-    other `axes`; a call raises ValueError for inputs whose sizes along these axes differ.
+    axes: an axis of both inputs, or a pair with an axis of each.
+    normalize: whether vectors along these axes are first scaled to length 1. The constructor raises
+      TypeError or ValueError for other `axes`; a call raises ValueError for inputs whose sizes
+      along these axes differ.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:

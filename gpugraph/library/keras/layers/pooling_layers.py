@@ -27,7 +27,7 @@ class _Pooling(ConfiguredLayer):
       each spatial axis. strides: by default `pool_size`.
     padding: "valid" or "same".
     The constructor raises ValueError for inputs of another rank, and for windows larger than the
-    inputs.
+      inputs.
     """
 
     dimensions = 2

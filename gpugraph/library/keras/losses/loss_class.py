@@ -51,8 +51,7 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
     sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
       of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raise ValueError
-      for
-      another.
+      for another.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)

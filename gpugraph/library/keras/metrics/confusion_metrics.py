@@ -71,8 +71,7 @@ class ConfusionMetric(Metric):
         1].
 
         top_k: the number of largest predictions of a row that may be positive. class_id: the only
-        class
-          whose predictions are counted.
+          class whose predictions are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):

@@ -45,9 +45,10 @@ class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
     name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
-    gradient. clipvalue: the maximum magnitude of its elements. lr: a short name of learning_rate.
+      gradient. clipvalue: the maximum magnitude of its elements.
+    lr: a short name of learning_rate.
     decay: the learning rate is divided by 1 + decay * (number of steps taken). The constructor
-    raises TypeError for another keyword argument, and ValueError for a value below 0.
+      raises TypeError for another keyword argument, and ValueError for a value below 0.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:

@@ -271,8 +271,7 @@ class Ftrl(OptimizerV2):
     """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
     Slots: "accumulator" and "linear". The constructor raises ValueError for a negative strength or
-    initial value, and for
-      a positive `learning_rate_power`.
+      initial value, and for a positive `learning_rate_power`.
     """
 
     def __init__(

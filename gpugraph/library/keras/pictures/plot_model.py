@@ -52,7 +52,7 @@ def plot_model(
     rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
     expand_nested: whether a nested model is drawn with its layers. dpi: 96 for the normal size.
     Raise ValueError for another direction or format; raise ImportError for a PNG without a
-    converter.
+      converter.
     Source: `tf.keras.utils.plot_model`, which needs Graphviz.
     """
     if rankdir not in ("TB", "LR"):

@@ -60,7 +60,7 @@ def save_model(
     overwrite: whether to replace an existing file without a prompt on the terminal.
     include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
     save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
-    defines `call` and no `get_config`.
+      defines `call` and no `get_config`.
     """
     if save_format not in (None, "h5") or signatures is not None:
         raise NotImplementedError(
@@ -121,9 +121,9 @@ def load_model(
     """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
     custom_objects: classes and functions of the program, by their names in the file. compile:
-    whether to call `compile` with the arguments in the file; without any, a warning is logged.
+      whether to call `compile` with the arguments in the file; without any, a warning is logged.
     safe_mode: whether code in the file, such as that of Lambda layers, is rejected; otherwise it
-    runs.
+      runs.
 
     Raise OSError for a file that is not HDF5; raise ValueError for a file without a model, for
     unknown classes, damaged or wrong variables, and code.

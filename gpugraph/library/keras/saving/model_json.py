@@ -78,10 +78,9 @@ def model_to_json(model: Any, **options: Any) -> str:
 def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
-    custom_objects: classes and functions of the program, by their names in the
-      configuration.
+    custom_objects: classes and functions of the program, by their names in the configuration.
     Raise TypeError for a list, which `Sequential.from_config` accepts; raise ValueError for an
-    unknown class.
+      unknown class.
     """
     if isinstance(config, list):
         raise TypeError(

@@ -99,7 +99,7 @@ class NetworkFiles:
         filepath: an HDF5 file, or an object checkpoint, which may contain the optimizer's variables
           too and also sets variables that are created later.
         by_name: whether to match layers by name and ignore layers without a match; otherwise layers
-        are matched by order.
+          are matched by order.
         skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
           differ.
 

@@ -43,7 +43,8 @@ class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
     shuffle: True for a new random order of examples in each epoch; "batch" for a random order of
-    batches; False for neither. steps: the number of batches in an epoch.
+      batches; False for neither.
+    steps: the number of batches in an epoch.
     """
 
     counts_samples = True

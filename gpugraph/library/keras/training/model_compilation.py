@@ -67,7 +67,7 @@ class CompiledNetwork(Network):
         kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
           ignored.
         Raise ValueError or TypeError for arguments that do not fit the outputs, and
-        NotImplementedError for `distribute` and `run_eagerly`.
+          NotImplementedError for `distribute` and `run_eagerly`.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(

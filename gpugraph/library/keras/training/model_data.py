@@ -122,8 +122,7 @@ class ModelData:
         """Return batches of data that contains tensors, whose values each step computes first.
 
         batch: a function from the values of (x, y) to a Batch. Raise ValueError without the number
-        of
-          steps.
+          of steps.
         """
         if steps is None:
             raise ValueError(

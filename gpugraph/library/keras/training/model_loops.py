@@ -71,7 +71,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         initial_epoch: the number of the first epoch, from 0 on.
         steps_per_epoch, validation_steps: the number of steps for tensors and generators.
         validation_freq: the number of epochs from one validation to the next, or a collection of
-        epochs.
+          epochs.
         max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
         Raise RuntimeError before `compile`, and ValueError for data that does not fit the model.
         """

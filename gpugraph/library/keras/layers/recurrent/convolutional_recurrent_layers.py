@@ -24,9 +24,8 @@ class ConvLSTM2DCell(LSTMCell):
 
     filters: the number of channels of outputs and states.
     kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
-    see `Conv2D`. The states have the size of this convolution's outputs; the states' convolution
-    has the padding "same",
-      and no strides or dilation.
+      see `Conv2D`. The states have the size of this convolution's outputs; the states' convolution
+      has the padding "same", and no strides or dilation.
     """
 
     implementation = 1

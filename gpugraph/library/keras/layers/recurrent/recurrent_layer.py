@@ -53,14 +53,16 @@ class RNN(ConfiguredLayer):
     outputs.
 
     cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
-    each of which reads the outputs of the previous one. return_sequences: whether to return all
-    outputs, [n, steps, ...]. return_state: whether to return a list of the outputs and the last
-    states. go_backwards: whether to process the steps from the last to the first; the outputs have
-    this order too. stateful: whether a batch begins with the final states of the previous batch.
-    unroll: whether to build the ops of every step separately, without a loop. time_major: whether
-    the sequences are [steps, n, ...]. zero_output_for_mask: whether the output of a masked-out step
-    is 0 instead of the previous step's output. The constructor raises ValueError for an object that
-    is not a cell.
+      each of which reads the outputs of the previous one.
+    return_sequences: whether to return all outputs, [n, steps, ...]. return_state: whether to
+      return a list of the outputs and the last states.
+    go_backwards: whether to process the steps from the last to the first; the outputs have this
+      order too.
+    stateful: whether a batch begins with the final states of the previous batch.
+    unroll: whether to build the ops of every step separately, without a loop.
+    time_major: whether the sequences are [steps, n, ...].
+    zero_output_for_mask: whether the output of a masked-out step is 0 instead of the previous
+      step's output. The constructor raises ValueError for an object that is not a cell.
     """
 
     supports_masking = True

@@ -24,8 +24,8 @@ class StackedRNNCells(Layer):
     Its states are the states of all its cells.
 
     cells: layers, or objects with `call` and `state_size`; the constructor raises ValueError for
-    others. reverse_state_order: whether the last cell's states come first, as in old versions of
-    Keras.
+      others.
+    reverse_state_order: whether the last cell's states come first, as in old versions of Keras.
     """
 
     def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
