@@ -1,7 +1,7 @@
 """Network: a layer that calls other layers, from its inputs to its outputs.
 
-A network is defined by the inputs and outputs of a graph of layers, or by the `call` method of a
-subclass. Networks are layers, so a network may contain networks.
+The inputs and outputs of a graph of layers define a network; or a subclass defines `call`. Networks
+are layers, so a network may contain networks.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 class Network(NetworkFiles, NetworkLosses, Layer):
     """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
 
-    inputs, outputs: tensors of layers, or structures of them. Operations between layers become
-    layers.
+    inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
     The constructor raises TypeError for other keyword arguments, for inputs without outputs or
     outputs without inputs, and for inputs created by a layer other than an InputLayer. It raises
@@ -76,9 +75,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a layer requires that `Network.__init__` ran before, or raises
-        RuntimeError.
-        """
+        """Set an attribute; for a layer, raise RuntimeError before `Network.__init__` has run."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -149,9 +146,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Return the layers of the network; in a graph of layers they are sorted, the deepest
-        first.
-        """
+        """Return the layers of the network; in a graph of layers, the deepest ones come first."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
@@ -231,9 +226,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """A list with a None for each input if there are several, so that calls check their number;
-        else None.
-        """
+        """For several inputs, a list of None, so that calls check their number; otherwise None."""
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
@@ -265,9 +258,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Run the `build` that the program defines; otherwise the first call builds the layers of a
-        subclass.
-        """
+        """Run the program's own `build`; without one, the first call builds a subclass's layers."""
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
             return
@@ -334,9 +325,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of a subclass's outputs; in a graph of layers, the calls of the layers set
-        them.
-        """
+        """Set the masks of a subclass's outputs; in a graph, the calls of its layers set them."""
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
@@ -354,10 +343,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layers' configurations and their calls.
-
-        Raise NotImplementedError for a subclass.
-        """
+        """Return the layers' configurations and calls; a subclass raises NotImplementedError."""
         if not self.is_graph_network:
             raise NotImplementedError(
                 f"{type(self).__name__} is a subclass with its own `call`: it must define "

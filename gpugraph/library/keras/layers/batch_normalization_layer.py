@@ -58,12 +58,11 @@ values.
 
 
 class BatchNormalization(SameShape):
-    """A layer that returns (inputs - mean) / sqrt(variance + epsilon) * gamma + beta, for each
-    channel along `axis`.
+    """A layer that normalizes: (inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    In training, mean and variance are those of the batch, and updates of the layer set the averages
-    `moving_mean` and `moving_variance` to average * momentum + value * (1 - momentum). Otherwise
-    mean and variance are these averages.
+    Each channel along `axis` is normalized. In training, mean and variance are those of the batch,
+    and updates of the layer set the averages `moving_mean` and `moving_variance` to average *
+    momentum + value * (1 - momentum). Otherwise mean and variance are these averages.
 
     axis: the channel axis, or a list of axes whose elements are normalized separately. center,
     scale: whether there are `beta` and `gamma`.
@@ -373,9 +372,7 @@ class BatchNormalization(SameShape):
     # -- averages
 
     def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add updates of the averages with a mean and a variance; the updates change nothing
-        outside of training.
-        """
+        """Add updates of the averages; outside of training, the updates change nothing."""
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)
         if not self.renorm:

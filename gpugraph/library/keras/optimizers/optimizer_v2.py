@@ -130,7 +130,7 @@ class OptimizerV2(Hyperparameters):
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
         """Return a list with an op that takes one step on a loss.
 
-        Errors are those of `get_gradients`.
+        See `get_gradients` for errors.
         """
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
@@ -138,8 +138,7 @@ class OptimizerV2(Hyperparameters):
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
-        A variable without a gradient causes a warning. Raise ValueError if no variable has a
-        gradient.
+        A variable without a gradient causes a warning; raise ValueError if all lack one.
         """
         pairs = _with_gradients(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
@@ -198,9 +197,7 @@ class OptimizerV2(Hyperparameters):
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """Return this step's learning rate: the schedule's value, or the setting reduced by
-        `decay`.
-        """
+        """Return this step's learning rate: a schedule's value, or the setting after `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -210,8 +207,8 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype, and this step's learning rate as `lr` and
-        number as `step`.
+        """Return the settings in a variable's dtype, with this step's rate `lr` and number
+        `step`.
         """
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
@@ -301,10 +298,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """`iterations`, and settings that are variables.
-
-        Checkpoints record slots in another way.
-        """
+        """`iterations`, and settings that are variables; slots are recorded in another way."""
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
@@ -348,10 +342,7 @@ class OptimizerV2(Hyperparameters):
     """The indices in `weights` of variables that Keras 2's optimizer lacks, with their values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Return arrays for `weights`, from arrays that Keras 2 may have written.
-
-        Arrays that Keras 2 lacks are added.
-        """
+        """Return arrays for `weights`, from arrays of Keras 2, which may lack some of them."""
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))

@@ -31,9 +31,7 @@ def _required(doc: str) -> property:
 
 
 class AbstractRNNCell(Layer):
-    """Base class of a program's cells, which define `call(inputs, states)`, state_size and
-    output_size.
-    """
+    """Base class of a program's cells, which define `call(inputs, states)` and their sizes."""
 
     state_size = _required("The sizes of the states, without the batch.")
     output_size = _required("The size of outputs, without the batch.")
@@ -45,9 +43,7 @@ class AbstractRNNCell(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state, with the batch size and dtype of `inputs` or of the
-        arguments.
-        """
+        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
@@ -115,9 +111,7 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Create the bias; with `unit_forget_bias`, an LSTM's forget gate begins with 1, the rest
-        with 0.
-        """
+        """Create the bias; with `unit_forget_bias`, the part of the forget gate begins as 1."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
@@ -138,9 +132,7 @@ class GatedCell(DropoutCell):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state, with the batch size and dtype of `inputs` or of the
-        arguments.
-        """
+        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
@@ -199,9 +191,7 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and a list of the next state; if `states` is a tensor, the next state
-        itself.
-        """
+        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
         (total,) = products(inputs, self.kernel, mask, 1)
@@ -258,9 +248,7 @@ class GRUCell(GatedCell):
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and a list of the next state; if `states` is a tensor, the next state
-        itself.
-        """
+        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -289,9 +277,7 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """Return a list of the parts of the inputs' bias and one of the state's; None if there is
-        no bias.
-        """
+        """Return the parts of the inputs' and of the state's bias, two lists; None for no bias."""
         if bias is None:
             return None, None
         if not self.reset_after:
@@ -367,7 +353,7 @@ class LSTMCell(GatedCell):
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
         """Return the output and the next memory.
 
-        parts: the sums for i, f, c and o, which the class's docstring describes.
+        Parts: the sums for i, f, c and o (see the class).
         """
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
@@ -396,10 +382,7 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory.
-
-        parts: the sums for i, f, c and o, as in `LSTMCell`.
-        """
+        """Return the output and the next memory; parts: the sums for i, f, c and o."""
         of_input, of_forget, candidate, of_output = parts
         seen = self.recurrent_activation(of_input + self.input_gate_peephole_weights * memory)
         kept = self.recurrent_activation(of_forget + self.forget_gate_peephole_weights * memory)
