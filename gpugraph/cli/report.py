@@ -38,10 +38,10 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 @dataclass
 class _RunChoice:
-    """The choice of the run to report; `number` is that run's number in the program, from 1.
+    """The choice of the run to report; `number` counts runs in the program, from 1.
 
-    `wanted` is the requested number. If it is None, the choice is the last run of the plan that
-    took the most time in total (`spent_ns`).
+    `wanted` is the number that the user requested. If it is None, the last run of the plan that
+    took the most time in total (`spent_ns`) is chosen.
     """
 
     wanted: int | None
@@ -51,7 +51,7 @@ class _RunChoice:
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Count a run that has ended; choose it instead of the previous choice if it is wanted."""
+        """Count a run that has ended, and choose it if it is better than the previous choice."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -68,9 +68,9 @@ class _RunChoice:
 
 
 def report_command(options: argparse.Namespace) -> int:
-    """Trace all runs of the program, and write the page about one of them.
+    """Trace all runs of the program, and write an HTML page about one of them.
 
-    Return the program's exit status; if no page was written and that is 0, return 2.
+    Return the program's exit status, or 2 if that is 0 and no page was written.
     """
     program = Program.of(options)
     choice = _RunChoice(options.run)
@@ -79,7 +79,10 @@ def report_command(options: argparse.Namespace) -> int:
 
 
 def _write(choice: _RunChoice, output: str) -> bool:
-    """Write the page and print its path; return False and print the reason if there is none."""
+    """Write the page about the chosen run to `output` and print its path.
+
+    If no run was chosen, print the reason and return False.
+    """
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

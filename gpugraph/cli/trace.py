@@ -43,7 +43,9 @@ def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def trace_command(options: argparse.Namespace) -> int:
-    """Trace all runs of the program, write the last ones, and return the program's exit status."""
+    """Trace the program's runs, write the most recent ones, and return the program's exit
+    status.
+    """
     program = Program.of(options)
     runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=options.runs)
 

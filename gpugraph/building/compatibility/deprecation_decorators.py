@@ -76,8 +76,8 @@ def deprecated(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning when the function is called.
 
-    date: YYYY-MM-DD, the day after which the function is to be removed, or None; ValueError for
-    another form. instructions: the replacement, for the message.
+    date: YYYY-MM-DD, the day after which the function is to be removed, or None; raise ValueError
+    for another form. instructions: the replacement, for the message.
     """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
@@ -142,7 +142,10 @@ def deprecated_alias(
 
 
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """Return the argument that was passed under its new or its old name; ValueError for both."""
+    """Return the argument that was passed under its new or its old name.
+
+    Raise ValueError for both.
+    """
     if old_value is None:
         return new_value
     if new_value is not None:

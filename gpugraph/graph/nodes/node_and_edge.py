@@ -207,8 +207,8 @@ class Node:
     def input_edge(self, index: int) -> Edge:
         """Return the edge into data input `index`; to get all of them, `input_edges` is faster.
 
-        Raises InvalidArgumentError if there is no such input, NotFoundError if it has no
-        edge yet.
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
+        yet.
         """
         if not 0 <= index < len(self.input_types):
             raise invalid_argument(
@@ -223,7 +223,7 @@ class Node:
     def input_edges(self) -> list[Edge]:
         """Return the edges into the data inputs, in slot order.
 
-        Raises InternalError if an input has two edges, InvalidArgumentError if it has none.
+        Raises InternalError if an input has two edges, and InvalidArgumentError if it has none.
         """
         by_slot: list[Any] = [None] * len(self.input_types)
         for edge in self._in:
