@@ -103,7 +103,8 @@ class ArenaBlock(SharedBlock):
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
-            beside = f" and {len(names) - 1} other plans, alternately" if names[1:] else ""
+            others = "1 other plan" if len(names) == 2 else f"{len(names) - 1} other plans"
+            beside = f" and {others}, alternately" if names[1:] else ""
             self.device.note_owner(self, self.num_bytes, names[0] + beside)
 
 

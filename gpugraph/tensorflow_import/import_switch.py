@@ -12,7 +12,9 @@ from gpugraph.tensorflow_import.missing_names import MissingNames
 
 _LOCK = threading.Lock()
 _users: dict[TensorFlowFinder, int] = {}
-"""The finder in use, if any, with the number of `as_tensorflow` blocks and `install` calls."""
+"""The finder in use, if any, mapped to the number of open `as_tensorflow` blocks and `install`
+calls.
+"""
 
 
 @contextmanager

@@ -153,11 +153,11 @@ LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
 """By path or pattern, the reason why the name is omitted on purpose, and its replacement."""
 
 RENAMED = _read(_RENAMED)
-"""The names in TensorFlow 1 of functions and classes that were renamed before version 1.0."""
+"""By name before TensorFlow 1.0, the name in TensorFlow 1 of each renamed function or class."""
 
 
 def instead_of(path: str) -> str:
-    """Return the reason and the replacement for the missing `tensorflow.<path>`; "" if unknown."""
+    """Return why `tensorflow.<path>` is missing and its replacement, as a text; "" if unknown."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -172,9 +172,11 @@ def instead_of(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return the reason why a function or class always raises, and its replacement, or "".
+    """Return why a function or class always raises, and its replacement, as a text; "" if it does
+    not.
 
-    Such a function is annotated to return NoReturn; the reason is in its docstring.
+    A function or class of that kind is annotated to return NoReturn; its docstring gives the
+    reason.
     """
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":

@@ -20,7 +20,7 @@ import re
 from typing import NamedTuple
 
 VERSION = "1.15.5"
-"""The version of TensorFlow that programs see as `tf.__version__`, which some compare."""
+"""The value of `tf.__version__` for programs; some programs compare it."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}
@@ -289,7 +289,9 @@ class Row(NamedTuple):
 
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
-    """Return the rows by path, and the public path of each tree by its path, inner trees first."""
+    """Return the rows by path, and for each tree its path with its public path, inner trees
+    first.
+    """
     rows, trees = {}, {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
@@ -306,7 +308,6 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
-"""The rows, and the trees, by path.
-
-A tree is a path that stands for a public module and all below it.
+"""By path: the rows; and the trees, which are paths that stand for a public module and all modules
+below it.
 """

@@ -350,14 +350,17 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
     size, signature, member = joining.size, joining.signature, joining.member
     if size != waiting.size:
         return (
-            f"{member.devices[0]} expects {size} members in the group, but {waiting.first} "
+            f"{member.devices[0]} gives the group {size} members, but {waiting.first} gives it "
             f"{waiting.size}"
         )
     for word, other in zip(signature, waiting.signature):
         if word != other:
             return f"{member.devices[0]} has {word}, but {waiting.first} has {other}"
     if len(signature) != len(waiting.signature):
-        return f"{member.devices[0]} reduces others at once with it than {waiting.first}"
+        return (
+            f"{member.devices[0]} reduces {len(signature)} tensors together, but {waiting.first} "
+            f"reduces {len(waiting.signature)}"
+        )
     return ""
 
 

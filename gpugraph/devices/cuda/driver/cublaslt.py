@@ -12,8 +12,9 @@ matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
 mantissa. float16 and bfloat16 are summed in float32, to which the bias and the addend are added
-before the result is rounded once. The GELU epilogue is not used, because the accuracy of cublasLt's
-tanh is not documented.
+before the result is rounded once. Algorithms that divide k among blocks and add the partial sums in
+16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not used,
+because the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -39,10 +40,12 @@ _DESC_TRANSA, _DESC_TRANSB, _DESC_EPILOGUE, _DESC_BIAS_POINTER = 3, 4, 7, 8
 # cublasLtMatrixLayoutAttribute_t
 _LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLtMatmulPreferenceAttributes_t
-_PREF_MAX_WORKSPACE_BYTES = 1
-_PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # for A, B, C and D
+_PREF_MAX_WORKSPACE_BYTES, _PREF_REDUCTION_SCHEME_MASK = 1, 3
+_PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
 # cublasLtEpilogue_t, of which the last two may be combined
 _EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
+# cublasLtReductionScheme_t
+_REDUCTION_COMPUTE_TYPE = 2
 # cublasStatus_t
 _STATUSES = {
     1: "not initialized",
@@ -204,6 +207,8 @@ class CublasLt:
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
+        scheme = ctypes.c_uint32(_REDUCTION_COMPUTE_TYPE)
+        preference.set(_PREF_REDUCTION_SCHEME_MASK, scheme)
         addresses = (product.b, product.a, product.addend or product.out, product.out)
         for attribute, address in zip(_PREF_MIN_ALIGNMENTS, addresses):
             preference.set(attribute, ctypes.c_uint32(_alignment(address)))

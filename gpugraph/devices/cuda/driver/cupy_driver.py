@@ -186,6 +186,10 @@ class CupyDriver:
             self._call("query an event", runtime.check_status, status)
         return bool(status == 0)
 
+    def wait_for(self, event: Any) -> None:
+        """Wait on the host until the event has occurred."""
+        self._call("wait for an event", runtime.eventSynchronize, event.handle)
+
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of this driver, have executed their work."""
         if stream is None:

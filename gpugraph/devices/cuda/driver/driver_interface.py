@@ -206,6 +206,11 @@ class Driver(Protocol):
     def is_done(self, event: Any) -> bool:
         """Return whether the event has occurred, without waiting."""
 
+    def wait_for(self, event: Any) -> None:
+        """Wait on the host until the event has occurred. Other threads may use the driver during
+        the wait.
+        """
+
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of the driver, have executed their work; raise the
         error of a launch that failed.

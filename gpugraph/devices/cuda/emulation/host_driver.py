@@ -135,6 +135,17 @@ class HostDriver(HostGPU):
             self._raise_late()
             return False
 
+    def wait_for(self, event: HostEvent) -> None:
+        """Run the commands before the event, and raise the error of one that failed."""
+        with self._lock:
+            self._begin("wait_for")
+            mark = event.mark
+            if mark is not None:
+                self._refuse_captured(mark)
+                self._timeline.run_to(mark)
+                self._raise_late()
+                self._timeline.meet(mark.clock)
+
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:

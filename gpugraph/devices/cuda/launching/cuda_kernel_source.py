@@ -66,8 +66,11 @@ class CudaSource(ProgramSource):
     index_type = "gg_index"
     size_expression = "(gg_index)size{}_"
 
-    block, blocks = "blockIdx.x", "gridDim.x"
-    """The CUDA expressions for a block's number and for the number of blocks."""
+    block, blocks = "(gg_index)blockIdx.x", "(gg_index)gridDim.x"
+    """The CUDA expressions for a block's number and for the number of blocks. They have the type of
+    offsets, so that a product with a number of threads or of rows does not overflow 32 bits."""
+
+    second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
         """layout: the `places` of a joined kernel, which affect its source and therefore its
@@ -234,7 +237,7 @@ class CudaSource(ProgramSource):
         lines += self._end("part", "rows")
         lines += brace("for (gg_index row = part * rows_each; row < end; row++)", row)
         for index in sums:
-            lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
+            lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
         return lines
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
@@ -257,20 +260,20 @@ class CudaSource(ProgramSource):
         [row_pass] = self.schedule.passes
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
         row += [*self.element(row_pass), *map(self._add, self.scratch)]
-        head = "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end;"
+        head = f"for (gg_index row = {self.second_block} * rows_each + threadIdx.y; row < end;"
         lines = [
             *self.scalars(self.schedule.once),
-            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            f"const gg_index e = {self.block} * blockDim.x + threadIdx.x;",
             *map(self._start, self.scratch),
-            *self._end("blockIdx.y", "rows"),
+            *self._end(self.second_block, "rows"),
             "if (e < inner)",
             *brace(f"{head} row += blockDim.y)", row),
         ]
         for index in self.reductions_in("columns"):
-            place = "blockIdx.y * inner + e"
+            place = f"{self.second_block} * inner + e"
             lines += self._leave("gg_column", index, "threadIdx.y == 0 && e < inner", place)
         for index in self.reductions_in("parts"):
-            place = "blockIdx.y * gridDim.x + blockIdx.x"
+            place = f"{self.second_block} * {self.blocks} + {self.block}"
             lines += self._leave("gg_block", index, "threadIdx.x == 0 && threadIdx.y == 0", place)
         return lines
 
@@ -297,7 +300,7 @@ class CudaSource(ProgramSource):
         scalars, elements, stores = self.after_rows()
         return [
             *scalars,
-            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            f"const gg_index e = {self.block} * blockDim.x + threadIdx.x;",
             *(brace("if (e < inner)", elements) if elements else []),
             *(brace("if (e == 0)", stores) if stores else []),
         ]
@@ -311,18 +314,18 @@ class CudaSource(ProgramSource):
         known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
-            head = "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256)"
+            head = f"for (gg_index e = {self.block} * rows_each + threadIdx.x; e < end; e += 256)"
             lines = [
                 *self._totals(known),
                 *self.scalars(sorted(scalars)),
                 self.declaration("row", "0"),
                 *self.row_starts(),
                 *map(self._start, row_pass.lanes),
-                *self._end("blockIdx.x", "inner"),
+                *self._end(self.block, "inner"),
                 *brace(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
             ]
             for index in row_pass.lanes:
-                lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
+                lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
             source += self._kernel("whole", lines)
             known += row_pass.lanes
         if order.row_stores:

@@ -96,7 +96,7 @@ class JoinedSource(CudaSource):
 
     def _kernel(self, kind: str, lines: list[str]) -> str:
         self.forms.append(Form(f"{self.name}_k0", kind))
-        parameters = [("const unsigned int ", self.block), ("const unsigned int ", self.blocks)]
+        parameters = [("const gg_index ", self.block), ("const gg_index ", self.blocks)]
         parameters += self._parameters()
         head = ", ".join(f"{kind}{name}" for kind, name in parameters)
         first, stride = _layout(self.places)

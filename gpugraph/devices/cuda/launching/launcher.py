@@ -167,8 +167,6 @@ class Launcher:
             if product.tf32:
                 notes.append("is computed in TF32")
             return [call, *after]
-        if whole is None:
-            raise NotNativeError("more rows or products than a launch of ours has")
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 

@@ -12,6 +12,7 @@ memory runs out.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,10 @@ from gpugraph.memory import Allocator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
+MAX_PIECE_BYTES = 1 << 30
+"""A value above this size is copied in pieces, so that its size is not limited by that of pinned
+memory."""
 
 LARGE = 1 << 18
 """The minimum size in bytes of a value that is copied on a separate stream."""
@@ -59,6 +64,10 @@ class Staging:
         """Enqueue the copy of a host array into a GPU array. Work that is enqueued on the compute
         stream later sees the copied value. The value may change after this returns.
         """
+        if array.nbytes > MAX_PIECE_BYTES:
+            for piece, part in _pieces(array, np.ascontiguousarray(value, array.dtype)):
+                self.write(piece, part)
+            return
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
@@ -104,6 +113,11 @@ class Staging:
         """Wait for all work that is enqueued on the compute stream, and return a host copy of an
         array.
         """
+        if array.nbytes > MAX_PIECE_BYTES:
+            value = np.empty(array.shape, array.dtype)
+            for piece, part in _pieces(array, value):
+                part[...] = self.read(piece)
+            return value
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
@@ -178,3 +192,13 @@ class Staging:
         for addresses in self._side_buffers.values():
             while addresses:
                 self.device.deallocate_raw(addresses.pop())
+
+
+def _pieces(array: Array, value: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
+    """Yield the pieces of a large GPU array, as arrays of bytes, each with the same bytes of
+    `value`, a contiguous host array of the same shape and dtype.
+    """
+    content = value.reshape(-1).view(np.uint8)
+    for start in range(0, array.nbytes, MAX_PIECE_BYTES):
+        part = content[start : start + MAX_PIECE_BYTES]
+        yield Array(array.address + start, part.shape, part.dtype), part
