@@ -145,7 +145,7 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Return (module, name there) for each name that the statements define."""
+    """Return, for each name that the statements define, its module and its name in that module."""
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

@@ -128,7 +128,9 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return the size that is known in one or both; ValueError if both are known and differ."""
+        """Return this size or, if it is unknown, `other`; ValueError if both are known and
+        differ.
+        """
         self.assert_is_compatible_with(other)
         return Dimension(other if self._value is None else self._value)
 

@@ -123,7 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether `other` is this type, or the reference type with this base type."""
+        """Return whether `other` is this type or its reference type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -198,7 +198,7 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part, if it is not this type itself. like: a NumPy type of the same
+    real: the type of the real part; None if it is the type itself. like: a NumPy type of the same
     kind and size; required if `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)

@@ -8,7 +8,7 @@ each frame with one frame, except for frames of `ONE_WAY` methods.
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
 answers. Its step must end: if the step continued to wait, for example for an element of a queue,
 that element would be lost. `Caller` therefore notifies the step. A client keeps a stream open as
-long as it lives, so a server can find the sessions whose client has gone (`SessionClients`).
+long as it exists, so a server can detect the sessions whose client has gone (`SessionClients`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def answering(caller: Caller | None) -> Iterator[None]:
 class SessionClients:
     """Tracks whether the clients of sessions (for a worker: their masters) are connected.
 
-    A client is connected as long as a stream of one of its connections is open.
+    A client counts as connected as long as at least one of its streams is open.
 
     on_gone: called with a session's handle a second after its client has disconnected. on_lost:
     called with the handle if the client has not connected again within `keep_s` seconds (0: never).

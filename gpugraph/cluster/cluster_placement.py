@@ -1,4 +1,5 @@
-"""Placement over a cluster: the task of each operation of a run, and its explanation.
+"""Placement over a cluster: decides on which task each operation of a run is executed, and explains
+why.
 
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part, it chooses again, among its own devices. Operations that can't be
@@ -123,8 +124,8 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
     """Return the task to which a group of inseparable operations goes.
 
     Members that request a job or have a reference input can't be moved: the group goes to their
-    task. Without such members it goes to the task of the first member. Raises UnimplementedError if
-    members that can't be moved are on several tasks.
+    task. A group without such members goes to the task of its first member. Raises
+    UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {
         task(op)

@@ -90,7 +90,8 @@ NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 
 
 class PartStep(NamedTuple):
-    """One step of a part: the session's handle, the numbers of part and step, the fed values.
+    """One step of a part: the session's handle, the part's number, the step's number, and the fed
+    values.
 
     others: the other tasks of the step, which are notified of a failure. rounds: if the part has
     collectives, the number of the session's steps so far with any collective, and with each one of

@@ -23,7 +23,8 @@ SeenByTask = dict[str, SeenParcels]
 
 
 class PeerTasks:
-    """Sends tensors of steps to other tasks, and queries the progress of their parts.
+    """Sends tensors of steps to other tasks, and asks these tasks about the progress of their
+    parts.
 
     peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
     """

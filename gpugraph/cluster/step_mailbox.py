@@ -16,7 +16,7 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""Seconds that a part waits for a tensor before it checks whether the sender is still there."""
+"""Seconds that a part waits for a tensor before it checks whether the sender still exists."""
 
 _PATIENCE_S = 60.0
 """The seconds that a part waits for a tensor from a task that has not started its own part, or has

@@ -144,9 +144,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates its messages.
 
-        The first call to a server with a key is a `GREETING`: until the server has proven that it
-        has the key, no other message is sent to it. wait_s, limit_s: as in `call`, for the
-        greeting."""
+        The first call to a server with a key is a `GREETING`: no other message is sent before the
+        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting."""
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
         shown, proofs = open_call(self._access.key, method, self._incarnation)
@@ -302,7 +301,8 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Add arrays to a field of a message for this server, which stores large ones first."""
+        """Add arrays to a field of a message for this server. Large arrays are sent before the
+        message."""
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:

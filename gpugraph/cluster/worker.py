@@ -68,7 +68,7 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process, whose graph it shares."""
+        """Return the worker's session for the master in this process; both use the same graph."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -381,7 +381,7 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
+    """The shared memory of a run: other tasks' parcels that are read, and leases for the results.
 
     has_client: whether a client reads the leased memory; the leases are dropped after the answer to
     the client."""

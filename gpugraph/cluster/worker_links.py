@@ -238,7 +238,7 @@ class RemoteWorker(SessionMemory):
 
 
 class RemoteRun:
-    """A run of a part on another server; the call of this object waits for its results."""
+    """A run of a part on another server; calling this object waits for the results."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions

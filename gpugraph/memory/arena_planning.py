@@ -1,7 +1,7 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during which
-it must keep its bytes. Two buffers may share bytes if and only if their intervals do not intersect.
+The problem. Each buffer has a size, and an interval of steps, including both ends, during which it
+must keep its contents. Two buffers may share bytes if and only if their intervals do not intersect.
 Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
 plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 

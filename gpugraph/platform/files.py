@@ -278,7 +278,7 @@ def MkDir(dirname: Any) -> None:
 def MakeDirs(dirname: Any) -> None:
     """Create a folder and all missing parents.
 
-    FailedPreconditionError if one of them exists as a file."""
+    FailedPreconditionError if the folder or one of its parents exists as a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)

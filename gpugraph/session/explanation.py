@@ -185,7 +185,9 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """Return the report of each pass with its duration, then `code_lines`, and `memory`."""
+        """Return the report of each pass with its duration, then the texts of `code_lines` and
+        `memory`.
+        """
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(line, width) for line in self.memory().splitlines()]

@@ -15,10 +15,10 @@ A run holds its plan's lock, and its kernels may take the session's lock, by nes
 thread that holds the session's lock never blocks on a plan's lock. It only tries to acquire that
 lock, and continues without the plan if the plan is busy.
 
-A run that finds its plan busy waits, as long as each run that holds the plan is short. Then it gets
-a `spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs
-of the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
-replica that is found idle is dropped.
+A run that finds its plan busy waits for it as long as the runs that hold the plan are short. Then
+it gets a `spare`, a replica of the plan, compiled once again, which may run at the same time. So
+two runs of the same fetches that wait for each other, nested runs, and a run that never ends block
+nobody. A replica that is found idle is dropped.
 
 All plans of a session time-share one block of memory. A run that finds this block in use by another
 plan's run does not wait. Its plan is compiled again, for memory that only the plans of its runner

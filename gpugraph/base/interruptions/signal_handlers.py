@@ -160,7 +160,7 @@ def install_handlers() -> None:
 
 
 def is_main_thread() -> bool:
-    """Return whether this is the thread that runs signal handlers."""
+    """Return whether the calling thread is the thread that runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 

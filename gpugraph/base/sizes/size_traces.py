@@ -95,8 +95,8 @@ class SizeTrace:
         return SizeValues(atoms)
 
     def apply(self, name: str, left: Any, right: Any) -> Any:
-        """Return the result of an operation that no polynomial expresses, such as a division, as a
-        Size.
+        """Return, as a Size, the result of an operation that no polynomial expresses, such as a
+        division.
         """
         key = (name, _terms(left), _terms(right))
         number = self._numbers.get(key)

@@ -1,4 +1,4 @@
-"""Closes connections to a server whose other side does not soon prove that it has the key.
+"""Closes a server's connection if the client does not soon prove that it has the key.
 
 gRPC itself never closes a connection that is silent, sends half a call, or sends ten thousand
 refused calls. Each such connection holds a file descriptor, threads and memory. Therefore a thread

@@ -1,6 +1,6 @@
 """The exchange between the members of a collective, and the order of reduction.
 
-One member computes each element of the result and sends it to the other members unchanged. The
+Each element of the result is computed by one member, and sent to the other members unchanged. The
 order of the summands depends only on the number of members and the element's index. So all members
 have the same bits, and equal inputs give equal results in each run. The order differs between the
 three algorithms, which are chosen by size:

@@ -18,8 +18,8 @@ class Member(NamedTuple):
     """The members of a collective on one task and in one session, which join together as one
     member.
 
-    devices: their devices, by full names. segment: the shared memory that holds their input; its
-    name is empty if there is no shared memory.
+    devices: the members' devices, by full names. segment: the shared memory that holds their input;
+    its name is empty if there is no shared memory.
     """
 
     task: str

@@ -5,8 +5,8 @@ often the step has executed the collective before. When members meet, the leader
 of all. From then on a member's **place** is the number of its steps since the meeting, and members
 meet at equal places only. If a member's step fails before the meeting, its place is lost for all
 members: a member that waits at that place, or reaches it later, fails too; a member beyond that
-place is not affected. So members whose steps fail together stay in step, however late each is
-notified of the other's failure.
+place is not affected. So members whose steps fail together stay in step, even if they are notified
+late of each other's failure.
 
 Members that have not met in a collective yet meet there at any place. Whether one of them is then
 concerned by a failure of the other is decided by a different collective of the group in which the

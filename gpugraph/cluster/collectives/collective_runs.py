@@ -10,7 +10,7 @@
 So the plan continues to compute while its first gradients are reduced. Only in a branch or a loop
 does the plan itself wait for a result (`_CollectiveExchange`). No stage waits for a collective of
 the same level, so a run does not wait for itself. A collective with members in other sessions waits
-for them until they join, or until it is certain that they never will."""
+until they join, or until it is certain that they will never join."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ def all_reduce_gradients(
     instance key of the first gradient; each further gradient gets the next integer.
 
     Each gradient is a separate reduction that starts as soon as it is available; with
-    `RewriterConfig.scoped_allocator_optimization` small ones are done together (`docs/cluster.md`).
-    Raises ValueError for fewer than two workers, and for gradients without a device.
+    `RewriterConfig.scoped_allocator_optimization` small gradients are reduced together
+    (`docs/cluster.md`). Raises ValueError for fewer than two workers, and for gradients without a
+    device.
     """
     means: list[tuple[Any, Any]] = []
     for number, (gradient, variable) in enumerate(grads_and_vars):

@@ -1,4 +1,4 @@
-"""Places: sets of ops that always run equally often, each with an order.
+"""Places: sets of ops that always run equally often, in an order.
 
 A place holds the ops with the same loop (or none) and the same guard. Passes that recompute or
 reorder ops put an op only into its own place, where its inputs are available whenever the op runs.

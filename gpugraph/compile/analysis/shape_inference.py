@@ -39,7 +39,7 @@ _PUTS = {
     "TensorArraySplitV3": 1,
 }
 """The index of the input that is written to the container. Scatter writes each row of the input as
-an element, Split each part of the input.
+an element; Split writes each part of the input.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 

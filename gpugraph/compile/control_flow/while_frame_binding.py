@@ -166,7 +166,7 @@ class WhileFrameBinding:
 
     def _carrying(self) -> tuple[Run, Step]:
         """Return the condition of a loop whose variables may end in different iterations, and the
-        step that records which of them continue.
+        step that records which variables continue.
         """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []

@@ -225,13 +225,13 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Return whether one of the groups depends on the other."""
+    """Return whether either group depends on the other group."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return an iteration space that covers both spaces, or None if one kernel can't cover both.
-    Native kernels may combine rows with one number per row.
+    """Return an iteration space that covers both spaces, or None if no single kernel can cover
+    both. Native kernels may combine rows with one number per row.
     """
     if one == other:
         return one

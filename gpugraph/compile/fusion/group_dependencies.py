@@ -68,7 +68,7 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, and the time for which they are complete."""
+    """The groups that a node depends on, as bits, and the time until which this set is complete."""
 
     bits: int
     time: int

@@ -182,10 +182,10 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return by id of the write the edges from reads whose values no other op uses.
+        """Return, by a write's id, the edges from reads whose values only this write uses.
 
         If the program created the read itself, the edge leads into the read. If it is the shared
-        read of a reference variable, the edges lead from it to its users.
+        read of a reference variable, the edges lead from the shared read to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -206,7 +206,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the writes that
-        its value reaches, combined with `_OTHER` if the value also has another effect.
+        the node's value reaches first. The bits include `_OTHER` if the node also has another
+        effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]

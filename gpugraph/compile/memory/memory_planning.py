@@ -238,7 +238,8 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage of the loop variable whose next value this is, if it is free here."""
+        """Return the storage of a loop variable if the output is its next value and may be written
+        there."""
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
@@ -259,7 +260,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can write the output over its inputs that have this storage."""
+        """Return whether the node can overwrite those of its inputs that have this storage."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -291,8 +292,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the inputs that an output may overwrite: the declared one, and for a NumPy ufunc,
-        which handles overlapping arrays, then all others."""
+        """Return the inputs that an output may overwrite: the declared input, followed by all other
+        inputs for a NumPy ufunc, which handles overlapping arrays."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)

@@ -34,8 +34,8 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return the inputs of a Merge (before any views of them) that can be computed in its
-    storage.
+    """Return the inputs of a Merge that can be computed in its storage. For an input that is a
+    view, the tensor behind the view is returned.
     """
     flow = unit.flow
     assert flow is not None

@@ -308,8 +308,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node: its deepest late input, after which copies for it may
-        run.
+        """Return the trigger of a late node: its deepest late input, after which the recomputed
+        copies that it reads may run; None if it has no late input.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

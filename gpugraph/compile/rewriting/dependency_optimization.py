@@ -6,9 +6,9 @@ get its inputs as control inputs instead. Controlled by `RewriterConfig.dependen
 in Grappler.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
-waits for pure ops. Its NoOp therefore loses these control inputs, so that the gradients after it
-may be fused into one kernel or into a matrix product. Outside of such loops the NoOp stays, as it
-keeps a variable from being written before all gradients have read it.
+waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the
+gradients after it may be fused into one kernel or into a matrix product. Outside of such loops the
+NoOp stays, as it keeps a variable from being written before all gradients have read it.
 """
 
 from __future__ import annotations

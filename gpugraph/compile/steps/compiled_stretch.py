@@ -200,7 +200,7 @@ class CompiledStretch:
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the current steps, and the code that runs each of them."""
+        """Yield each current step, with the code that runs it."""
         failure = runtime_failure()
         for number, member in enumerate(self._members):
             code = member.status()

@@ -1,7 +1,7 @@
 """Steps with tensors whose size is known only during a run.
 
 In each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
-binds its kernel and calls it. Then it frees the tensors of which it is the last user.
+binds its kernel and calls it. Then the step frees the tensors that no later step uses.
 """
 
 from __future__ import annotations

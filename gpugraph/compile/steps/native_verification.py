@@ -93,11 +93,11 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents, up to rounding unless `exactly`. Signs of
-    zeros and bits of NaN never count.
+    """Return whether arrays have the expected contents, up to rounding unless `exactly`.
+    Differences in the signs of zeros and in the bits of NaNs are ignored.
 
-    spread: returns the tolerance of each element of each array; called only if some elements are
-    not near.
+    spread: returns the tolerance of each element of each array; called only if some elements differ
+    by more than rounding.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):

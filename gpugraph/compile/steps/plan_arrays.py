@@ -1,8 +1,8 @@
 """Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
 A device's arena lies in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module lists everything that a plan holds, to
-release it with the plan.
+tensor of static size is a view of the arena. This module lists everything that a plan holds, so
+that all of it can be released with the plan.
 """
 
 from __future__ import annotations

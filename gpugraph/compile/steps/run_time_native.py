@@ -69,7 +69,7 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses, as far as it is known."""
+        """The code that the next run uses, as far as the code is known already."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 

@@ -118,8 +118,8 @@ def _at_node(node: Node) -> str:
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs: with the
-    message of the op's kernel if that has one, else of graph construction."""
+    """Return the error for an op whose shape function raised `error` for these inputs. Its message
+    is the kernel's message for such inputs, if any, else the message of graph construction."""
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))

@@ -64,8 +64,8 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if one of these does; None if no set of atoms expresses
-    that.
+    """Return a guard that holds exactly if at least one of `guards` holds; None if no set of atoms
+    expresses that.
 
     For example {a, p} or {a, not p} is {a}. A guard that implies another guard adds nothing.
     """

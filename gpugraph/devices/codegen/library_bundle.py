@@ -70,8 +70,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle: remove it from the cache if it came from there, else stop collecting
-        libraries for it.
+        """Discard the bundle: remove it from the cache if it was read from the cache, else stop
+        collecting libraries for it.
         """
         with self._lock:
             if self._is_found:

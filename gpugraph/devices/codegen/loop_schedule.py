@@ -23,10 +23,10 @@ class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
     rows: values computed once per row, before the loop. values: the values computed for each
-    element, in this order. reloads: by value that an earlier pass has stored, the output in whose
-    memory it is. lanes: the reductions along the last axis that this pass computes. columns: the
+    element, in this order. reloads: for each value that an earlier pass has stored, the output that
+    contains it. lanes: the reductions along the last axis that this pass computes. columns: the
     reductions over rows; the pass adds each element to the total of its column. stores: the values
-    that it writes to outputs.
+    that the pass writes to outputs.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -39,7 +39,8 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """The passes of a program over each row, and the values that are computed outside of them.
+    """The passes of a program over each row, and the values that are computed outside of the
+    passes.
 
     spans: for each value, the axes along which it varies. once: scalars that depend on no
     reduction, computed before all rows. after: values computed after a row's passes, for row_stores

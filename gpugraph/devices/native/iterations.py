@@ -1,4 +1,4 @@
-"""Iterations: a while loop as instructions, all of which one native call executes.
+"""Iterations: a while loop as a list of instructions that one native call executes.
 
     program = Iterations(
         [

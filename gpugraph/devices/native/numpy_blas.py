@@ -42,7 +42,7 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""Templates of the names of CBLAS functions; with each, whether the functions take 64-bit
+"""Templates of the names of CBLAS functions, each with whether these functions take 64-bit
 integers.
 """
 
@@ -161,7 +161,8 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if it has a function for that.
+    """Limit NumPy's BLAS to one thread inside the block, if the BLAS lets its number of threads be
+    set.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads, and native code

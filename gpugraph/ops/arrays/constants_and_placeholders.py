@@ -27,7 +27,8 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in each run.
+"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in
+each run.
 """
 
 

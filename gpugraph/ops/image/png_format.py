@@ -177,7 +177,8 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 
 _BAND = 256
-"""The number of rows whose filters are undone together: enough for long diagonals in little memory.
+"""The number of rows whose filters are undone together: enough for long diagonals in little
+memory.
 """
 
 _OFTEN = 1 << 14

@@ -71,7 +71,7 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        """The emulated GPU's properties. The other GPUs of its machine are its peers."""
+        """The emulated GPU's properties. The other GPUs of the machine are this GPU's peers."""
         drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,

@@ -190,8 +190,8 @@ class CudaSource(ProgramSource):
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """Return statements that compute one pack of elements. sums: statements for each element,
-        which add it to totals.
+        """Return statements that compute one pack of elements. sums: statements that add each
+        element to totals.
         """
         pack, values = self.variant.pack, self.values
         if pack == 1:

@@ -46,8 +46,8 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 class Table:
     """The table of arguments of some launches.
 
-    places: for each argument, where it is: -1 - i if it is number i of the equal arguments, or i if
-    it is number i of the arguments that each tensor has.
+    places: the place of each argument: -1 - i for argument number i of those that are equal in all
+    launches, or i for argument number i of those that differ.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
