@@ -61,7 +61,9 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """The member and the round of this request, which are recorded beyond the wait."""
+        """The member and the round of this request; the leader keeps this record after the wait has
+        ended.
+        """
         return Attempt(self.member.devices[0], self.member.session, self.round)
 
 

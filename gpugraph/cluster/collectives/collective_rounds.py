@@ -50,7 +50,7 @@ class CollectiveHistory:
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
         """Return by how many steps, and executions within a step, `attempt` is ahead of `other`.
 
-        Steps are counted from their meeting. None if their sessions have not met in this
+        Steps are counted from the meeting of their sessions. None if these have not met in this
         collective.
         """
         met = _are_in(self._met, attempt, other)

@@ -29,8 +29,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Op types that may take handles of resource variables, in addition to the keys of `LOWERED`, which
-the op families extend when they are loaded.
+"""Op types that may take handles of resource variables, in addition to the types in `LOWERED`, to
+which the modules of ops add types when they are imported.
 """
 
 

@@ -238,8 +238,7 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage of a loop variable if the output is its next value and may be written
-        there."""
+        """Return the storage, if free, of the loop variable whose next value the output is."""
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:

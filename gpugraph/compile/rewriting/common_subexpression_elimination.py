@@ -32,7 +32,9 @@ LARGEST_CONSTANT = 1024
 """The maximum size in bytes of a constant that is compared; larger ones are not merged."""
 
 _ORDERED = {"Maximum", "Minimum"}
-"""Commutative ops that may return another zero (0.0 or -0.0) if their operands are exchanged."""
+"""Commutative ops whose result may be 0.0 instead of -0.0, or vice versa, if their operands are
+exchanged.
+"""
 
 Key = tuple[Any, ...]
 

@@ -26,7 +26,7 @@ _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 
 _LARGE_PRODUCT = 1 << 24
-"""The minimum number of multiplications of a large product, which take 0.3 ms."""
+"""The minimum number of multiplications of a large product; that many take 0.3 ms."""
 
 _ROWS = 32
 """The assumed number of rows of a batch of unknown size."""
