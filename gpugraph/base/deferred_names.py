@@ -129,7 +129,9 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Return (module, name there) for each name of a package's deferred imports."""
+    """Return, for each name of a package's deferred imports, its module and its name in that
+    module.
+    """
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             return _listed(statement.body)

@@ -194,5 +194,5 @@ def as_dimension(value: object) -> Dimension:
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the int or None in a Dimension; anything else as it is."""
+    """Return the int or None in a Dimension; return any other value unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

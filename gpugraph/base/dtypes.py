@@ -263,7 +263,9 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED
 
 
 def stored(array: Any) -> Any:
-    """Return a view of an array of a quantized type as plain integers; any other array as it is."""
+    """Return a view of an array of a quantized type as plain integers; return any other array
+    unchanged.
+    """
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 

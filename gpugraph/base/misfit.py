@@ -62,9 +62,7 @@ def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether the error is a `Misfit`, or was made by `value_error` with the wordings of
-    one.
-    """
+    """Return whether the error is a `Misfit`, or a ValueError that `value_error` has created."""
     return isinstance(error, Misfit) or isinstance(next(iter(error.args), None), _Wording)
 
 

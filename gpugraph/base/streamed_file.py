@@ -20,7 +20,7 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
 _MAX_BUFFERS = 512
-"""The numbers of bytes and of buffers that one system call writes: whichever is reached first."""
+"""The maximum number of bytes, and of buffers, that one system call writes."""
 
 _MAX_BATCHES = 8
 _EARLY = 8 << 20

@@ -94,9 +94,10 @@ class PartStep(NamedTuple):
     values.
 
     others: the other tasks of the step, which are notified of a failure. rounds: if the part has
-    collectives, the number of the session's steps so far with any collective, and with each one of
-    the part. begins: by task, functions that start the parts that wait for this part's first stage.
-    first: the rendezvous keys and values of tensors that the part has received when it starts.
+    collectives, the number of the session's steps so far with any collective, and with each
+    collective of the part. begins: by task, functions that start the parts that wait for this
+    part's first stage. first: the rendezvous keys and values of tensors that the part has received
+    when it starts.
     """
 
     handle: str

@@ -385,8 +385,8 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """Return the reference variable whose reference or shared read the tensor is; None for other
-    tensors."""
+    """If the tensor is the reference or the shared read of a reference variable, return that
+    variable; else None."""
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
         source = op._inputs[0]

@@ -40,7 +40,9 @@ class PartState(IntEnum):
 
 
 AskState = Callable[[], int]
-"""Returns the PartState of a tensor's sender; raises UnavailableError if the sender is gone."""
+"""A function that returns the PartState of a tensor's sender, or raises UnavailableError if the
+sender is gone.
+"""
 
 
 class StepMailbox:

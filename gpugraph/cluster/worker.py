@@ -55,7 +55,7 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Extend a session's graph by a serialized GraphDef; the first one creates the session."""
+        """Extend a session's graph by a serialized GraphDef; the first call creates the session."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:

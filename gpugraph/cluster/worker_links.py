@@ -74,7 +74,7 @@ class LocalWorker:
 
 
 class LocalRun:
-    """A run of a part in this process; the call of this object executes it."""
+    """A run of a part in this process; calling this object executes it."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run

@@ -306,7 +306,7 @@ class HostDevice(Device):
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory. name: of the step."""
+        """Raise InternalError if an array is in another device's memory. name: the step's name."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

@@ -38,9 +38,9 @@ class Builder(Protocol):
     ) -> int:
         """Add an elementwise expression of values, which broadcast.
 
-        dtype: of the result. type: the expression's `T`, by default the dtype of the last input.
-        fails: an expression of the same inputs, and a message; if the expression is true for an
-        element, the run ends in an InvalidArgumentError with that message.
+        dtype: the dtype of the result. type: the expression's `T`, by default the dtype of the last
+        input. fails: an expression of the same inputs, and a message; if the expression is true for
+        an element, the run ends in an InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:

@@ -185,7 +185,9 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Yield plans for random orders, each with some large buffers of the best one moved forward."""
+    """Yield plans for random orders: each is the best order so far, with some large buffers moved
+    forward.
+    """
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
     small = [i for i in order if buffers.sizes[i] * _SMALL <= bound]

@@ -53,7 +53,7 @@ _PATIENCE_S = 0.1
 replica."""
 
 OpenShape = tuple[int | None, ...] | None
-"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
+"""A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
 
 
 _ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"

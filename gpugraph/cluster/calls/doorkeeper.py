@@ -157,7 +157,8 @@ class Doorkeeper:
                         logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """Return the remote address of a socket that this port has accepted; None for any other.
+        """Return the remote address of a socket that this port has accepted; None for any other
+        socket.
 
         is_shut: also shut the connection.
         """

@@ -55,8 +55,8 @@ Shape = tuple[int, ...]
 class Space(NamedTuple):
     """The iteration space of a kernel that contains this op.
 
-    `inside`: for each output, whether other ops of the same kernel may read it. They may not if it
-    is complete only after the kernel has covered all rows."""
+    `inside`: for each output, whether other ops of the same kernel may read it. They may not read
+    an output that is complete only after the kernel has covered all rows."""
 
     sizes: Shape
     inside: tuple[bool, ...]

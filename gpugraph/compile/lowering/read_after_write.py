@@ -147,7 +147,7 @@ class _UserPosition(NamedTuple):
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
     """Return the inputs of the user that come after the writes `missed`. The new read waits for
-    these, not for the writes, which may be in branches that are not taken."""
+    these inputs, not for the writes, as the writes may be in branches that are not taken."""
     user = edge.dst
     others = [
         other.src

@@ -75,7 +75,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
     """Return the tensors of the device's arena that may be swapped, each with one idle time. If an
-    op requests the swap, it is the idle time before that op; otherwise it is the longest."""
+    op requests the swap, this is the idle time before that op; otherwise it is the tensor's longest
+    idle time."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}

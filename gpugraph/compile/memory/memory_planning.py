@@ -129,7 +129,7 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred before.
+        """Return whether the kernel sets the sizes of its outputs, even if the sizes were inferred.
 
         Dequeues (`gives_up`) are no such nodes: a queue's elements have the shapes that it was
         created with."""
@@ -224,7 +224,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, output: _Output) -> Storage | None:
-        """Return the storage of the Merge that takes the output; its first input allocates it."""
+        """Return the storage of the Merge that reads the output; its first input allocates that."""
         node, slot = output.node, output.slot
         is_made_merge = slot == 0 and node.id in self.of_merge  # computed by an input
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
@@ -272,7 +272,8 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input last used here, with the output's shape and item size."""
+        """Return the storage of an input whose last use is this node, with equal shape and item
+        size."""
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)

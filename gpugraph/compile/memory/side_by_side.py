@@ -9,7 +9,7 @@ if each has a processor. The nodes between them are moved before the products, o
 depend on a product. Stateful ops and ops that use variables keep their order, so that results do
 not depend on the number of processors. All products of a group count as one position in the order,
 as their inputs and outputs are live at the same time (`Unit.positions`).
-`compile/steps/parallel_steps.py` makes the step.
+`compile/steps/parallel_steps.py` combines each group into one step.
 """
 
 from __future__ import annotations

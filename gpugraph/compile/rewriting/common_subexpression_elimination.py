@@ -184,8 +184,8 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key; for a constant without the value and dtype, which `_key`
-    has.
+    """Return a node's attrs as a key, without a constant's value and dtype, which `_key`
+    contains.
     """
     attrs = node.attrs
     names = sorted(attrs)

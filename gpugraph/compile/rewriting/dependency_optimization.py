@@ -81,8 +81,8 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs that the followers of a removed node must wait for; instead of a constant, a
-    feed or a variable, its control inputs.
+    """Yield the inputs that the followers of a removed node must wait for; for a constant, a feed
+    or a variable, yield its control inputs instead.
     """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
@@ -94,8 +94,8 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order ops
-on it, so these need no barrier.
+"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order the
+ops on such state, so these ops need no barrier.
 """
 
 

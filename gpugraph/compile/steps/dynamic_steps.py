@@ -56,7 +56,7 @@ class DynamicStep:
         ]
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses, as far as it is known."""
+        """Return the code that the next run uses, as far as the code is known already."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:

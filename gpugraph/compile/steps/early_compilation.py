@@ -33,8 +33,8 @@ _ROWS = 32
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Start to compile the C files of the graph's ops with large results, after the files that this
-    plan needs.
+    """Start to compile the C files of the graph's ops with large results, after the files that the
+    current plan needs.
     """
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)

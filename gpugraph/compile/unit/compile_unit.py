@@ -149,7 +149,7 @@ class Storage:
     kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
     (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside" (memory
     that is allocated at binding: a side buffer for exchanging loop variables, or pinned memory).
-    owner: the name of the first tensor in it. node: of a variable or a constant."""
+    owner: the name of the first tensor in it. node: the node of a variable or constant."""
 
     kind: str
     device: str

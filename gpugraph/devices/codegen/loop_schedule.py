@@ -45,8 +45,8 @@ class Schedule:
     spans: for each value, the axes along which it varies. once: scalars that depend on no
     reduction, computed before all rows. after: values computed after a row's passes, for row_stores
     (outputs with one element per row) and row_sums (reductions over rows of such values). late:
-    values computed after all rows, from the reductions over rows; late_stores: the outputs that
-    they go to.
+    values computed after all rows, from the reductions over rows; late_stores: the outputs to which
+    they are written.
     """
 
     program: Program

@@ -106,7 +106,9 @@ class Program(NamedTuple):
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the number of the input whose array this input reads: itself if it has its own."""
+        """Return the number of the input whose array this input reads: the input itself if it has a
+        separate array.
+        """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 

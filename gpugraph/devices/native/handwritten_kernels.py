@@ -123,7 +123,7 @@ class SourceFile:
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
         """Return the block of a call, filled by the function's plan, and the objects that must live
-        as long as it.
+        as long as the block.
         """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):

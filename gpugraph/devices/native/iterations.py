@@ -95,7 +95,7 @@ class Iterations:
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
         """stop: an int64 array with one element; if it is not 0, the loop returns to Python. keep:
-        objects that live as long as this one."""
+        objects that must live as long as this object."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):

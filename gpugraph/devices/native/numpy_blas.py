@@ -184,7 +184,7 @@ def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Return two functions, to be called before and after the BLAS is limited to one thread. After
-    the last such use, its number of threads is restored.
+    the last such use, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these uses together with its own products.
     """

@@ -94,7 +94,7 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return a part that the checkpoint stores as exactly this part."""
+        """Return a part that the checkpoint stores as a separate entry."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """Return a part of a tensor, joined from the stored parts that overlap it.
