@@ -59,8 +59,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """The collectives of one bucket in a run of one task. Reductions use one (maybe shared)
-    array."""
+    """The collectives of one bucket in a run of one task. Reductions use one array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round

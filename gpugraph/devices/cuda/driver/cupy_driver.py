@@ -7,12 +7,10 @@ broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
 need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
-takes 0.1 to 0.2 us. The same call by ctypes takes 0.7 to 0.9 us (measured with a library whose
-functions do nothing).
+takes 0.1 to 0.2 us, and by ctypes 0.7 to 0.9 us (measured with functions that do nothing).
 
 Each call first makes its GPU's context the current one of the thread. So any thread may use a
-driver, and one thread may use several drivers. Setting the context takes less time than checking
-whether it is current already."""
+driver, and one thread may use several drivers. Checking the context first would take longer."""
 
 from __future__ import annotations
 
@@ -193,9 +191,7 @@ class CupyDriver:
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of this driver, have executed their work."""
         if stream is None:
-            for stream in list(
-                self._streams
-            ):  # only streams of this driver: others may be in a capture
+            for stream in list(self._streams):  # streams of other drivers may be in a capture
                 self.synchronize(stream)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
