@@ -272,8 +272,7 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input whose last use is this node, with equal shape and item
-        size."""
+        """Return the storage of an input of equal shape and item size that is last used here."""
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
