@@ -112,7 +112,7 @@ class DType:
     def limits(self) -> tuple[int, int]:
         """The range of pixel intensities, (0, maximum).
 
-        ValueError for a type that is neither integer, bool, float32 nor float64.
+        ValueError unless the type is an integer type, bool, float32 or float64.
         """
         if self.is_integer:
             return 0, int(self.max)

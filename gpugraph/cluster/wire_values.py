@@ -186,7 +186,7 @@ def chunks(memory: Memory) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces to an array of `size` bytes; InvalidArgumentError if they have more or fewer
+    """Join pieces into an array of `size` bytes; InvalidArgumentError if they have more or fewer
     bytes.
     """
     memory: Memory = np.empty(size, np.uint8)

@@ -50,7 +50,7 @@ class MemorySpace(Protocol):
 
 @dataclass
 class PlainSpace:
-    """A memory space that is no device, with a name and an allocator."""
+    """A memory space that is not a device, with a name and an allocator."""
 
     name: str
     allocator: Allocator

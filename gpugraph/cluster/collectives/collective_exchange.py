@@ -70,7 +70,7 @@ def bounds(count: int, parts: int) -> list[int]:
 
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce a flat array over all members, and divide it, in place."""
+    """Reduce a flat array over all members, and divide the result by `divisor`, in place."""
     is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
     (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 

@@ -8,11 +8,11 @@ members: a member that waits at that place, or reaches it later, fails too; a me
 place is not affected. So members whose steps fail together stay in step, even if they are notified
 late of each other's failure.
 
-Members that have not met in a collective yet meet there at any place. Whether one of them is then
-concerned by a failure of the other is decided by a different collective of the group in which the
-two have met, and by their numbers of steps with any collective since then. A member whose session
-has met none of the other members gets, once, the error of a failure that is less than 10 seconds
-old.
+Members that have not met in a collective yet meet there at any place. If one of two such members
+then fails, a different collective of the group, in which the two have met, decides whether the
+failure affects the other member: their numbers of steps with any collective since then are
+compared. A member whose session has met none of the other members gets, once, the error of a
+failure that is less than 10 seconds old.
 """
 
 from __future__ import annotations

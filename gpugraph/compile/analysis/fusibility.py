@@ -301,8 +301,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition, by building its kernel on
-    trial; None if it has none.
+    """Return the iteration space of an op that has a decomposition, by a trial build of its kernel;
+    None if the op has no decomposition that fits.
     """
     trial = Fusion(gpu)
     inputs = [

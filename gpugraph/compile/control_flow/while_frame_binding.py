@@ -310,7 +310,7 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether each iteration writes the storage anew, and nothing reads it after the
+        """Return whether each iteration writes the storage again, and nothing reads it after the
         loop.
         """
         inside = self.begin <= storage.first and storage.last <= self.end

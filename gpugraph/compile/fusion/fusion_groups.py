@@ -174,7 +174,7 @@ class _Search:
         reach_by_edge: for each edge into the node, the group at its start, and the bits of that
         group and all groups that it depends on.
         """
-        if len(edges) == 1:  # there is no other path than this edge
+        if len(edges) == 1:  # there is no path except this edge
             (group,) = groups
             return 0 if group is None or self._is_inside(edges[0]) else group.bits
         barred = 0

@@ -1,4 +1,4 @@
-"""Serialization: several updates of one variable in one run take effect one after the other.
+"""Serialization: several updates of one variable in one run take effect one after another.
 
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
@@ -256,7 +256,7 @@ class _Serializer:
         """Make the read that begins an update run after the previous update's write.
 
         A shared read is copied for this. No cycle arises, as only the update's own write depends on
-        the read. A read in another loop or branch than the write is not changed.
+        the read. A read that is not in the loop and branch of the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

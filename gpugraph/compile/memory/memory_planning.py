@@ -131,7 +131,7 @@ class _Planner:
     def _is_dynamic(self, node: Node) -> bool:
         """Return whether the kernel sets the sizes of its outputs, even if the sizes were inferred.
 
-        Dequeues (`gives_up`) are no such nodes: a queue's elements have the shapes that it was
+        Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
         created with."""
         if node.node_class in NO_KERNEL:
             return False

@@ -62,7 +62,7 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
     """Return the output of which a tensor is a view, through any number of views; the tensor itself
-    if it is no view.
+    if it is not a view.
     """
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])

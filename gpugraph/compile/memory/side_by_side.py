@@ -53,10 +53,10 @@ def bring_together(unit: Unit) -> list[str]:
         return []
     lanes, reason = parallel_lanes(unit)
     if lanes < 2:
-        return [f"{len(heavy)} heavy products run one after the other: {reason}"]
+        return [f"{len(heavy)} heavy products run one after another: {reason}"]
     _gather_all(unit, heavy, 2 * lanes)
     if not unit.parallel:
-        return [f"{len(heavy)} heavy products run one after the other: all depend on others"]
+        return [f"{len(heavy)} heavy products run one after another: all depend on others"]
     return [
         f"at the same time: {', '.join(node.name for node in group)}, "
         f"{sum(heavy[node.id] for node in group) / 1e9:.2f} billion multiplications: {reason}"
@@ -65,7 +65,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many products may run at the same time (1: they run one after the other), and the
+    """Return how many products may run at the same time (1: they run one after another), and the
     reason as text.
     """
     wanted = unit.target.config.inter_op_parallelism_threads

@@ -10,7 +10,7 @@ smaller.
 requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors too.
 Then they repeatedly find the peak of the arena and, of the tensors that are live there, swap the
 tensor that is idle longest. They stop when copies would no longer be hidden, that is, take place
-during computation. Copies of one direction run one after the other (`step_time_model` has their
+during computation. Copies of one direction run one after another (`step_time_model` has their
 duration). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds its
 memory.
 """

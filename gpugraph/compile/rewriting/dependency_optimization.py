@@ -125,8 +125,8 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
-    """Return the root and the frames of loops that change other state than stacks and TensorArrays,
-    themselves or in inner loops.
+    """Return the root, and the frames of loops that change any state except stacks and
+    TensorArrays, themselves or in inner loops.
     """
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():

@@ -189,7 +189,8 @@ class CallingStep(DynamicStep):
 
     The call itself touches no memory of the plan. So several calls can run concurrently in separate
     threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a time limit,
-    a single call runs in a separate thread too, unless it polls the run and gives up by itself.
+    a single call runs in a separate thread too, unless the call itself checks whether the run must
+    end.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:

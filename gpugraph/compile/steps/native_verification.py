@@ -60,7 +60,7 @@ def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[
 
 
 def disagreement() -> InternalError:
-    """Return the error to raise if native code computes other numbers than NumPy."""
+    """Return the error to raise if the numbers that native code computes differ from NumPy's."""
     return InternalError.of_no_node(
         "The native code of this op computes other numbers than NumPy: it amplifies rounding "
         "errors, or the C compiler is not sound"

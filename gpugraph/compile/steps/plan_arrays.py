@@ -145,7 +145,9 @@ class Arrays:
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
-        """Return the array of a tensor of static size, shared by tensors with the same bytes."""
+        """Return the array of a tensor of static size; tensors with the same memory share one
+        array.
+        """
         key = (id(home.storage), home.shape, home.dtype)
         if key not in self.arrays:
             self.arrays[key] = self._make_array(home)

@@ -80,8 +80,8 @@ class Target(NamedTuple):
     no_gpu: why the session has no GPU, if it has none. verify: whether each pass is verified.
     new_mailbox: returns the mailbox for tensors sent between the plan's devices. task: the device
     name of the cluster's task to which these devices belong. All ops are placed in this task,
-    whatever task they request, as the cluster's placement has decided so. run_memory: memory that
-    the plan time-shares with other plans; None for separate memory."""
+    whatever task they request, as the cluster's placement has already chosen the task. run_memory:
+    memory that the plan time-shares with other plans; None for separate memory."""
 
     devices: Sequence[Device]
     resources: Resources

@@ -50,7 +50,7 @@ class Fused(NamedTuple):
 
 class Fusion:
     """Collects the values of a program. Its methods return values as numbers. gpu: whether the
-    program is for a GPU, which supports other dtypes than the CPU."""
+    program is for a GPU; GPUs and the CPU support different dtypes."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu

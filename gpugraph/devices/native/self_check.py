@@ -24,8 +24,8 @@ _COUNT = 263
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """Return the reason not to use the compiler's code if it computes other numbers than NumPy,
-    else an empty string.
+    """Return the reason not to use the compiler's code if its numbers differ from NumPy's, else an
+    empty string.
 
     library: the loaded runtime. Several threads may call this function at the same time.
     """

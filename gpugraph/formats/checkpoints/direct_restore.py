@@ -93,7 +93,7 @@ def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Call `work` for each run of pieces; raise the error of the first run that has one."""
+    """Call `work` for each run of pieces; raise the error of the first run that fails."""
     if threads > 1 and len(runs) > 1:
         # a RuntimeError means that there are too many threads, or that the program is about to exit
         with (
@@ -165,7 +165,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes at an offset into buffers, possibly fewer than the buffers hold.
+    """Read bytes at an offset into buffers, possibly fewer bytes than fit into them.
 
     Return the number of bytes read.
     """

@@ -136,7 +136,9 @@ class HostDriver(HostGPU):
             return False
 
     def wait_for(self, event: HostEvent) -> None:
-        """Run the commands before the event, and raise the error of one that failed."""
+        """Run the commands before the event, and raise the error of a command that failed, if
+        any.
+        """
         with self._lock:
             self._begin("wait_for")
             mark = event.mark
