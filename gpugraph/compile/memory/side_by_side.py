@@ -53,10 +53,10 @@ def bring_together(unit: Unit) -> list[str]:
         return []
     lanes, reason = parallel_lanes(unit)
     if lanes < 2:
-        return [f"{len(heavy)} heavy products run one after another: {reason}"]
+        return [f"{len(heavy)} heavy products run one after the other: {reason}"]
     _gather_all(unit, heavy, 2 * lanes)
     if not unit.parallel:
-        return [f"{len(heavy)} heavy products run one after another: all depend on others"]
+        return [f"{len(heavy)} heavy products run one after the other: all depend on others"]
     return [
         f"at the same time: {', '.join(node.name for node in group)}, "
         f"{sum(heavy[node.id] for node in group) / 1e9:.2f} billion multiplications: {reason}"

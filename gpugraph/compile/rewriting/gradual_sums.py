@@ -39,7 +39,7 @@ def sums(unit: Unit) -> Outcome:
     one loop and under one guard.
     """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
-        return "no large sum gets its terms one after another", ()
+        return "no large sum gets its terms one after the other", ()
     lines = []
     for place in places(unit):
         for node in place.nodes:
