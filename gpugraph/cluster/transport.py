@@ -167,7 +167,7 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Send a message over a stream; return the answer's bytes. Raises as `call`."""
+        """Send a message over a stream; return the answer's bytes. Raises the errors of `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
@@ -356,7 +356,7 @@ class StreamedCall:
         self._is_answered = False
 
     def __call__(self) -> Any:
-        """Wait for the answer and return it; raises as `Peer.call`."""
+        """Wait for the answer and return it; raises the errors of `Peer.call`."""
         return answered(self.method, self.content())
 
     def content(self) -> memoryview | bytes:

@@ -173,7 +173,7 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step on this task and on the others, unless another task has ended it."""
+        """End a step on this task and the part's other tasks, unless another task has ended it."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)

@@ -45,7 +45,7 @@ class LocalWorker:
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Create the worker's session, if there is none, on the master's copy of the graph."""
+        """Create the worker's session, if there is none, with the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:

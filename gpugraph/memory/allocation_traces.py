@@ -142,8 +142,8 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Allocate the trace by BFC in one unlimited region; return the size in bytes of the part that
-    it uses.
+    """Allocate the trace by BFC in one unlimited region; return the offset in bytes at which the
+    used part ends.
     """
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}

@@ -100,7 +100,7 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated, which may exceed the bytes requested. Raises as
+        """Return the bytes allocated, which may exceed the bytes requested. Raises the errors of
         `requested_size`.
         """
         return self.requested_size(address)

@@ -4,7 +4,7 @@ The first set of shapes is compiled for exactly these shapes. From the second on
 have differed are left open (`base/sizes`): the passes run once for many sets, and each set only
 takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
 row"); other sets need another unit. Further sets of shapes are compiled to exact plans if the
-runner has too many units. All sets are if the sizes of many tensors depend on values, as a unit
+runner has too many units. The same applies if the sizes of many tensors depend on values, as a unit
 saves little then.
 """
 
