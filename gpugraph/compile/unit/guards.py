@@ -34,8 +34,8 @@ class Found(NamedTuple):
 
     what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
     "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
-    iteration), or "entered" (the Enter's input was alive when the loop started, which may run
-    without it).
+    iteration), or "entered" (the Enter's input was alive when the loop started; the loop may run
+    without that).
     """
 
     node: int

@@ -47,8 +47,8 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Return whether `results`, functions of `reals`, are near NumPy's results in the same
-    dtype.
+    """Return whether `results`, which native code computed from `reals`, are near NumPy's results
+    in the same dtype.
     """
     rounded = reals.astype(results.dtype)
     x = rounded.astype(np.float64)
