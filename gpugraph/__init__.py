@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         contrib as contrib,
         debugging as debugging,
         dtypes as dtypes,
+        feature_column as feature_column,
         gfile as gfile,
         graph_util as graph_util,
         image as image,

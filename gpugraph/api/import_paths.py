@@ -22,9 +22,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 _API = """
     bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
-    contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
+    contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
     contrib.tensorboard.plugins.projector contrib.training contrib.util debugging dtypes
+    feature_column
     gfile graph_util image initializers io linalg manip math nn quantization random saved_model
     saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants

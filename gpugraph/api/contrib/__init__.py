@@ -7,7 +7,7 @@ from gpugraph.base.deferred_names import deferred_names
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
         checkpoint as checkpoint, crf as crf, distributions as distributions,
-        framework as framework,
+        feature_column as feature_column, framework as framework,
         layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
         seq2seq as seq2seq, slim as slim,
         staging as staging, tensorboard as tensorboard, training as training, util as util,

@@ -1,0 +1,1 @@
+"""Feature columns: how features of examples become the inputs of a model."""
