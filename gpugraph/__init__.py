@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         contrib as contrib,
         debugging as debugging,
         dtypes as dtypes,
-        feature_column as feature_column,
         gfile as gfile,
         graph_util as graph_util,
         image as image,
@@ -174,6 +173,7 @@ if TYPE_CHECKING:
     from gpugraph.graph.op_def import OpDef as OpDef
     from gpugraph.library import (
         distributions as distributions,
+        feature_column as feature_column,
         keras as keras,
         layers as layers,
         lookup as lookup,

@@ -58,7 +58,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "summary",
         "datasets distributions linear_operators losses train testing",
         "lookup metrics saved_models",
-        "feature_columns",
+        "feature_column",
         "keras",
         "layers",
         "contrib",

@@ -62,7 +62,6 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular exists here
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount the files to read

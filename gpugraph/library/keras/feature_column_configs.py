@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.library.feature_columns.categorical_columns import (
+from gpugraph.library.feature_column.categorical_columns import (
     HashedCategoricalColumn,
     IdentityCategoricalColumn,
     VocabularyFileCategoricalColumn,
     VocabularyListCategoricalColumn,
 )
-from gpugraph.library.feature_columns.column_classes import OldFeatureColumn
-from gpugraph.library.feature_columns.combined_columns import (
+from gpugraph.library.feature_column.column_classes import OldFeatureColumn
+from gpugraph.library.feature_column.combined_columns import (
     CrossedColumn,
     SequenceCategoricalColumn,
     WeightedCategoricalColumn,
 )
-from gpugraph.library.feature_columns.dense_columns import (
+from gpugraph.library.feature_column.dense_columns import (
     BucketizedColumn,
     IndicatorColumn,
     NumericColumn,
 )
-from gpugraph.library.feature_columns.embedding_columns import EmbeddingColumn
-from gpugraph.library.feature_columns.sequence_columns import SequenceNumericColumn
+from gpugraph.library.feature_column.embedding_columns import EmbeddingColumn
+from gpugraph.library.feature_column.sequence_columns import SequenceNumericColumn
 from gpugraph.library.keras import keras_initializers
 from gpugraph.library.keras.keras_objects import deserialize_keras_object, serialize_keras_object
 

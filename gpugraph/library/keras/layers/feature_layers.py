@@ -12,16 +12,16 @@ from gpugraph.building.variable_scope import get_variable
 from gpugraph.building.variable_scope.scope_entry_and_reuse import pure_variable_scope
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     CategoricalColumn,
     DenseColumn,
     FeatureColumn,
     SequenceDenseColumn,
 )
-from gpugraph.library.feature_columns.linear_models import input_size, weighted_column
-from gpugraph.library.feature_columns.sequence_lengths import equal_lengths
-from gpugraph.library.feature_columns.state_managers import LayerStateManager, LayerStateManagerV2
-from gpugraph.library.feature_columns.transformed_features import (
+from gpugraph.library.feature_column.linear_models import input_size, weighted_column
+from gpugraph.library.feature_column.sequence_lengths import equal_lengths
+from gpugraph.library.feature_column.state_managers import LayerStateManager, LayerStateManagerV2
+from gpugraph.library.feature_column.transformed_features import (
     FeatureTransformationCache,
     sorted_columns,
     verify_batch_sizes,
@@ -208,7 +208,11 @@ class LinearFeatures(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Create the weights of all columns, and the bias."""
-        options = {"dtype": float32, "initializer": Zeros(), "trainable": self.trainable}
+        options: dict[str, Any] = {
+            "dtype": float32,
+            "initializer": Zeros(),
+            "trainable": self.trainable,
+        }
         with pure_variable_scope(self.name):
             for column in self._feature_columns:
                 with pure_variable_scope(column.name):

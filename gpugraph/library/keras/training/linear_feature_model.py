@@ -28,9 +28,10 @@ class LinearFeatureModel(Model):
             feature_columns, units, sparse_combiner, trainable, name=self.name, **kwargs
         )
 
-    def call(self, features: Any) -> Any:
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the outputs for a dict of features."""
-        return self.layer(features)
+        del training, mask
+        return self.layer(inputs)
 
     @property
     def bias(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import float32, string
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     CategoricalColumn,
     IdWeightPair,
     OldCategoricalColumn,
@@ -16,7 +16,7 @@ from gpugraph.library.feature_columns.column_classes import (
     num_buckets_of,
     sparse_tensors_of,
 )
-from gpugraph.library.feature_columns.transformed_features import to_sparse_input
+from gpugraph.library.feature_column.transformed_features import to_sparse_input
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.parsing.feature_kinds import VarLenFeature

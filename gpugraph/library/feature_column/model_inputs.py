@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpugraph.building.variable_scope import get_variable_scope, make_template, variable_scope
+from gpugraph.building.variable_scope import get_variable_scope, variable_scope
+from gpugraph.building.variable_scope.make_template import make_template
 from gpugraph.graph.client.default_graph_functions import get_collection
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     FeatureColumn,
     OldDenseColumn,
     OldFeatureColumn,
 )
-from gpugraph.library.feature_columns.transformed_features import (
+from gpugraph.library.feature_column.transformed_features import (
     FeatureTransformationCache,
     sorted_columns,
     verify_batch_sizes,

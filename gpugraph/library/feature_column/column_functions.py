@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -9,32 +10,32 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype, float32, string
-from gpugraph.library.feature_columns.categorical_columns import (
+from gpugraph.library.feature_column.categorical_columns import (
     HashedCategoricalColumn,
     IdentityCategoricalColumn,
     VocabularyFileCategoricalColumn,
     VocabularyListCategoricalColumn,
     require_string_or_int,
 )
-from gpugraph.library.feature_columns.column_classes import OldCategoricalColumn
-from gpugraph.library.feature_columns.combined_columns import (
+from gpugraph.library.feature_column.column_classes import OldCategoricalColumn
+from gpugraph.library.feature_column.combined_columns import (
     CrossedColumn,
     SequenceCategoricalColumn,
     WeightedCategoricalColumn,
 )
-from gpugraph.library.feature_columns.default_values import (
+from gpugraph.library.feature_column.default_values import (
     check_numbers,
     checked_default,
     checked_shape,
     require_name,
 )
-from gpugraph.library.feature_columns.dense_columns import (
+from gpugraph.library.feature_column.dense_columns import (
     BucketizedColumn,
     IndicatorColumn,
     NumericColumn,
 )
-from gpugraph.library.feature_columns.embedding_columns import EmbeddingColumn
-from gpugraph.library.feature_columns.sequence_columns import SequenceNumericColumn
+from gpugraph.library.feature_column.embedding_columns import EmbeddingColumn
+from gpugraph.library.feature_column.sequence_columns import SequenceNumericColumn
 from gpugraph.ops.random.variable_initializers import TruncatedNormal
 from gpugraph.platform import files, logging
 
@@ -93,7 +94,7 @@ def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Bucket
     if not boundaries:
         raise ValueError("boundaries must not be empty.")
     ascending = isinstance(boundaries, (list, tuple)) and all(
-        low < high for low, high in zip(boundaries, boundaries[1:])
+        low < high for low, high in itertools.pairwise(boundaries)
     )
     if not ascending:
         raise ValueError("boundaries must be a sorted list.")

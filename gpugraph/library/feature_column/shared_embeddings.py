@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.library.feature_columns.column_classes import OldCategoricalColumn, num_buckets_of
-from gpugraph.library.feature_columns.column_functions import embedding_initializer
-from gpugraph.library.feature_columns.combined_columns import WeightedCategoricalColumn
-from gpugraph.library.feature_columns.embedding_columns import (
+from gpugraph.library.feature_column.column_classes import OldCategoricalColumn, num_buckets_of
+from gpugraph.library.feature_column.column_functions import embedding_initializer
+from gpugraph.library.feature_column.combined_columns import WeightedCategoricalColumn
+from gpugraph.library.feature_column.embedding_columns import (
     OldSharedEmbeddingColumn,
     SharedEmbeddingColumnCreator,
 )

@@ -17,7 +17,7 @@ from gpugraph.graph.client.default_graph_functions import (
     name_scope,
 )
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     DenseColumn,
     OldDenseColumn,
     OldSequenceDenseColumn,
@@ -28,8 +28,8 @@ from gpugraph.library.feature_columns.column_classes import (
     num_buckets_of,
     sparse_tensors_of,
 )
-from gpugraph.library.feature_columns.combined_columns import refuse_sequence, require_sequence
-from gpugraph.library.feature_columns.sequence_lengths import sequence_lengths
+from gpugraph.library.feature_column.combined_columns import refuse_sequence, require_sequence
+from gpugraph.library.feature_column.sequence_lengths import sequence_lengths
 from gpugraph.library.train.savers.checkpoint_initializers import init_from_checkpoint
 from gpugraph.ops.sparse.embedding_lookup_sparse import safe_embedding_lookup_sparse
 
@@ -73,10 +73,8 @@ class EmbeddingColumn(
     SequenceDenseColumn,
     namedtuple(
         "EmbeddingColumn",
-        (
-            *("categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from"),
-            *("tensor_name_in_ckpt", "max_norm", "trainable"),
-        ),
+        "categorical_column dimension combiner initializer ckpt_to_load_from tensor_name_in_ckpt "
+        "max_norm trainable",
     ),
 ):
     """A column of embeddings with its own variable."""
@@ -143,11 +141,8 @@ class OldSharedEmbeddingColumn(
     OldSequenceDenseColumn,
     namedtuple(
         "_SharedEmbeddingColumn",
-        (
-            *("categorical_column", "dimension", "combiner", "initializer"),
-            *("shared_embedding_collection_name", "ckpt_to_load_from", "tensor_name_in_ckpt"),
-            *("max_norm", "trainable"),
-        ),
+        "categorical_column dimension combiner initializer shared_embedding_collection_name "
+        "ckpt_to_load_from tensor_name_in_ckpt max_norm trainable",
     ),
 ):
     """A column of embeddings of the older generation, which shares its variable with others.

@@ -10,14 +10,14 @@ from gpugraph.building.variables import variable_parts
 from gpugraph.graph.client.default_graph_functions import get_collection
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     CategoricalColumn,
     OldCategoricalColumn,
     OldDenseColumn,
     num_buckets_of,
 )
-from gpugraph.library.feature_columns.model_inputs import model_collections
-from gpugraph.library.feature_columns.transformed_features import (
+from gpugraph.library.feature_column.model_inputs import model_collections
+from gpugraph.library.feature_column.transformed_features import (
     FeatureTransformationCache,
     sorted_columns,
     verify_batch_sizes,
@@ -120,7 +120,10 @@ class OldLinearModel:
         with variable_scope(None, default_name=scope_name):
             size = input_size(column)
             weights = self._variable("weights", [size, self._units])
-            options = {"weight_collections": self._collections, "trainable": self._trainable}
+            options: dict[str, Any] = {
+                "weight_collections": self._collections,
+                "trainable": self._trainable,
+            }
             if isinstance(column, OldCategoricalColumn):
                 pair = column._get_sparse_tensors(cache, **options)
                 result = weighted_ids(pair, weights, self._combiner)

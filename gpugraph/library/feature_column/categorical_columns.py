@@ -9,8 +9,8 @@ from gpugraph.base.dtypes import DType, int64, string
 from gpugraph.building.checks import assert_greater_equal, assert_less
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import CategoricalColumn, IdWeightPair
-from gpugraph.library.feature_columns.transformed_features import to_sparse_input
+from gpugraph.library.feature_column.column_classes import CategoricalColumn, IdWeightPair
+from gpugraph.library.feature_column.transformed_features import to_sparse_input
 from gpugraph.library.lookup.index_tables import index_table_from_file, index_table_from_tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.constants_and_placeholders import fill

@@ -12,13 +12,13 @@ from gpugraph.building.checks import assert_rank, assert_type
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     OldSequenceDenseColumn,
     SequenceDenseColumn,
     TensorSequenceLengthPair,
 )
-from gpugraph.library.feature_columns.sequence_lengths import equal_lengths, sequence_lengths
-from gpugraph.library.feature_columns.transformed_features import (
+from gpugraph.library.feature_column.sequence_lengths import equal_lengths, sequence_lengths
+from gpugraph.library.feature_column.transformed_features import (
     FeatureTransformationCache,
     sorted_columns,
     verify_batch_sizes,

@@ -11,7 +11,7 @@ from gpugraph.building.checks import assert_positive
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import OldFeatureColumn, is_new_column
+from gpugraph.library.feature_column.column_classes import OldFeatureColumn, is_new_column
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 from gpugraph.ops.elementwise.comparison_and_select import equal, not_equal, where_v2

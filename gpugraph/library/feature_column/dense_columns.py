@@ -8,7 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import float32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.feature_columns.column_classes import (
+from gpugraph.library.feature_column.column_classes import (
     CategoricalColumn,
     DenseColumn,
     IdWeightPair,
@@ -19,8 +19,8 @@ from gpugraph.library.feature_columns.column_classes import (
     num_buckets_of,
     sparse_tensors_of,
 )
-from gpugraph.library.feature_columns.combined_columns import refuse_sequence, require_sequence
-from gpugraph.library.feature_columns.sequence_lengths import sequence_lengths
+from gpugraph.library.feature_column.combined_columns import refuse_sequence, require_sequence
+from gpugraph.library.feature_column.sequence_lengths import sequence_lengths
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.concat_and_stack import stack
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape, transpose

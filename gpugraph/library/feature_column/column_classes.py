@@ -16,7 +16,7 @@ from typing import Any
 from gpugraph.base.dtypes import float32
 from gpugraph.building.variable_scope import get_variable
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.library.feature_columns.state_managers import StateManager
+from gpugraph.library.feature_column.state_managers import StateManager
 
 
 class OldFeatureColumn:
@@ -154,7 +154,7 @@ class FeatureColumn(OldFeatureColumn):
     """Whether the column and all columns that it uses are of the newer generation."""
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Compute the column from features and columns, which `transformation_cache.get` returns."""
+        """Compute the column from features and columns that `transformation_cache.get` returns."""
         raise NotImplementedError(f"{type(self).__name__} does not define `transform_feature`")
 
     @property

@@ -1,1 +1,0 @@
-"""Feature columns: how features of examples become the inputs of a model."""
