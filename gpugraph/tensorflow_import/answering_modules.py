@@ -10,9 +10,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from gpugraph.tensorflow_import.left_out import instead_of
+from gpugraph.tensorflow_import.left_out import instead_of, refusal_at_call
 from gpugraph.tensorflow_import.missing_names import MissingNames, advice, shown
-from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
+from gpugraph.tensorflow_import.tensorflow_names import (
+    ModulePath,
+    canonical,
+    find,
+    is_module,
+    names,
+)
 
 ROOT = "tensorflow"
 
@@ -85,12 +91,12 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return the spec of a TensorFlow module; None for other modules and for missing ones.
 
-        Raise ModuleNotFoundError, with the reason, for modules that this package omits on purpose.
+        A module that this package refuses can be imported: its names are placeholders.
         """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
             return None
-        if is_module(rest):
+        if is_module(rest) or refusal_at_call(canonical(rest)):
             return self._spec(rest)
         self.missing.add(rest)
         if reason := instead_of(rest):

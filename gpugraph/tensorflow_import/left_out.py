@@ -13,6 +13,7 @@ from typing import Any
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.tensorflow_import import left_out_contrib
 from gpugraph.tensorflow_import.later_names import PATTERNS
+from gpugraph.tensorflow_import.refused_names import reason_of
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
@@ -36,7 +37,6 @@ _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and othe
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
 autograph: programs build their graphs: use tf.cond and tf.while_loop
-compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
@@ -171,11 +171,25 @@ def instead_of(path: str) -> str:
     return ""
 
 
+def refusal_at_call(path: str) -> str:
+    """Return the reason if TensorFlow 1.15 has `tensorflow.<path>` and this package refuses it.
+
+    "" for names that are only missing, or that 1.15 does not have.
+    """
+    for pattern, reason in LEFT_OUT.items():
+        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
+            return "" if any(fnmatchcase(path, later) for later in PATTERNS) else reason
+    return ""
+
+
 def refusal_of(value: Any) -> str:
     """Return the reason why a function or class always raises, and its replacement, or "".
 
-    Such a function is annotated to return NoReturn; the reason is in its docstring.
+    It is a placeholder, or a function that is annotated to return NoReturn, with the reason in its
+    docstring.
     """
+    if reason := reason_of(value):
+        return reason
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
         return (inspect.getdoc(value) or "").partition("\n")[0].removeprefix("Raise ")

@@ -7,19 +7,26 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.tensorflow_import.left_out import refusal_at_call
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
+from gpugraph.tensorflow_import.refused_names import reason_of, refused
+from gpugraph.tensorflow_import.version_2_parameters import version_2
 
 _PACKAGE = __name__.partition(".")[0]
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 
 
 _ABSENT = object()
+
+VERSION_2 = "compat.v2"
+"""The path of the module whose names are those of TensorFlow 2."""
 
 
 class ModulePath(NamedTuple):
@@ -88,15 +95,46 @@ def module_paths() -> frozenset[str]:
 
 def is_module(path: str) -> bool:
     """Return whether `tensorflow.<path>` is a module that this package provides."""
-    return canonical(path) in module_paths()
+    here = canonical(path)
+    return here in module_paths() or (_below_version_2(here) and is_module(_in_version_1(here)))
 
 
 def find(path: str, name: str) -> Any:
     """Return the value of a name in a module; a ModulePath if the value is a module.
 
-    Raise AttributeError if it is missing.
+    It is a placeholder if this package refuses the name. Raise AttributeError if it is missing.
     """
     here = canonical(path)
+    if _below_version_2(here):
+        return _find_in_version_2(here, name)
+    return _find(here, path, name)
+
+
+def _below_version_2(path: str) -> bool:
+    """Return whether the module is `tf.compat.v2` or below it."""
+    return path == VERSION_2 or path.startswith(f"{VERSION_2}.")
+
+
+def _in_version_1(path: str) -> str:
+    """Return the path of the module of version 1 that has the names of one of version 2."""
+    return path[len(VERSION_2) + 1 :]
+
+
+def _find_in_version_2(path: str, name: str) -> Any:
+    """Return a name of `tf.compat.v2`: its own, or version 1's with the parameters of version 2."""
+    inner = _in_version_1(path)
+    if path in ROWS or path in TENSORFLOW_PATHS:
+        with suppress(AttributeError):
+            value = _find(path, path, name)
+            if not reason_of(value) and not isinstance(value, ModulePath):
+                return value
+    value = find(inner, name)
+    if isinstance(value, ModulePath):
+        return ModulePath(_joined(path, name))
+    return version_2(_joined(inner, name), value)
+
+
+def _find(here: str, path: str, name: str) -> Any:
     row = ROWS.get(here)
     if row and name in row.names:
         return target(row.names[name])
@@ -112,6 +150,9 @@ def find(path: str, name: str) -> Any:
     for module in modules:  # public modules that have another path, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
+    whole = _joined(here, name)
+    if not name.startswith("__") and (reason := refusal_at_call(whole)):
+        return refused(whole, reason)
     raise AttributeError(name)
 
 
@@ -123,7 +164,8 @@ def _public_paths() -> dict[str, str]:
 def names(path: str) -> list[str]:
     """Return the public names in a module, with its submodules, sorted."""
     here = canonical(path)
-    known = set(ROWS[here].names) if here in ROWS else set()
+    inner = names(_in_version_1(here)) if _below_version_2(here) else ()
+    known = set(inner) | set(ROWS[here].names) if here in ROWS else set()
     below = f"{here}." if here else ""
     known |= {
         other[len(below) :].partition(".")[0]
