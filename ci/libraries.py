@@ -24,6 +24,7 @@ from typing import NamedTuple
 from library_versions import VERSIONS
 from names_of_version_1 import Version1
 
+from gpugraph.tensorflow_import.import_switch import install as install_answers
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import check_source
 
@@ -128,6 +129,7 @@ def main() -> int:
     if options.command == "install":
         install(options.folder, options.libraries)
         return 0
+    install_answers()
     version_1 = Version1(options.tensorflow) if options.tensorflow else None
     folders = sorted(path for path in options.folder.iterdir() if path.is_dir())
     libraries = {path.name: read_library(path, version_1) for path in folders}

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
-from gpugraph.tensorflow_import import left_out_contrib
+from gpugraph.tensorflow_import import left_out_contrib, left_out_internals
 from gpugraph.tensorflow_import.later_names import PATTERNS
 from gpugraph.tensorflow_import.refused_names import reason_of
 
@@ -45,8 +45,8 @@ data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
-estimator: there are no estimators: use tf.keras, or tf.layers and a
-    tf.train.MonitoredTrainingSession
+estimator: estimators are in the library tensorflow-estimator: install it by
+    `pip install --no-deps tensorflow-estimator==1.15.2`
 feature_column keras.experimental.SequenceFeatures keras.layers.DenseFeatures: {_COLUMNS}
 function wrap_function: there is no eager execution: build a graph and run it in a Session
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
@@ -65,6 +65,9 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
 linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular exists here
+core.debug core.profiler core.kernels core.protobuf.tpu core.protobuf.named_tensor_pb2: the messages
+    of parts that do not exist here
+python._pywrap_bfloat16 tools: the tools are commands of gpugraph: see `gpugraph --help`
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount the files to read
@@ -76,7 +79,7 @@ nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
 profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
-python.tpu tpu: there are no TPUs: GPUs are used where there are kernels
+tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
 random.create_rng_state random.experimental random.Generator random.get_global_generator
     random.set_global_generator: {_GENERATORS}
@@ -149,7 +152,11 @@ def _read(text: str, prefix: str = "") -> dict[str, str]:
     return {prefix + path: reason for paths, _, reason in rows for path in paths.split()}
 
 
-LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
+LEFT_OUT = (
+    _read(_ROWS)
+    | _read(left_out_contrib.ROWS, "contrib.")
+    | _read(left_out_internals.ROWS, "python.")
+)
 """By path or pattern, the reason why the name is omitted on purpose, and its replacement."""
 
 RENAMED = _read(_RENAMED)

@@ -85,7 +85,7 @@ def _value(path: str) -> object:
     rest = path[len(owner) :].lstrip(".").split(".")
     value = find(owner, rest[0])
     for name in rest[1:]:
-        value = getattr(value, name)
+        value = find(value.path, name) if isinstance(value, ModulePath) else getattr(value, name)
     return value
 
 

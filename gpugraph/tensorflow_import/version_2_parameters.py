@@ -123,13 +123,14 @@ def version_2(path: str, value: Any) -> Any:
     The value itself if both have the same parameters.
     """
     parameters = _PARAMETERS.get(path)
-    return value if parameters is None else _adapted(value, path, tuple(parameters.items()))
+    return value if parameters is None else with_parameters(value, path, tuple(parameters.items()))
 
 
 @functools.cache
-def _adapted(
+def with_parameters(
     function: Callable[..., Any], path: str, parameters: tuple[tuple[str, str], ...]
 ) -> Callable[..., Any]:
+    """Return the function with other parameters: pairs of a name, and the name in `function`."""
     known = inspect.signature(function).parameters
     names = {name: name if name in known else other for name, other in parameters}
     order = list(names.values())
