@@ -5,9 +5,9 @@
 
 `names` reads the sources of all libraries below FOLDER (imports, and chains of attributes below
 `tensorflow`), and counts the names: those that are here, those that are refused at the call with a
-reason, and those that are missing; by library, and by the number of uses. With `--tensorflow`, 1.15's unpacked wheel
-(`names_of_version_1.py`), names that 1.15 lacks too are counted apart. It fails where a name is
-missing.
+reason, and those that are missing; by library, and by the number of uses. With `--tensorflow`,
+1.15's unpacked wheel (`names_of_version_1.py`), names that 1.15 lacks too are counted apart. It
+fails where a name is missing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from gpugraph.tensorflow_import.import_switch import install as install_answers
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import check_source
 
+_COLUMNS = "{:40} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7}"
+
 
 class Asked(NamedTuple):
     """The names that one library asks for, with the number of uses of each."""
@@ -46,12 +48,14 @@ def read_library(folder: Path, version_1: Version1 | None) -> Asked:
     Names that TensorFlow 1.15 lacks too are `other`, if its sources are given.
     """
     asked = Asked(Counter(), Counter(), Counter(), Counter(), {}, [])
+    assigned: set[str] = set()
     for file in sorted(folder.rglob("*.py")):
         if is_test(file):
             continue
         program = check_source(file.read_bytes(), str(file))
         if program.fault:
             asked.unread.append(str(file))
+        assigned |= {path.removeprefix("compat.v1.") for path in program.assigned}
         for use in program.uses:
             counts = asked.refused if use.refusal else asked.here
             if not use.is_there:
@@ -59,6 +63,8 @@ def read_library(folder: Path, version_1: Version1 | None) -> Asked:
                 counts = asked.missing if is_known else asked.other
             counts[use.path] += len(use.lines)
             asked.places.setdefault(use.path, f"{file.relative_to(folder)}:{use.lines[0]}")
+    for path in [path for path in asked.missing if path.removeprefix("compat.v1.") in assigned]:
+        asked.here[path] += asked.missing.pop(path)
     return asked
 
 
@@ -69,7 +75,7 @@ def is_test(file: Path) -> bool:
 
 def report(libraries: dict[str, Asked], listed: str | None, by: str) -> None:
     """Print the table by library, and the list of names of a kind, most used first."""
-    print(f"{'library':40} {'names':>6} {'here':>6} {'refused':>8} {'missing':>8} {'other':>6} {'unread':>7}")
+    print(_COLUMNS.format("library", "names", "here", "refused", "missing", "other", "unread"))
     total = Asked(Counter(), Counter(), Counter(), Counter(), {}, [])
     users: dict[str, list[str]] = defaultdict(list)
     for library, asked in libraries.items():
@@ -87,8 +93,7 @@ def report(libraries: dict[str, Asked], listed: str | None, by: str) -> None:
 
 def _line(library: str, asked: Asked) -> None:
     sizes = [len(counts) for counts in asked[:4]]
-    columns = "{:40} {:6} {:6} {:8} {:8} {:6} {:7}"
-    print(columns.format(library, sum(sizes), *sizes, len(asked.unread)))
+    print(_COLUMNS.format(library, sum(sizes), *sizes, len(asked.unread)))
 
 
 def install(folder: Path, chosen: list[str]) -> None:

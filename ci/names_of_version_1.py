@@ -61,11 +61,11 @@ class Version1:
         }
         for path in self._files:
             parts = path.split(".")
-            if parts[0] == "contrib" and 2 <= len(parts) <= 3 and parts[-1] != "python":
-                if self._files[path].name == "__init__.py":
-                    found |= {
-                        f"{path}.{name}" for name in self._assigned(path) if not name.startswith("_")
-                    }
+            is_contrib = parts[0] == "contrib" and 2 <= len(parts) <= 3 and parts[-1] != "python"
+            if is_contrib and self._files[path].name == "__init__.py":
+                found |= {
+                    f"{path}.{name}" for name in self._assigned(path) if not name.startswith("_")
+                }
         return sorted(name for name in found if self._is_value(name))
 
     def _is_value(self, name: str) -> bool:
@@ -97,9 +97,10 @@ def _without_versions(path: str) -> str:
 
 def _listed(file: Path) -> set[str] | None:
     for node in ast.parse(file.read_bytes()).body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
-            if any(isinstance(x, ast.Name) and x.id == "_allowed_symbols" for x in node.targets):
-                return {item.value for item in node.value.elts if isinstance(item, ast.Constant)}
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.List):
+            continue
+        if any(isinstance(x, ast.Name) and x.id == "_allowed_symbols" for x in node.targets):
+            return {item.value for item in node.value.elts if isinstance(item, ast.Constant)}
     return None
 
 

@@ -37,6 +37,8 @@ _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and othe
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
 autograph: programs build their graphs: use tf.cond and tf.while_loop
+compat.v2.summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+core.*._[A-Z]* core.*.DESCRIPTOR: descriptors are attributes of the classes of messages
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
@@ -183,6 +185,8 @@ def refusal_at_call(path: str) -> str:
 
     "" for names that are only missing, or that 1.15 does not have.
     """
+    if path.startswith("raw_ops."):
+        return left_out_reason(path.removeprefix("raw_ops."))
     for pattern, reason in LEFT_OUT.items():
         if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
             return "" if any(fnmatchcase(path, later) for later in PATTERNS) else reason

@@ -6,12 +6,14 @@ modules; calls of their names are refused.
 
 from __future__ import annotations
 
-_DATASETS = "it belongs to tf.data, of which only the public names exist here"
+_DATASETS = "it belongs to datasets, of which only the public names exist"
 _EAGER = "there is no eager execution: build a graph and run it in a Session"
 _STRATEGIES = "there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs"
 _DEBUGGER = "there is no debugger: use tf.Print, tf.debugging.check_numerics, or Session.explain"
 _COMPILED = "graphs are compiled when a Session runs them, all of them"
-_TREES = "there are no ops of boosted trees: another library's functions can be called in tf.py_func"
+_TREES = (
+    "there are no ops of boosted trees: another library's functions can be called in tf.py_func"
+)
 _TPU = "there are no TPUs: GPUs are used where there are kernels"
 
 ROWS = f"""
@@ -21,7 +23,7 @@ data: {_DATASETS}
 debug: {_DEBUGGER}
 distribute: {_STRATEGIES}
 eager: {_EAGER}
-feature_column: internals of feature columns: use the public names of tf.feature_column
+feature_column: internals of feature columns: use their public names
 framework.convert_to_constants: {_EAGER}: use tf.graph_util.convert_variables_to_constants
 framework.func_graph framework.function_def_to_graph: functions are part of the graph that
     calls them: use tf.while_loop, or a Python function
@@ -39,7 +41,15 @@ ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no
 ops.gen_audio_ops: there is no audio codec: tf.signal has transforms of audio
 ops.gen_nccl_ops ops.nccl_ops: variables of several GPUs are added by tf.add_n
 ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
-ops.linalg: of these only the public names of tf.linalg exist here
+framework.op_def_library.OpDefLibrary: ops compiled against TensorFlow cannot be loaded: declare
+    ops by tf.register_op
+ops.control_flow_ops._case_helper: use tf.case
+ops.image_ops*.decode_jpeg ops.image_ops*.encode_jpeg ops.image_ops*.decode_gif
+    ops.image_ops*.decode_and_crop_jpeg: there is no codec: use PNG or BMP files, or another
+    library's codec in tf.py_func
+ops.metrics_impl._streaming_sparse_average_precision_at_top_k: use
+    tf.metrics.average_precision_at_k
+ops.linalg: of these only the public names exist here
 ops.list_ops.tensor_list_push_back_batch: loops keep their values in a tf.TensorArray
 ops.nn_ops.Convolution: use tf.nn.convolution
 ops.ragged: there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask
@@ -53,7 +63,7 @@ pywrap_tensorflow.TFE_Py_FastPathExecute pywrap_tensorflow.TF_GetAllOpList
 saved_model.loader_impl._get_main_op_tensor saved_model.loader_impl._parse_saved_model
     saved_model.loader_impl.get_asset_tensors: use tf.saved_model.loader.load
 saved_model.nested_structure_coder: {_EAGER}
-tools: the tools are commands of gpugraph: see `gpugraph --help`, and tf.graph_util
+tools: the tools are commands of gpugraph: see `gpugraph --help`
 tpu: {_TPU}
 training.basic_session_run_hooks._MultiStepStopAtStepHook: one run is one step: use
     tf.train.StopAtStepHook

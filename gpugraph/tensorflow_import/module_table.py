@@ -290,7 +290,8 @@ class Row(NamedTuple):
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     """Return the rows by path, and the public path of each tree by its path, inner trees first."""
-    rows, trees = {}, {}
+    rows: dict[str, Row] = {}
+    trees: dict[str, str] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
         pairs = [token.partition("=") for token in tokens.split()]

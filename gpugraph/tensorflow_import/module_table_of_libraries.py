@@ -1,7 +1,8 @@
 """Further rows of `module_table`: internal modules that the libraries of TensorFlow 1 ask for.
 
 A row for a path that `module_table` has too adds names to it. `internals.x` is a path below
-`gpugraph.tensorflow_import.internals`. The rows of `ESTIMATOR` name modules of the library
+`gpugraph.tensorflow_import.internals`, `repeated.x` one below
+`gpugraph.library.train.repeated_evaluation`. The rows of `ESTIMATOR` name modules of the library
 `tensorflow-estimator`; they count only where it is installed.
 """
 
@@ -40,7 +41,7 @@ python.eager.context: _context=gpugraph.building.compatibility.graph_mode._CONTE
 python.eager.tape: internals.tape_internals
 python.eager.execute: record_gradient=internals.array_internals.record_gradient
 python.eager.monitoring: internals.monitoring
-python.framework.composite_tensor: CompositeTensor=internals.composite_tensors.CompositeTensor
+python.framework.composite_tensor: CompositeTensor=internals.internal_classes.CompositeTensor
 python.framework.constant_op: tf
     _tensor_shape_tensor_conversion_function=internals.array_internals.shape_to_tensor
 python.framework.device_spec: DeviceSpecV1=tf.DeviceSpec DeviceSpec=tf.DeviceSpec
@@ -53,7 +54,9 @@ python.framework.op_def_registry: get_registered_ops=internals.training_internal
 python.framework.ops: uid=internals.training_internals.uid
     internal_convert_to_tensor=internals.training_internals.internal_convert_to_tensor
     convert_to_tensor_v2=tf.convert_to_tensor
-    EagerTensor=internals.composite_tensors.EagerTensor
+    _get_graph_from_inputs=gpugraph.library.contrib.framework.get_graph_from_inputs
+    numpy_text=internals.array_internals.numpy_text
+    EagerTensor=internals.internal_classes.EagerTensor
     get_name_scope=internals.training_internals.get_name_scope
     inside_function=internals.training_internals.inside_function
     register_dense_tensor_like_type=internals.training_internals.register_dense_tensor_like_type
@@ -66,7 +69,7 @@ python.framework.test_util: IsMklEnabled=internals.wrapped_runtime.IsMklEnabled
     InstallStackTraceHandler=internals.training_internals.do_nothing
     is_xla_enabled=internals.wrapped_runtime.IsMklEnabled
     assert_meta_graph_protos_equal=tf.test.assert_equal_graph_def
-python.keras.backend: track_variable=internals.training_internals.do_nothing
+python.keras.backend: tf.keras.backend track_variable=internals.training_internals.do_nothing
 python.keras.utils.generic_utils: internals.keras_internals
 python.keras.utils.losses_utils:
     compute_weighted_loss=internals.keras_internals.compute_weighted_loss
@@ -76,7 +79,8 @@ python.keras.utils.tf_utils:
     ListWrapper=internals.keras_internals.ListWrapper
 python.keras.engine.training_utils: internals.keras_internals
 python.keras.optimizer_v2.rmsprop: RMSProp=tf.keras.optimizers.RMSprop
-python.keras.optimizer_v2.optimizer_v2: learning_rate_schedule=@python.keras.optimizer_v2.learning_rate_schedule
+python.keras.optimizer_v2.optimizer_v2:
+    learning_rate_schedule=@python.keras.optimizer_v2.learning_rate_schedule
 python.layers.convolutional: Convolution1D=tf.layers.Conv1D Convolution2D=tf.layers.Conv2D
     Convolution3D=tf.layers.Conv3D Convolution2DTranspose=tf.layers.Conv2DTranspose
     Convolution3DTranspose=tf.layers.Conv3DTranspose
@@ -93,7 +97,7 @@ python.ops.array_ops: shape_internal=internals.array_internals.shape_internal
     boolean_mask_v2=internals.array_internals.boolean_mask_v2
     where_v2=internals.version_2_internals.where
 python.ops.control_flow_ops:
-    XLAControlFlowContext=internals.composite_tensors.XLAControlFlowContext
+    XLAControlFlowContext=internals.internal_classes.XLAControlFlowContext
     CondContext=gpugraph.building.control_flow.cond_context.CondContext
     WhileContext=gpugraph.building.control_flow.while_context.WhileContext
     ControlFlowContext=gpugraph.building.control_flow.context_base.ControlFlowContext
@@ -115,14 +119,19 @@ python.ops.metrics_impl: metric_variable=internals.metric_internals.metric_varia
 python.ops.op_selector:
     get_backward_walk_ops=internals.training_internals.backward_walk_ops
 python.ops.parallel_for: tf
-python.ops.parallel_for.(control_flow_ops gradients): tf
+python.ops.parallel_for.control_flow_ops: tf
+python.ops.parallel_for.gradients: internals.jacobians
+python.ops.cond_v2: cond_v2=tf.cond
+python.ops.distributions.util: gen_new_seed=internals.array_internals.gen_new_seed
+python.ops.gradients_impl: gradients_v2=internals.version_2_internals.gradients
 python.ops.resource_variable_ops: _to_proto_fn=internals.training_internals.variable_to_proto
     _from_proto_fn=internals.training_internals.variable_from_proto
     _UnreadVariable=gpugraph.building.variables.resource_variable.ResourceVariable
     BaseResourceVariable=gpugraph.building.variables.resource_variable.ResourceVariable
     is_resource_variable=internals.training_internals.is_resource_variable
 python.ops.resources: internals.training_internals
-python.ops.rnn: rnn_cell_impl=@python.ops.rnn_cell_impl _concat=internals.array_internals.concat_sizes
+python.ops.rnn: rnn_cell_impl=@python.ops.rnn_cell_impl
+    _concat=internals.array_internals.concat_sizes
     _transpose_batch_time=internals.array_internals.transpose_batch_time
 python.ops.rnn_cell_impl: _concat=internals.array_internals.concat_sizes
 contrib.seq2seq.python.ops.decoder:
@@ -132,7 +141,8 @@ python.ops.variable_scope: variable=tf.Variable
     default_variable_creator=internals.training_internals.default_variable_creator
 python.ops.while_v2: tf
 python.platform.test: mock=unittest.mock
-python.platform.(build_info sysconfig self_check): IsGoogleCudaEnabled=internals.wrapped_runtime.IsGoogleCudaEnabled
+python.platform.(build_info sysconfig self_check):
+    IsGoogleCudaEnabled=internals.wrapped_runtime.IsGoogleCudaEnabled
 python.pywrap_tensorflow: internals.wrapped_runtime
     NewCheckpointReader=tf.train.NewCheckpointReader
     list_devices=gpugraph.devices.list_local_devices
@@ -146,15 +156,15 @@ python.saved_model.signature_def_utils_impl: gpugraph.library.saved_models.signa
 python.saved_model.utils_impl: tf.saved_model.utils internals.file_internals
 python.tf2: enabled=internals.wrapped_runtime.IsMklEnabled
 python.training.basic_session_run_hooks:
-    get_or_create_steps_per_run_variable=gpugraph.library.train.repeated_evaluation.get_or_create_steps_per_run_variable
+    get_or_create_steps_per_run_variable=repeated.get_or_create_steps_per_run_variable
 python.training.device_setter: STANDARD_PS_OPS=internals.training_internals.STANDARD_PS_OPS
     _RoundRobinStrategy=internals.training_internals.RoundRobinStrategy
 python.training.evaluation:
-    _get_or_create_eval_step=gpugraph.library.train.repeated_evaluation.get_or_create_eval_step
-    _get_latest_eval_step_value=gpugraph.library.train.repeated_evaluation.get_latest_eval_step_value
-    _StopAfterNEvalsHook=gpugraph.library.train.repeated_evaluation.StopAfterNEvalsHook
-    _MultiStepStopAfterNEvalsHook=gpugraph.library.train.repeated_evaluation.MultiStepStopAfterNEvalsHook
-    _evaluate_once=gpugraph.library.train.repeated_evaluation.evaluate_once
+    _get_or_create_eval_step=repeated.get_or_create_eval_step
+    _get_latest_eval_step_value=repeated.get_latest_eval_step_value
+    _StopAfterNEvalsHook=repeated.StopAfterNEvalsHook
+    _MultiStepStopAfterNEvalsHook=repeated.MultiStepStopAfterNEvalsHook
+    _evaluate_once=repeated.evaluate_once
 python.training.monitored_session:
     _HookedSession=gpugraph.library.train.monitored_sessions.hooked_session.HookedSession
     _WrappedSession=gpugraph.library.train.monitored_sessions.hooked_session.HookedSession
@@ -165,7 +175,8 @@ python.training.tracking.(data_structures tracking util): tf.contrib.checkpoint
 python.training.tracking.base:
     no_automatic_dependency_tracking=gpugraph.building.compatibility.deprecation_decorators.unchanged
     no_automatic_dependency_tracking_scope=internals.training_internals.nothing_changes
-python.training.training: get_or_create_steps_per_run_variable=gpugraph.library.train.repeated_evaluation.get_or_create_steps_per_run_variable
+python.training.training:
+    get_or_create_steps_per_run_variable=repeated.get_or_create_steps_per_run_variable
 python.training.training_util: GLOBAL_STEP_READ_KEY='global_step_read_op_cache
     _get_or_create_global_step_read=gpugraph.library.train.global_step.global_step_read
     _get_global_step_read=gpugraph.library.train.global_step.global_step_read
@@ -188,10 +199,10 @@ contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
 contrib.framework.python.framework: tf.contrib.framework
 contrib.framework.python.framework.experimental:
     experimental=gpugraph.building.compatibility.deprecation_decorators.unchanged
-contrib.layers.python.layers.utils: internals.layer_collections
-contrib.layers.utils: internals.layer_collections
-contrib.slim.utils: internals.layer_collections
-contrib.slim.python.slim.utils: internals.layer_collections
+contrib.layers.python.layers.utils: internals.layer_internals
+contrib.layers.utils: internals.layer_internals
+contrib.slim.utils: internals.layer_internals
+contrib.slim.python.slim.utils: internals.layer_internals
 contrib.slim.(initializers layers regularizers): tf.contrib.layers tf.contrib.framework
 contrib.slim.(queues summaries parallel_reader): internals.slim_internals
 contrib.slim.python.slim.(queues summaries): internals.slim_internals
@@ -207,24 +218,29 @@ contrib.metrics: internals.argument_orders.METRICS internals.argument_orders
 contrib.metrics.python.ops.metric_ops: internals.argument_orders.METRICS internals.argument_orders
 contrib.slim: losses=@contrib.slim.losses metrics=@contrib.slim.metrics
 contrib.slim.variables: tf.contrib.framework
+contrib.slim.(dataset_data_provider data_provider prefetch_queue): internals.slim_data_providers
+contrib.slim.python.slim.data.(dataset_data_provider data_provider prefetch_queue):
+    internals.slim_data_providers
 contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
 contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
     evaluate_once=internals.slim_evaluation.evaluate_once
     evaluation_loop=internals.slim_evaluation.evaluation_loop
-contrib.training: evaluate_once=gpugraph.library.train.repeated_evaluation.evaluate_once
-    evaluate_repeatedly=gpugraph.library.train.repeated_evaluation.evaluate_repeatedly
-    get_or_create_eval_step=gpugraph.library.train.repeated_evaluation.get_or_create_eval_step
-    StopAfterNEvalsHook=gpugraph.library.train.repeated_evaluation.StopAfterNEvalsHook
-    SummaryAtEndHook=gpugraph.library.train.repeated_evaluation.SummaryAtEndHook
-contrib.training.python.training.evaluation: gpugraph.library.train.repeated_evaluation
+contrib.training: evaluate_once=repeated.evaluate_once
+    evaluate_repeatedly=repeated.evaluate_repeatedly
+    get_or_create_eval_step=repeated.get_or_create_eval_step
+    StopAfterNEvalsHook=repeated.StopAfterNEvalsHook
+    SummaryAtEndHook=repeated.SummaryAtEndHook
+contrib.training.python.training.evaluation: repeated
 """
+
+_TPU = "tensorflow_estimator.python.estimator.tpu"
 
 ESTIMATOR = {
     "estimator": "tensorflow_estimator._api.v1.estimator",
     "python.estimator": "tensorflow_estimator.python.estimator",
     "contrib.estimator": "tensorflow_estimator.contrib.estimator",
-    "contrib.tpu.python.tpu.tpu_config": "tensorflow_estimator.python.estimator.tpu.tpu_config",
-    "contrib.tpu.python.tpu.tpu_estimator": "tensorflow_estimator.python.estimator.tpu.tpu_estimator",
-    "contrib.tpu.python.tpu.tpu_context": "tensorflow_estimator.python.estimator.tpu.tpu_context",
+    "contrib.tpu.python.tpu.tpu_config": f"{_TPU}.tpu_config",
+    "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
+    "contrib.tpu.python.tpu.tpu_context": f"{_TPU}.tpu_context",
 }
 """By path relative to `tensorflow`, the module of the library that has its names."""

@@ -33,11 +33,13 @@ class NameUse(NamedTuple):
 class ProgramNames(NamedTuple):
     """The names in a program in order of their first lines.
 
-    `fault` is the reason if the program can't be parsed; otherwise it is empty.
+    `fault` is the reason if the program can't be parsed; otherwise it is empty. `assigned` are the
+    names that the program sets.
     """
 
     uses: list[NameUse]
     fault: str = ""
+    assigned: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> list[NameUse]:
@@ -57,12 +59,14 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     reader.collect_module(tree)
     reader.visit(tree)
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
-    absent = [use.path for use in uses if not use.is_there]
+    absent = [use.path for use in uses if not use.is_there or use.refusal]
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
     kept = [
         use for use in uses if use.path not in modules
     ]  # omit `contrib.x` if `contrib.x.y` is listed
-    return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
+    kept = [use for use in kept if use.is_there or use.path not in reader.assigned]
+    uses = sorted(kept, key=lambda use: (use.lines[0], use.path))
+    return ProgramNames(uses, assigned=frozenset(reader.assigned))
 
 
 def _use(path: str, lines: list[int]) -> NameUse:
@@ -125,6 +129,7 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
+        self.assigned: set[str] = set()
         self._scopes: list[dict[str, str | None]] = [
             {}
         ]  # path relative to `tensorflow` by name; None for a name of another object
@@ -207,6 +212,8 @@ class _Reader(ast.NodeVisitor):
         path = self._path(node)
         if path is None:
             self.visit(node.value)
+        elif isinstance(node.ctx, ast.Store):
+            self.assigned.add(path)
         else:
             self._note(path, node.lineno)
 

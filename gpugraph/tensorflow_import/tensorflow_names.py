@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import pkgutil
 import re
@@ -20,6 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR
+from gpugraph.tensorflow_import.modules_by_name import module_named
 from gpugraph.tensorflow_import.refused_names import reason_of, refused
 from gpugraph.tensorflow_import.version_2_parameters import version_2
 
@@ -28,6 +28,12 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 
 
 _ABSENT = object()
+
+_ABBREVIATIONS = {
+    "internals": f"{__package__}.internals",
+    "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
+}
+"""The first names of targets in the table that stand for a path."""
 
 VERSION_2 = "compat.v2"
 """The path of the module whose names are those of TensorFlow 2."""
@@ -146,7 +152,7 @@ def _find_in_library(path: str, name: str) -> Any:
     """
     library = str(library_module(path))
     try:
-        module = importlib.import_module(library)
+        module = module_named(library)
     except AttributeError as error:
         raise ImportError(f"{library} cannot be imported: {error}", name=library) from error
     value = getattr(module, name, _ABSENT)
@@ -180,8 +186,11 @@ def _find_in_version_2(path: str, name: str) -> Any:
             if not reason_of(value) and not isinstance(value, ModulePath):
                 return value
         if not is_module(inner):
-            raise AttributeError(name)
-    value = find(inner, name)
+            return _refused(name, _joined(path, name))
+    try:
+        value = find(inner, name)
+    except AttributeError:
+        return _refused(name, _joined(path, name))
     if isinstance(value, ModulePath):
         return ModulePath(_joined(path, name))
     return version_2(_joined(inner, name), value)
@@ -203,9 +212,14 @@ def _find(here: str, path: str, name: str) -> Any:
     for module in modules:  # public modules that have another path, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
-    whole = _joined(here, name)
-    if not name.startswith("__") and (reason := refusal_at_call(whole)):
-        return refused(whole, reason)
+    return _refused(name, _joined(here, name), _joined(path, name))
+
+
+def _refused(name: str, *paths: str) -> Any:
+    """Return the placeholder for the first path that is refused; AttributeError if none is."""
+    for path in () if name.startswith("__") else paths:
+        if reason := refusal_at_call(path):
+            return refused(path, reason)
     raise AttributeError(name)
 
 
@@ -218,7 +232,7 @@ def names(path: str) -> list[str]:
     """Return the public names in a module, with its submodules, sorted."""
     here = canonical(path)
     if (library := library_module(here)) is not None:
-        return [name for name in dir(importlib.import_module(library)) if not name.startswith("_")]
+        return [name for name in dir(module_named(library)) if not name.startswith("_")]
     inner = names(_in_version_1(here)) if _below_version_2(here) else ()
     known = set(inner) | set(ROWS[here].names) if here in ROWS else set()
     below = f"{here}." if here else ""
@@ -263,8 +277,8 @@ def target(text: str) -> Any:
     root, _, rest = text.partition(".")
     if root == "tf":
         return _attribute(sys.modules[_PACKAGE], rest)
-    if root == "internals":
-        return pkgutil.resolve_name(f"{__package__}.{text}")
+    if root in _ABBREVIATIONS:
+        return pkgutil.resolve_name(_ABBREVIATIONS[root] + text[len(root) :])
     return pkgutil.resolve_name(text)
 
 

@@ -110,7 +110,7 @@ def _read(text: str) -> dict[str, dict[str, str]]:
         names, _, parameters = line.partition(": ")
         pairs = (word.partition("=") for word in parameters.split())
         row = {name: other or name for name, _, other in pairs}
-        rows.update({name: row for name in names.split()})
+        rows.update(dict.fromkeys(names.split(), row))
     return rows
 
 
@@ -134,6 +134,7 @@ def with_parameters(
     known = inspect.signature(function).parameters
     names = {name: name if name in known else other for name, other in parameters}
     order = list(names.values())
+    unknown = [name for name in order if name not in known]  # accepted if they ask for nothing
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -146,6 +147,9 @@ def with_parameters(
             if name in by_name:
                 raise TypeError(f"{path}() got multiple values for argument '{name}'")
             by_name[name] = value
+        for name in unknown:
+            if name in by_name and not by_name[name]:
+                del by_name[name]
         return function(**by_name)
 
     return call

@@ -20,7 +20,7 @@ from gpugraph.library.saved_models.signatures import (
     supervised_eval_signature_def,
     supervised_train_signature_def,
 )
-from gpugraph.ops.arrays.constants_and_placeholders import constant
+from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class ExportOutput(ABC):

@@ -101,9 +101,7 @@ class ModeKeyMap(Mapping[str, Any]):
         return len(self._keys)
 
 
-EXPORT_TAG_MAP = ModeKeyMap(
-    predict=[SERVING], train=[TRAINING], test=[EVAL]
-)
+EXPORT_TAG_MAP = ModeKeyMap(predict=[SERVING], train=[TRAINING], test=[EVAL])
 """The tags of the meta graph by mode."""
 
 SIGNATURE_KEY_MAP = ModeKeyMap(

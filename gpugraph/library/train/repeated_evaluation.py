@@ -169,7 +169,8 @@ class SummaryAtEndHook(SessionRunHook):
 
 def _with_counter(eval_ops: Any, hooks: Sequence[Any]) -> Any:
     """Return the ops of a run with the update of the counter, which the hooks then fetch."""
-    counter, added = get_or_create_eval_step(), 1
+    counter = get_or_create_eval_step()
+    added: Any = 1
     if any(isinstance(hook, MultiStepStopAfterNEvalsHook) for hook in hooks):
         added = cast(get_or_create_steps_per_run_variable(), counter.dtype.base_dtype)
     update = assign_add(counter, added, use_locking=True)
@@ -244,15 +245,14 @@ def evaluate_repeatedly(
     if eval_ops is not None:
         eval_ops = _with_counter(eval_ops, hooks)
     final_ops_hook = FinalOpsHook(final_ops, final_ops_feed_dict)
-    count = 0
-    for path in checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn):
+    paths = checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn)
+    for count, path in enumerate(paths, 1):
         creator = ChiefSessionCreator(
             scaffold=scaffold, checkpoint_filename_with_path=path, master=master, config=config
         )
         with MonitoredSession(session_creator=creator, hooks=[*hooks, final_ops_hook]) as session:
             while eval_ops is not None and not session.should_stop():
                 session.run(eval_ops, feed_dict)
-        count += 1
         if max_number_of_evaluations and count >= max_number_of_evaluations:
             break
     return final_ops_hook.final_ops_values

@@ -96,7 +96,10 @@ METRICS = _Functions(
     | {
         "streaming_mean": ("mean", f"values weights {_COLLECTIONS}"),
         "streaming_mean_tensor": ("mean_tensor", f"values weights {_COLLECTIONS}"),
-        "streaming_percentage_less": ("percentage_below", f"values threshold weights {_COLLECTIONS}"),
+        "streaming_percentage_less": (
+            "percentage_below",
+            f"values threshold weights {_COLLECTIONS}",
+        ),
     },
 )
 """The functions of `tf.contrib.metrics` that `tf.metrics` has too."""
@@ -114,4 +117,3 @@ def aggregate_metric_map(names_to_tuples: Any) -> tuple[dict[str, Any], dict[str
     """Return the values and the updates of metrics, as two dicts by name."""
     values = {name: value for name, (value, _) in names_to_tuples.items()}
     return values, {name: update for name, (_, update) in names_to_tuples.items()}
-

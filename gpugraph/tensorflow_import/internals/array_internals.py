@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from gpugraph.api import top_level as tf
@@ -12,7 +13,9 @@ from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 
-def shape_internal(input: Any, name: Any = None, optimize: bool = True, out_type: Any = None) -> Any:
+def shape_internal(
+    input: Any, name: Any = None, optimize: bool = True, out_type: Any = None
+) -> Any:
     """Return the shape as a tensor, int32 unless `out_type` is given."""
     return tf.shape(input, name, out_type or dtypes.int32)
 
@@ -53,21 +56,20 @@ def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
 
 
 def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
-    """Return `prefix` and `suffix` as one size: a tensor, or a list of numbers and None if `static`.
+    """Return `prefix` and `suffix` as one size: a tensor, or a list if `static`.
 
     Each is a number, a TensorShape or a tensor. ValueError if a tensor is asked for and a number is
     unknown.
     """
     (first, first_known), (last, last_known) = (
-        _as_vector(prefix, "prefix"), _as_vector(suffix, "suffix")
+        _as_vector(prefix, "prefix"),
+        _as_vector(suffix, "suffix"),
     )
     if static:
         unknown = first_known is None or last_known is None
         return None if unknown else [*(first_known or []), *(last_known or [])]
     if first is None or last is None:
-        raise ValueError(
-            f"Provided a prefix or suffix of None: {prefix} and {suffix}"
-        )
+        raise ValueError(f"Provided a prefix or suffix of None: {prefix} and {suffix}")
     return tf.concat([first, last], 0)
 
 
@@ -94,8 +96,21 @@ def shape_to_tensor(
     s: TensorShape, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     """Return a known shape as a tensor of int32 or int64."""
-    return tf.constant(s.as_list(), dtype or dtypes.int32, name=name)
+    return tf.constant(s.as_list(), dtype or dtypes.int32, name=name or "Const")
 
 
 def record_gradient(*arguments: Any) -> None:
     """Do nothing: gradients are those of the graph."""
+
+
+def gen_new_seed(seed: int | None, salt: str) -> int | None:
+    """Return another seed for `salt`, or None without a seed."""
+    if seed is None:
+        return None
+    digest = hashlib.md5(f"{seed}{salt}".encode()).hexdigest()
+    return int(digest[:8], 16) & 0x7FFFFFFF
+
+
+def numpy_text(tensor: Any, is_repr: bool = False) -> str:
+    """Return the text of a tensor's value; tensors of a graph have none."""
+    return "<unprintable>"

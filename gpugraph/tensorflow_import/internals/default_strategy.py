@@ -58,7 +58,12 @@ class StrategyExtended:
         return tensor
 
     def update(
-        self, var: Any, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True
+        self,
+        var: Any,
+        fn: Callable[..., Any],
+        args: Any = (),
+        kwargs: Any = None,
+        group: bool = True,
     ) -> Any:
         """Return `fn(var, *args, **kwargs)`."""
         return fn(var, *args, **(kwargs or {}))
@@ -104,7 +109,9 @@ class Strategy:
         """Do nothing: this strategy is always current."""
         yield self
 
-    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def experimental_run_v2(
+        self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Return `fn(*args, **kwargs)`."""
         return fn(*args, **(kwargs or {}))
 

@@ -13,7 +13,10 @@ from gpugraph.platform import files
 file_exists, is_directory, get_matching_files = files.Exists, files.IsDirectory, files.Glob
 create_dir, recursive_create_dir = files.MkDir, files.MakeDirs
 delete_file, delete_recursively, rename, copy = (
-    files.Remove, files.DeleteRecursively, files.Rename, files.Copy,
+    files.Remove,
+    files.DeleteRecursively,
+    files.Rename,
+    files.Copy,
 )
 list_directory, walk, stat = files.ListDirectory, files.Walk, files.Stat
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 from typing import Any
+
+from gpugraph.tensorflow_import.modules_by_name import module_named
 
 
 class LazyLoader(ModuleType):
@@ -15,7 +16,7 @@ class LazyLoader(ModuleType):
         self._local_name, self._globals = local_name, parent_module_globals
 
     def _load(self) -> ModuleType:
-        module = importlib.import_module(self.__name__)
+        module = module_named(self.__name__)
         self._globals[self._local_name] = module
         vars(self).update(vars(module))
         return module

@@ -6,11 +6,11 @@ from typing import Any
 
 from gpugraph.api import top_level as tf
 from gpugraph.base import dtypes
+from gpugraph.building.variables import Variable
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.metrics.metric_variables import alike
 from gpugraph.library.metrics.threshold_metrics import NAMES, counts_at
-from gpugraph.building.variables import Variable
 
 
 def metric_variable(

@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.library.summary.summary_functions import merge_all
+from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
 from gpugraph.library.train.repeated_evaluation import (
     StopAfterNEvalsHook,
     SummaryAtEndHook,
     evaluate_once as _evaluate_once,
     evaluate_repeatedly,
 )
-from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
 
 _DEFAULT = object()
 
 
-def _hooks(
-    num_evals: int, logdir: Any, summary_op: Any, feed_dict: Any, hooks: Any
-) -> list[Any]:
-    added = [] if summary_op is None else [
-        SummaryAtEndHook(logdir, summary_op=merge_all() if summary_op is _DEFAULT else summary_op,
-                         feed_dict=feed_dict)
-    ]
+def _hooks(num_evals: int, logdir: Any, summary_op: Any, feed_dict: Any, hooks: Any) -> list[Any]:
+    added = (
+        []
+        if summary_op is None
+        else [
+            SummaryAtEndHook(
+                logdir,
+                summary_op=merge_all() if summary_op is _DEFAULT else summary_op,
+                feed_dict=feed_dict,
+            )
+        ]
+    )
     return [StopAfterNEvalsHook(num_evals), *added, *(hooks or [])]
 
 
@@ -83,9 +88,7 @@ def evaluation_loop(
     return evaluate_repeatedly(
         checkpoint_dir,
         master=master,
-        scaffold=Scaffold(
-            init_op=initial_op, init_feed_dict=initial_op_feed_dict, init_fn=init_fn
-        ),
+        scaffold=Scaffold(init_op=initial_op, init_feed_dict=initial_op_feed_dict, init_fn=init_fn),
         eval_ops=eval_op,
         feed_dict=eval_op_feed_dict,
         final_ops=final_op,

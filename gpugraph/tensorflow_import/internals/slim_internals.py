@@ -69,7 +69,9 @@ def add_zero_fraction_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
     """Add a summary of the share of zeros in a tensor."""
-    share = tf.reduce_mean(tf.cast(tf.equal(tensor, tf.zeros_like(tensor)), dtypes_of_tensors.float32))
+    share = tf.reduce_mean(
+        tf.cast(tf.equal(tensor, tf.zeros_like(tensor)), dtypes_of_tensors.float32)
+    )
     tag = _summary_name(tensor, name, prefix, "Fraction of Zero Values")
     return summary.scalar(tag, _printed(tag, print_summary, share))
 
@@ -79,7 +81,9 @@ def add_histogram_summaries(tensors: Any, prefix: Any = None) -> list[Any]:
     return [add_histogram_summary(tensor, prefix=prefix) for tensor in tensors]
 
 
-def add_scalar_summaries(tensors: Any, prefix: Any = None, print_summary: bool = False) -> list[Any]:
+def add_scalar_summaries(
+    tensors: Any, prefix: Any = None, print_summary: bool = False
+) -> list[Any]:
     """Add a summary of each scalar."""
     return [add_scalar_summary(tensor, None, prefix, print_summary) for tensor in tensors]
 

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.tape` in graph mode: no tape records, gradients are those of the graph."""
+"""`tensorflow.python.eager.tape` in graph mode: gradients are those of the graph."""
 
 from __future__ import annotations
 

@@ -7,21 +7,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gpugraph.api.top_level import boolean_mask, constant, logical_not, stack
+from gpugraph.base import dtypes
 from gpugraph.building.variables import Variable
 from gpugraph.graph.client.collection_protos import collection_protos
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
-from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.graph.client.node_messages import op_def_message
-from gpugraph.session.fetch_structures import FetchPlan
+from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.session.fetch_structures import FetchPlan
 
 _NUMBERS = itertools.count(1)
 STANDARD_PS_OPS = (
-    "Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2",
-    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
-    "MutableDenseHashTableV2", "VarHandleOp", "BoostedTreesEnsembleResourceHandleOp",
+    "Variable",
+    "VariableV2",
+    "AutoReloadVariable",
+    "MutableHashTable",
+    "MutableHashTableV2",
+    "MutableHashTableOfTensors",
+    "MutableHashTableOfTensorsV2",
+    "MutableDenseHashTable",
+    "MutableDenseHashTableV2",
+    "VarHandleOp",
+    "BoostedTreesEnsembleResourceHandleOp",
 )
 """The types of ops that `replica_device_setter` puts on parameter servers."""
 
@@ -101,7 +111,9 @@ def local_resources() -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.LOCAL_RESOURCES)
 
 
-def register_resource(handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True) -> None:
+def register_resource(
+    handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True
+) -> None:
     """Add a resource to the graph: how it is created, and a tensor of whether it is."""
     key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
     resource = _Resource(handle, create_op, is_initialized_op)
@@ -134,13 +146,15 @@ def backward_walk_ops(
     within_ops, within_ops_fn: which ops may be visited.
     """
     seeds = seed_ops if isinstance(seed_ops, (list, tuple)) else [seed_ops]
-    waiting = [getattr(seed, "op", seed) for seed in seeds]
+    waiting: list[Any] = [getattr(seed, "op", seed) for seed in seeds]
     stop, first = set(stop_at_ts), set(waiting)
     inside = None if within_ops is None else set(within_ops)
     walked: dict[Any, None] = {}
     while waiting:
         op = waiting.pop(0)
-        is_allowed = (inside is None or op in inside) and (within_ops_fn is None or within_ops_fn(op))
+        is_allowed = (inside is None or op in inside) and (
+            within_ops_fn is None or within_ops_fn(op)
+        )
         if op in walked or not is_allowed:
             continue
         walked[op] = None
@@ -199,3 +213,13 @@ def variable_to_proto(v: Any, export_scope: str | None = None) -> Any:
 def variable_from_proto(v: Any, import_scope: str | None = None) -> Any:
     """Return the variable of the default graph that a message describes."""
     return Variable.from_proto(v, import_scope=import_scope)
+
+
+def report_uninitialized_resources(resource_list: Any = None, name: str = "report") -> Any:
+    """Return a tensor of the names of resources that are not initialized."""
+    listed = shared_resources() + local_resources() if resource_list is None else resource_list
+    if not listed:
+        return constant([], dtypes.string)
+    states = stack([resource.is_initialized for resource in listed])
+    names = constant([resource.handle.name for resource in listed])
+    return boolean_mask(names, logical_not(states))

@@ -6,12 +6,12 @@ from collections import OrderedDict
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.smart_cond import smart_cond as _smart_cond, static_bool
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.library.keras.layers.configured_layer import numbers
-from gpugraph.building.control_flow.cond import cond
-from gpugraph.ops.framework.constant_value import constant_value as _constant_value
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.keras.layers.configured_layer import numbers
+from gpugraph.ops.framework.constant_value import constant_value as _constant_value
 
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
