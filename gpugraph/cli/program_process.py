@@ -69,14 +69,13 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     rest = parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
-    rest.required = (
-        False  # otherwise argparse reports missing arguments too if the program is missing
-    )
+    # If the program is missing, argparse would otherwise report its arguments as missing too.
+    rest.required = False
 
 
 @contextmanager
 def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
-    """Have `listener` in the list of listeners for the duration of the block."""
+    """Append `listener` to `listeners` within the block, and remove it afterwards."""
     listeners.append(listener)
     try:
         yield
@@ -88,8 +87,8 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 def answer_imports(program: Program) -> Iterator[MissingNames]:
     """Make `import tensorflow` give gpugraph within the block.
 
-    In a process that exists only for the program, it does so until the process ends, and in child
-    processes.
+    In a process that exists only for the program, imports are answered until the process ends, and
+    in its child processes too.
     """
     if program.is_process:
         answer_in_children()
@@ -108,8 +107,8 @@ def _dropped_names() -> AbstractContextManager[None]:
 def run_program(program: Program) -> int:
     """Run the program and return its exit status.
 
-    If the program raises, its traceback is printed and the status is 1. SystemExit is raised to the
-    caller.
+    If the program raises, its traceback is printed and the status is 1. SystemExit is passed on to
+    the caller.
     """
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     try:
@@ -120,11 +119,34 @@ def run_program(program: Program) -> int:
             sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
-def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Run the program; return its status, and the error that it raised or None.
+def positive_number(text: str) -> int:
+    """Return the number of a command's argument. ArgumentTypeError unless it is 1 or more."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")
 
-    The error is returned, not raised, so that no exception is being handled when `sys.excepthook`
-    is called.
+
+def run_and_write(program: Program, write: Callable[[], bool]) -> int:
+    """Run the program as `run_program` does, then call `write`, however the program ends.
+
+    Return the exit status; 2 if the program succeeded, also by `sys.exit`, and `write` returned
+    False. The exceptions of `run_program` are raised again after `write`.
+    """
+    try:
+        status = run_program(program)
+    except BaseException as ended:
+        is_success = isinstance(ended, SystemExit) and ended.code in (None, 0)
+        if write() or not is_success:
+            raise
+        return 2
+    return status if write() else status or 2
+
+
+def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
+    """Run the program; return its exit status, and the error that it raised or None.
+
+    The error is returned instead of raised, because `sys.excepthook` must be called while no
+    exception is being handled.
     """
     try:
         return _run(program), None
@@ -205,7 +227,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 
 
 def _enter(program: Program, folder: str) -> None:
-    """Put the folder first in `sys.path`.
+    """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
     In a process for the program alone, it replaces the entry that Python added for the command
     `gpugraph`.
@@ -246,7 +268,9 @@ def _show(error: BaseException) -> None:
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Remove this package's frames around the program from the tracebacks of an error."""
+    """Remove this package's frames from the tracebacks of an error, so that they begin in the
+    program.
+    """
     known: set[int] = set()
     while error is not None and id(error) not in known:
         known.add(id(error))

@@ -55,13 +55,15 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 class _Report:
-    """The list of missing names, printed on standard error if the program fails or if `always`."""
+    """The list of missing names, printed on standard error if the program fails or `always` is
+    true.
+    """
 
     def __init__(self, missing: MissingNames, always: bool) -> None:
         self._missing, self._is_due = missing, always
 
     def note(self, status: object) -> int:
-        """Record the program's exit status (as passed to `sys.exit`), and return it as a number."""
+        """Record the status passed to `sys.exit`, and return the exit status of the process."""
         self._is_due = self._is_due or status not in (None, 0)
         return status if isinstance(status, int) else 1
 

@@ -27,7 +27,7 @@ ROOT = "tensorflow"
 
 
 class TensorFlowModule(ModuleType):
-    """A module with a TensorFlow name; the names in it are looked up on first access."""
+    """A module with a TensorFlow name; its attributes are looked up on first access."""
 
     def __init__(self, finder: TensorFlowFinder, path: str, name: str | None = None) -> None:
         super().__init__(
@@ -48,7 +48,9 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set the attribute, unless it is an imported submodule that would hide a function."""
+        """Set an attribute, unless the value is an imported submodule that would hide a
+        function.
+        """
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
         ):
@@ -103,7 +105,7 @@ class _Refusal:
 class TensorFlowFinder(MetaPathFinder, Loader):
     """The importer of `tensorflow` and the modules below it.
 
-    `missing` records the missing names.
+    `missing` records the names that programs looked up and gpugraph lacks.
     """
 
     def __init__(self) -> None:
@@ -125,8 +127,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return self._spec(rest)
         self.missing.add(rest)
         if reason := instead_of(rest):
-            # The error has no `name`: a `from` import would ignore an error with the name of the
-            # module it imports.
+            # The error has no `name`: a `from` import ignores an error whose `name` is the imported
+            # module.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         return None
 

@@ -19,7 +19,9 @@ from gpugraph.tensorflow_import.refused_names import listen_to_refusals
 
 _LOCK = threading.Lock()
 _users: dict[TensorFlowFinder, int] = {}
-"""The finder in use, if any, with the number of `as_tensorflow` blocks and `install` calls."""
+"""The finder in use, if any, mapped to the number of open `as_tensorflow` blocks and `install`
+calls.
+"""
 
 
 def _record_refusal(path: str) -> None:

@@ -162,11 +162,11 @@ LEFT_OUT = (
 """By path or pattern, the reason why the name is omitted on purpose, and its replacement."""
 
 RENAMED = _read(_RENAMED)
-"""The names in TensorFlow 1 of functions and classes that were renamed before version 1.0."""
+"""By name before TensorFlow 1.0, the name in TensorFlow 1 of each renamed function or class."""
 
 
 def instead_of(path: str) -> str:
-    """Return the reason and the replacement for the missing `tensorflow.<path>`; "" if unknown."""
+    """Return why `tensorflow.<path>` is missing and its replacement, as a text; "" if unknown."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -194,7 +194,8 @@ def refusal_at_call(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return the reason why a function or class always raises, and its replacement, or "".
+    """Return why a function or class always raises, and its replacement, as a text; "" if it does
+    not.
 
     It is a placeholder, or a function that is annotated to return NoReturn, with the reason in its
     docstring.

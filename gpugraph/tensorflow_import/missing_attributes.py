@@ -22,7 +22,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
-    """Return the value of a name that a public module lacks.
+    """Return the value of the attribute `name`, which the public module at `path` lacks.
 
     answer: the module's original `__getattr__`, which is called first.
 
@@ -64,7 +64,8 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 def _add_private_attributes(path: str, module: ModuleType) -> None:
     """Add the private attributes that programs read to this package's classes.
 
-    Those of optimizers are added only with `tf.train`, and none with modules that need no graphs.
+    Attributes of optimizers are added only when `tf.train` is imported; modules that need no graphs
+    add none.
     """
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"
-"""The version of TensorFlow that programs see as `tf.__version__`, which some compare."""
+"""The value of `tf.__version__` for programs; some programs compare it."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}

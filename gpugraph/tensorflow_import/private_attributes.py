@@ -24,7 +24,7 @@ from gpugraph.ops.elementwise.division import div as _div
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
-    """Return the list of Dimensions (`TensorShape._dims`)."""
+    """Return the list of Dimensions, or None for an unknown rank (`TensorShape._dims`)."""
     return shape.dims
 
 
@@ -85,9 +85,8 @@ _GRAPH_NUMBERS = count()
 
 
 def _graph_key(graph: Graph) -> str:
-    """Return a text that identifies the graph.
-
-    Programs use it as a dict key (`Graph._graph_key`).
+    """Return a text that identifies the graph (`Graph._graph_key`), which programs use as a dict
+    key.
     """
     if "_key" not in vars(graph):
         vars(graph).setdefault("_key", f"grap-key-{next(_GRAPH_NUMBERS)}/")
@@ -107,7 +106,8 @@ def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
 
 
 def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
-    """Exempt ops that take an input from `op` from the open `control_dependencies` blocks.
+    """Let open `control_dependencies` blocks add no control input to ops that read an output of
+    `op`.
 
     This is `Graph._record_op_seen_by_control_dependencies(op)`.
     """
@@ -129,7 +129,9 @@ def _scope_places(op: Operation) -> Any:
 
 
 def _override_operator(operator: str, function: Any) -> None:
-    """Replace the method of a tensor operator (`Tensor._override_operator(name, function)`)."""
+    """Replace the method that implements a Python operator (`Tensor._override_operator(name,
+    function)`).
+    """
     setattr(Tensor, operator, function)
 
 

@@ -21,7 +21,8 @@ _ROOT = "tensorflow"
 class NameUse(NamedTuple):
     """A TensorFlow name in a program, with the lines that use it.
 
-    refusal: for a function or class that exists but always raises, the reason and the replacement.
+    refusal: the reason and the replacement if the name is a function or class that always raises;
+    otherwise "".
     """
 
     path: str
@@ -31,7 +32,7 @@ class NameUse(NamedTuple):
 
 
 class ProgramNames(NamedTuple):
-    """The names in a program in order of their first lines.
+    """The TensorFlow names that a program uses, in order of first use.
 
     `fault` is the reason if the program can't be parsed; otherwise it is empty. `assigned` are the
     names that the program sets.
@@ -43,7 +44,7 @@ class ProgramNames(NamedTuple):
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that do not exist or always raise."""
+        """The names that gpugraph lacks, or whose function or class always raises."""
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
@@ -121,7 +122,7 @@ def checked_part(path: str) -> str:
 
 
 class _ClassScope(dict[str, str | None]):
-    """The names that a class body binds; the methods of the class do not see them."""
+    """The names bound in a class body, which the methods of the class do not see."""
 
 
 class _Reader(ast.NodeVisitor):
@@ -132,7 +133,7 @@ class _Reader(ast.NodeVisitor):
         self.assigned: set[str] = set()
         self._scopes: list[dict[str, str | None]] = [
             {}
-        ]  # path relative to `tensorflow` by name; None for a name of another object
+        ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
         """Bind the module's imports and aliases, before the visit of functions that use them."""
@@ -147,9 +148,8 @@ class _Reader(ast.NodeVisitor):
         self._scopes[-1][name] = path
 
     def _path(self, node: ast.AST) -> str | None:
-        """Return the path relative to `tensorflow` that an expression denotes.
-
-        None if it denotes none.
+        """Return the path relative to `tensorflow` that an expression denotes, or None if there is
+        no such path.
         """
         names_after = []
         while isinstance(node, ast.Attribute):

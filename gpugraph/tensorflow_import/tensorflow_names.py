@@ -40,16 +40,18 @@ VERSION_2 = "compat.v2"
 
 
 class ModulePath(NamedTuple):
-    """The value of a name that denotes a module: the module's path relative to `tensorflow`."""
+    """The lookup result for a name of a module: the module's path relative to `tensorflow`."""
 
     path: str
 
 
 class _OpsByName:
-    """All declared ops as attributes, by their names in snake case: `mat_mul`."""
+    """An object that has each declared op as an attribute, by its name in snake case: `mat_mul`."""
 
     def __getattr__(self, name: str) -> Any:
-        types = _types_by_name(len(OP_DEFS))  # the key of a cache: programs may declare ops
+        types = _types_by_name(
+            len(OP_DEFS)
+        )  # The number of ops is the key of a cache: it grows when a program declares ops.
         if name in types:
             return getattr(raw_ops, types[name])
         raise AttributeError(name)
@@ -68,7 +70,7 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Return the path of the module that `path` stands for in a tree: `nn` for `compat.v1.nn`.
+    """Replace the tree's prefix in `path` by its public module: `compat.v1.nn` becomes `nn`.
 
     The root is "". A path that has its own row is returned as it is, even below a tree:
     `python.keras.engine`.
@@ -209,7 +211,9 @@ def _find(here: str, path: str, name: str) -> Any:
             return value
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))
-    for module in modules:  # public modules that have another path, such as tf.app.flags
+    for module in (
+        modules
+    ):  # public modules whose path in the package differs from `tensorflow`'s, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
     return _refused(name, _joined(here, name), _joined(path, name))
@@ -264,9 +268,9 @@ def sources(path: str) -> Iterator[Any]:
 
 
 def target(text: str) -> Any:
-    """Return the value of a target in the table (see the docstring of `module_table`).
+    """Return the value that a target in the table names; targets are described in `module_table`.
 
-    Raise an error if it is missing.
+    Raise an error if there is no such value.
     """
     if text.startswith("'"):
         return text[1:]

@@ -32,13 +32,13 @@ class LinearOperator:
     """A matrix [..., rows, columns], or a batch of them.
 
     Args:
-      dtype: that of the matrix. graph_parents: tensors that it depends on. name: the scope of its
-        operations, by default the name of the class.
+      dtype: the dtype of the matrix. graph_parents: tensors that the matrix depends on. name: the
+        scope of the operator's operations, by default the name of the class.
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
         the matrix; None for no promise. Only the `assert_` methods check them.
 
-    ValueError for contradictory promises. Functions that a subclass does not define raise
-    NotImplementedError.
+    The constructor raises ValueError for contradictory promises. Methods that a subclass does not
+    define raise NotImplementedError.
     """
 
     def __init__(
@@ -171,7 +171,10 @@ class LinearOperator:
     # -- checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """Return an operation that raises InvalidArgumentError in a run for a singular matrix."""
+        """Return an operation that checks that the matrix has an inverse.
+
+        A run of the operation raises InvalidArgumentError for a singular matrix.
+        """
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -179,8 +182,9 @@ class LinearOperator:
         raise NotImplementedError("assert_non_singular is not implemented.")
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """Return an operation that raises InvalidArgumentError unless the matrix is positive
-        definite.
+        """Return an operation that checks that the matrix is positive definite.
+
+        A run of the operation raises InvalidArgumentError if it is not.
         """
         with self._scope(name):
             return self._assert_positive_definite()
@@ -189,8 +193,9 @@ class LinearOperator:
         raise NotImplementedError("assert_positive_definite is not implemented.")
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """Return an operation that raises InvalidArgumentError unless the matrix is its own
-        adjoint.
+        """Return an operation that checks that the matrix is its own adjoint.
+
+        A run of the operation raises InvalidArgumentError if it is not.
         """
         with self._scope(name):
             dense = self._to_dense()
@@ -212,7 +217,7 @@ class LinearOperator:
     ) -> Tensor:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether to use the adjoint of x. ValueError for incompatible shapes, and
+        adjoint_arg: whether to use the adjoint of x. Raise ValueError for incompatible shapes, and
         TypeError for another dtype.
         """
         with self._scope(name, x):
@@ -236,8 +241,8 @@ class LinearOperator:
     ) -> Tensor:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether to use the adjoint of rhs. NotImplementedError if the matrix is known
-        to have no inverse; other errors are those of `matmul`.
+        adjoint_arg: whether to use the adjoint of rhs. Raise NotImplementedError if the matrix is
+        known to have no inverse; in other cases the errors are those of `matmul`.
         """
         self._check_solvable()
         with self._scope(name, rhs):
@@ -294,9 +299,9 @@ class LinearOperator:
             return reduce_sum(self._diag_part(), -1)
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
-        be
-        square.
+        """Return the determinant, of shape batch_shape.
+
+        Raise NotImplementedError if the matrix is known not to be square.
         """
         self._check_square()
         with self._scope(name):
@@ -337,7 +342,9 @@ class LinearOperator:
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """Raise ValueError if a tensor lacks an axis (a negative number) or has another size there."""
+    """Raise ValueError if `tensor` has no axis `axis` (negative: from the end) or another size
+    there.
+    """
     tensor.shape.with_rank_at_least(-axis)
     if tensor.shape.dims is not None:
         size.assert_is_compatible_with(tensor.shape.dims[axis])

@@ -80,5 +80,5 @@ def test_faults_are_refused() -> None:
     with tf.Graph().as_default() as graph:
         get_or_create_eval_step()
         graph.add_to_collection(tf.GraphKeys.EVAL_STEP, tf.constant(1))
-        with pytest.raises(ValueError, match="Multiple tensors added to tf.GraphKeys.EVAL_STEP"):
+        with pytest.raises(ValueError, match="Multiple tensors added"):
             get_or_create_eval_step()
