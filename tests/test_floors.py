@@ -58,6 +58,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "summary",
         "datasets distributions linear_operators losses train testing",
         "lookup metrics saved_models",
+        "feature_column",
         "keras",
         "layers",
         "contrib",
@@ -103,7 +104,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "library/keras": (
         "backend keras_objects",
         "activations keras_constraints keras_initializers keras_regularizers",
-        "losses optimizers pictures saving",
+        "feature_column_configs losses optimizers pictures saving",
         "engine",
         "callbacks inputs layers metrics",
         "training",
@@ -163,7 +164,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "generator_loops model_compilation",
         "model_loops",
         "model",
-        "sequential wide_deep_models",
+        "linear_feature_model sequential wide_deep_models",
     ),
     "ops/nn": ("activations windows", "losses normalization pooling", "convolution recurrent"),
     "devices": (

@@ -40,6 +40,22 @@ python.client.timeline: gpugraph.inspection.timeline
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
 python.eager.context: gpugraph.building.compatibility.graph_mode tf
+python.feature_column: tf.feature_column
+python.feature_column.(feature_column feature_column_v2 feature_column_lib sequence_feature_column):
+    tf.feature_column gpugraph.tensorflow_import.private_feature_columns
+    gpugraph.library.feature_column.sequence_columns
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeatures
+    SequenceFeatures=tf.keras.experimental.SequenceFeatures
+    LinearModel=gpugraph.library.keras.training.linear_feature_model.LinearFeatureModel
+    _LinearModelLayer=gpugraph.library.keras.layers.feature_layers.LinearFeatures
+    _BaseFeaturesLayer=gpugraph.library.keras.layers.feature_layers.ColumnsLayer
+    gpugraph.library.keras.feature_column_configs
+python.feature_column.dense_features:
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeatures
+python.feature_column.dense_features_v2:
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeaturesV2
+python.feature_column.serialization: gpugraph.library.keras.feature_column_configs
+python.feature_column.utils: gpugraph.tensorflow_import.private_feature_columns
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.(constant_op function importer indexed_slices load_library op_def_library
     tensor_spec): tf
@@ -246,6 +262,8 @@ _CONTRIB = """
 contrib.crf.python.ops.crf: tf.contrib.crf
 contrib.distributions.python.ops: tf.contrib.distributions
 contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
+contrib.feature_column.python.feature_column.sequence_feature_column: tf.contrib.feature_column
+    gpugraph.library.feature_column.sequence_columns
 contrib.framework.python.(framework ops): tf.contrib.framework
 contrib.framework.python.framework.(checkpoint_utils graph_util tensor_util): tf.contrib.framework
     tf
