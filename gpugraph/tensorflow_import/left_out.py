@@ -46,14 +46,8 @@ data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
-<<<<<<< HEAD
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
-feature_column keras.experimental.SequenceFeatures keras.layers.DenseFeatures: {_COLUMNS}
-=======
-estimator: there are no estimators: use tf.keras, or tf.layers and a
-    tf.train.MonitoredTrainingSession
->>>>>>> t-libs
 function wrap_function: there is no eager execution: build a graph and run it in a Session
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
 image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
@@ -70,13 +64,9 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-<<<<<<< HEAD
-linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular exists here
 core.debug core.profiler core.kernels core.protobuf.tpu core.protobuf.named_tensor_pb2: the messages
     of parts that do not exist here
 python._pywrap_bfloat16 tools: the tools are commands of gpugraph: see `gpugraph --help`
-=======
->>>>>>> t-libs
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount the files to read

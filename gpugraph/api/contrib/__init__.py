@@ -6,10 +6,10 @@ from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
-<<<<<<< HEAD
         checkpoint as checkpoint,
         crf as crf,
         distributions as distributions,
+        feature_column as feature_column,
         framework as framework,
         layers as layers,
         legacy_seq2seq as legacy_seq2seq,
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
         tensorboard as tensorboard,
         training as training,
         util as util,
-=======
-        checkpoint as checkpoint, crf as crf, distributions as distributions,
-        feature_column as feature_column, framework as framework,
-        layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
-        seq2seq as seq2seq, slim as slim,
-        staging as staging, tensorboard as tensorboard, training as training, util as util,
->>>>>>> t-libs
     )
 else:
     __getattr__, __dir__, __all__ = deferred_names(__name__)

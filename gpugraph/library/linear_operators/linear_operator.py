@@ -125,13 +125,8 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-<<<<<<< HEAD
-        adjoint_arg: whether to use the adjoint of x. Raise ValueError for incompatible shapes, and
-        TypeError for another dtype.
-=======
         adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is one too.
         ValueError for incompatible shapes, and TypeError for another dtype.
->>>>>>> t-libs
         """
         if isinstance(x, LinearOperator):
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
@@ -172,14 +167,9 @@ class LinearOperator(OperatorShape):
     ) -> Any:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-<<<<<<< HEAD
-        adjoint_arg: whether to use the adjoint of rhs. Raise NotImplementedError if the matrix is
-        known to have no inverse; in other cases the errors are those of `matmul`.
-=======
         adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is one
         too. NotImplementedError if the matrix is known to have no inverse; other errors are those
         of `matmul`.
->>>>>>> t-libs
         """
         self._check_solvable()
         if isinstance(rhs, LinearOperator):

@@ -77,20 +77,12 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-<<<<<<< HEAD
-        """Create inputs that match the data `x`; see `CompiledNetwork.set_inputs`.
-
-        Raise ValueError if the data is a dict.
-        """
-        if isinstance(x, dict) and not self.outputs:
-=======
         """Create inputs that match data; see `CompiledNetwork`.
 
         ValueError for a dict, unless the first layer takes a dict of features.
         """
         takes_dicts = bool(self._layers) and getattr(self._layers[0], "_is_feature_layer", False)
         if isinstance(x, dict) and not self.outputs and not takes_dicts:
->>>>>>> t-libs
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
                 "as the first layer is an error. Pass an array, or give the first layer its "
