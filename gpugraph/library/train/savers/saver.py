@@ -206,9 +206,7 @@ class Saver:
         saver = self.saver_def
         if saver is None or not is_in_scope(saver.filename_tensor_name, export_scope):
             return None
-        return (
-            saver if not export_scope else _renamed(self.saver_def, strip_name_scope, export_scope)
-        )
+        return _renamed(saver, strip_name_scope, export_scope) if export_scope else saver
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
