@@ -22,7 +22,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 _API = """
     bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
-    contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
+    contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
+    contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
     contrib.tensorboard.plugins.projector contrib.training contrib.util debugging dtypes
     gfile graph_util image initializers io linalg manip math nn quantization random saved_model
@@ -71,8 +72,8 @@ version base.version
 """One line per public path: the path, then the path of the file."""
 
 _PACKAGES = """
-    distributions keras keras.activations keras.applications keras.backend keras.callbacks
-    keras.layers keras.losses keras.metrics keras.models keras.optimizers
+    distributions feature_column keras keras.activations keras.applications keras.backend
+    keras.callbacks keras.layers keras.losses keras.metrics keras.models keras.optimizers
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """

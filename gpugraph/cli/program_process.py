@@ -14,15 +14,21 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
+from gpugraph.config.environment import is_on
 from gpugraph.tensorflow_import.child_processes import answer_in_children
+from gpugraph.tensorflow_import.dropped_names.dropped_imports import (
+    dropped_names,
+    install as install_dropped_names,
+)
 from gpugraph.tensorflow_import.import_switch import as_tensorflow, install
 from gpugraph.tensorflow_import.missing_names import MissingNames
+from gpugraph.tensorflow_import.python_2_programs import install as install_translation, translated
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))
@@ -33,17 +39,25 @@ class Program(NamedTuple):
 
     is_process: whether the process exists only for this program. Nothing is then restored after
     the program ends, so that its threads and exit handlers still find its modules and arguments.
+    is_python_2: whether the program is for Python 2, and is translated.
     """
 
     name: str
     arguments: Sequence[str]
     is_module: bool = False
     is_process: bool = False
+    is_python_2: bool = False
 
     @staticmethod
     def of(options: argparse.Namespace) -> Program:
         """Return the program that the parsed arguments of a command name."""
-        return Program(options.program, options.arguments, options.is_module, options.is_process)
+        return Program(
+            options.program,
+            options.arguments,
+            options.is_module,
+            options.is_process,
+            getattr(options, "is_python_2", False),
+        )
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
@@ -78,10 +92,16 @@ def answer_imports(program: Program) -> Iterator[MissingNames]:
     """
     if program.is_process:
         answer_in_children()
+        if is_on("GPUGRAPH_DROPPED_NAMES"):
+            install_dropped_names()
         yield install().missing
     else:
-        with as_tensorflow() as missing:
+        with as_tensorflow() as missing, _dropped_names():
             yield missing
+
+
+def _dropped_names() -> AbstractContextManager[None]:
+    return dropped_names() if is_on("GPUGRAPH_DROPPED_NAMES") else nullcontext()
 
 
 def run_program(program: Program) -> int:
@@ -154,13 +174,17 @@ def _end(program: Program, error: BaseException) -> int:
 
 def _run(program: Program) -> int:
     sys.argv = [program.name, *program.arguments]
+    if program.is_python_2:
+        install_translation(
+            os.getcwd() if program.is_module else os.path.dirname(program.name) or "."
+        )
     if program.is_module:
         return _run_module(program, os.getcwd(), program.name)
     if pkgutil.get_importer(program.name) is not None:
         return _run_module(program, program.name, "__main__")
     file = os.path.abspath(program.name)
     try:
-        code = _code_of(file)
+        code = _code_of(file, program.is_python_2)
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
         print(f"{sys.executable}: can't open file {file!r}: {reason}", file=sys.stderr)
@@ -177,8 +201,11 @@ def _run(program: Program) -> int:
     return 0
 
 
-def _code_of(file: str) -> CodeType:
+def _code_of(file: str, is_python_2: bool) -> CodeType:
     """Return the code object of a `.pyc` file or of a source file."""
+    if is_python_2:
+        with io.open_code(file) as stream:
+            return translated(stream.read(), file)
     with io.open_code(file) as stream:
         code = pkgutil.read_code(stream)
     if code is None:

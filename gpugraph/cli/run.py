@@ -20,6 +20,12 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         action="store_true",
         help="list the TensorFlow names that it used and gpugraph lacks",
     )
+    run.add_argument(
+        "--python2",
+        dest="is_python_2",
+        action="store_true",
+        help="the program is for Python 2: translate it and its modules when they are imported",
+    )
     add_program(run)
     run.set_defaults(command=run_command)
 

@@ -24,8 +24,11 @@ _PACKAGE = __name__.partition(".")[0]
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
     """Return the value of the attribute `name`, which the public module at `path` lacks.
 
-    The value is the result of `answer`, the module's original `__getattr__`, if it has one;
-    otherwise a message class. Raise AttributeError with the reason if there is neither.
+    answer: the module's original `__getattr__`, which is called first.
+
+    That is the result of `answer`, or else a message class, or a name of the module table (as in
+    `tf.compat.v2` and `tf.estimator`). Raise AttributeError with the reason if
+    there is neither.
     """
     if name.startswith("__"):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
@@ -34,6 +37,9 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
             return answer(name)
     if (message_class := public_message(path, name)) is not None:
         return message_class
+    answers = importlib.import_module("gpugraph.tensorflow_import.further_attributes")
+    with suppress(AttributeError):
+        return answers.further_attribute(path, name)
     left_out = importlib.import_module("gpugraph.tensorflow_import.left_out")
     reason = left_out.instead_of(f"{path}.{name}" if path else name)
     whole = f"{_PACKAGE}.{path}" if path else _PACKAGE

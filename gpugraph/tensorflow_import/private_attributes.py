@@ -20,6 +20,7 @@ from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.ops.elementwise.division import div as _div
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
@@ -151,6 +152,8 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_traceback": property(lambda op: op.traceback),
     },
     Tensor: {
+        "__div__": _div,
+        "__rdiv__": lambda tensor, other: _div(other, tensor),
         "_as_node_def_input": _as_node_def_input,
         "_id": property(id),
         "_op": property(lambda tensor: tensor.op),

@@ -34,11 +34,13 @@ class NameUse(NamedTuple):
 class ProgramNames(NamedTuple):
     """The TensorFlow names that a program uses, in order of first use.
 
-    `fault` is the syntax error if the program can't be parsed; otherwise it is empty.
+    `fault` is the reason if the program can't be parsed; otherwise it is empty. `assigned` are the
+    names that the program sets.
     """
 
     uses: list[NameUse]
     fault: str = ""
+    assigned: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> list[NameUse]:
@@ -58,12 +60,14 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     reader.collect_module(tree)
     reader.visit(tree)
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
-    absent = [use.path for use in uses if not use.is_there]
+    absent = [use.path for use in uses if not use.is_there or use.refusal]
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
     kept = [
         use for use in uses if use.path not in modules
-    ]  # omit `contrib.x` if a longer path, `contrib.x.y`, is listed
-    return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
+    ]  # omit `contrib.x` if `contrib.x.y` is listed
+    kept = [use for use in kept if use.is_there or use.path not in reader.assigned]
+    uses = sorted(kept, key=lambda use: (use.lines[0], use.path))
+    return ProgramNames(uses, assigned=frozenset(reader.assigned))
 
 
 def _use(path: str, lines: list[int]) -> NameUse:
@@ -86,7 +90,7 @@ def _value(path: str) -> object:
     rest = path[len(owner) :].lstrip(".").split(".")
     value = find(owner, rest[0])
     for name in rest[1:]:
-        value = getattr(value, name)
+        value = find(value.path, name) if isinstance(value, ModulePath) else getattr(value, name)
     return value
 
 
@@ -126,6 +130,7 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
+        self.assigned: set[str] = set()
         self._scopes: list[dict[str, str | None]] = [
             {}
         ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
@@ -207,6 +212,8 @@ class _Reader(ast.NodeVisitor):
         path = self._path(node)
         if path is None:
             self.visit(node.value)
+        elif isinstance(node.ctx, ast.Store):
+            self.assigned.add(path)
         else:
             self._note(path, node.lineno)
 

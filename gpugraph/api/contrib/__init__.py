@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         checkpoint as checkpoint,
         crf as crf,
         distributions as distributions,
+        feature_column as feature_column,
         framework as framework,
         layers as layers,
         legacy_seq2seq as legacy_seq2seq,

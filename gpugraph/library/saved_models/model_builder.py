@@ -144,6 +144,17 @@ class SavedModelBuilder:
         logging.info("SavedModel written to: %s", path)
         return os.fsencode(path)
 
+    def _add_train_op(self, train_op: Any) -> None:
+        """Record the op of a training step; TypeError if it is no tensor or operation.
+
+        Estimators call this function.
+        """
+        if train_op is None:
+            return
+        if not isinstance(train_op, Tensor | Operation):
+            raise TypeError(f"train_op needs to be a Tensor or Op: {train_op}")
+        get_default_graph().add_to_collection(model_names.TRAIN_OP_KEY, train_op)
+
     def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
         """Add assets and the main op to the graph's collections, and copy the files of the
         assets.

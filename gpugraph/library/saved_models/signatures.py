@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
@@ -118,6 +118,39 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
         {key: build_tensor_info(tensor) for key, tensor in inputs.items()},
         {key: build_tensor_info(tensor) for key, tensor in outputs.items()},
         model_names.PREDICT_METHOD_NAME,
+    )
+
+
+def supervised_train_signature_def(
+    inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
+) -> Any:
+    """Return the signature of a training step; all arguments are dicts of tensors by name, or None.
+
+    ValueError if there are no inputs.
+    """
+    outputs = (loss, predictions, metrics)
+    return _supervised(model_names.SUPERVISED_TRAIN_METHOD_NAME, inputs, outputs)
+
+
+def supervised_eval_signature_def(
+    inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
+) -> Any:
+    """Return the signature of an evaluation step, as `supervised_train_signature_def` does."""
+    outputs = (loss, predictions, metrics)
+    return _supervised(model_names.SUPERVISED_EVAL_METHOD_NAME, inputs, outputs)
+
+
+def _supervised(method_name: str, inputs: Any, outputs: Sequence[Any]) -> Any:
+    if not inputs:
+        raise ValueError(f"{method_name} inputs cannot be None or empty.")
+    return build_signature_def(
+        {key: build_tensor_info(tensor) for key, tensor in inputs.items()},
+        {
+            key: build_tensor_info(tensor)
+            for tensors in outputs
+            for key, tensor in (tensors or {}).items()
+        },
+        method_name,
     )
 
 

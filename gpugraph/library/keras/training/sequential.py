@@ -16,12 +16,12 @@ from gpugraph.platform import logging
 
 
 class Sequential(Model):
-    """A chain of layers, each of which is called on the outputs of the previous layer.
+    """A chain of layers, each of which is called on the outputs of the one before.
 
-    The model is built immediately if the first layer is an InputLayer or has an input shape;
-    otherwise by the first call, `build(input_shape)` or `fit`. The constructor raises TypeError for
-    an object that is not a layer; ValueError for layers with several outputs, and for two layers
-    with the same name.
+    It is built immediately if the first layer is an InputLayer or has an input shape; else by the
+    first call, `build(input_shape)` or `fit`.
+    TypeError for an object that is not a layer; ValueError for layers with several outputs, and for
+    two layers with the same name.
     """
 
     def __init__(self, layers: Any = None, name: str | None = None) -> None:
@@ -49,9 +49,8 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer; a tensor from `tf.keras.Input` stands for its layer.
-
-        Errors are those of the class.
+        """Append a layer; a tensor from `tf.keras.Input` stands for its layer. Errors: see the
+        class.
         """
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):
@@ -77,11 +76,12 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match the data `x`; see `CompiledNetwork.set_inputs`.
+        """Create inputs that match data; see `CompiledNetwork`.
 
-        Raise ValueError if the data is a dict.
+        ValueError for a dict, unless the first layer takes a dict of features.
         """
-        if isinstance(x, dict) and not self.outputs:
+        takes_dicts = bool(self._layers) and getattr(self._layers[0], "_is_feature_layer", False)
+        if isinstance(x, dict) and not self.outputs and not takes_dicts:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
                 "as the first layer is an error. Pass an array, or give the first layer its "
@@ -111,11 +111,11 @@ class Sequential(Model):
         return outputs
 
     def _take_outputs(self, outputs: Any) -> None:
-        """Set the outputs of the model, and discard the TrainingSetup for the previous outputs."""
+        """Set the outputs of the model, and discard the TrainingSetup for its previous outputs."""
         self._setup = self._predictor = None
         if outputs is None:
             return
-        if self.outputs and not self.is_graph_network:  # a model built from data has no InputLayer
+        if self.outputs and not self.is_graph_network:  # built from data: no InputLayer
             self.outputs = flatten(outputs)
             return
         inputs = self._layers[0].inbound_nodes[0].output_tensors
@@ -134,7 +134,7 @@ class Sequential(Model):
             self._network_graph, self.built = None, False
         elif not self.is_graph_network:
             self._setup = self._predictor = None
-            self.inputs, self.outputs = [], []  # the next data that is passed sets new inputs
+            self.inputs, self.outputs = [], []  # the next data sets new inputs
         else:
             self._layers[-1]._outbound_nodes = []
             self._take_outputs(self._layers[-1].output)
@@ -142,7 +142,7 @@ class Sequential(Model):
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for an input shape, which includes the batch axis.
 
-        Raise ValueError if no shape is passed and the model is not built.
+        ValueError if no shape is passed and the model is not built.
         """
         if self.is_graph_network:
             self.built = True
@@ -159,9 +159,7 @@ class Sequential(Model):
     _DEFAULT_BUILDS = (*Model._DEFAULT_BUILDS, build)
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Call each layer on the outputs of the previous layer; return the outputs of the last
-        layer.
-        """
+        """Call each layer on the outputs of the one before; return the outputs of the last one."""
         if self.is_graph_network:
             return super().call(inputs, training=training, mask=mask)
         outputs = inputs
@@ -186,8 +184,8 @@ class Sequential(Model):
         return predicted
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Return the index of the largest output of each example; for a single output, 1 if it
-        exceeds 0.5, else 0.
+        """Return the index of the largest output, or for a single output whether it exceeds 0.5: 0
+        or 1.
         """
         predicted = self.predict(x, batch_size, verbose)
         if predicted.shape[-1] > 1:
