@@ -22,8 +22,8 @@ from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
 MAX_PARTS = 1024
-"""The maximum number of parts that one session registers on a worker. Beyond it, the least recently
-run part is dropped.
+"""The maximum number of parts that one session registers on a worker. If there are more, the least
+recently run part is dropped.
 """
 
 CLIENT = ""

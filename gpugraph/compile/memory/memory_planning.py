@@ -108,8 +108,8 @@ class _Planner:
         """Return, by output, the input whose bytes the output may share.
 
         There are two exceptions to the op's declaration. A tensor whose size is known only at run
-        time is shared only by ops that forward it unchanged. An Exit by which a loop may or may not
-        be left (`Flow.irregular`) shares nothing."""
+        time is shared only by ops that forward it unchanged. An Exit that may be dead after its
+        loop has run (`Flow.irregular`) shares nothing."""
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
             return _NONE

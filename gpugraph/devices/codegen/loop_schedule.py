@@ -132,8 +132,8 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Return by value the output that can keep it: expensive values that the last pass needs and an
-    earlier one computes.
+    """Return, for each expensive value that the last pass needs and an earlier pass computes, an
+    output that can keep the value.
 
     The last pass writes that output itself, and it has the value's dtype. If both a value and its
     operand qualify, the value is kept.
