@@ -1,8 +1,8 @@
 """Settings of the whole process, under the names of `tf.config.experimental`.
 
 Settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
-module has the settings on which compiled plans depend. When one changes, sessions are notified and
-compile their plans again, so that runs need not read the settings.
+module has the settings on which compiled plans depend. When one of these settings changes, sessions
+are notified and compile their plans again, so that runs need not read the settings.
 """
 
 from __future__ import annotations
