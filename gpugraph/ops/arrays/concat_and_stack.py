@@ -193,7 +193,10 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _stacking_axis(axis: int, rank: int) -> int:
-    """Return the index of the new axis in the result; ValueError outside [-rank - 1, rank]."""
+    """Return the index of the new axis in the result.
+
+    Raise ValueError outside [-rank - 1, rank].
+    """
     if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
     return axis % (rank + 1)

@@ -135,8 +135,8 @@ _unravel_index = index_op(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Convert flat indices into a tensor of shape `dims` to coordinates.
 
-    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. InvalidArgumentError in a
-    run for an index out of range.
+    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. A run raises
+    InvalidArgumentError for an index out of range.
     """
     return _unravel_index(indices, dims, name=name)
 

@@ -176,7 +176,7 @@ _expand_dims = op(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; ValueError outside.
+    """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; raise ValueError outside.
 
     dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
     """

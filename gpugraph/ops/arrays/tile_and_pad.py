@@ -50,7 +50,8 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
     pairs = zip(sizes, times, strict=True)
-    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])  # type: ignore[operator]
+    # type: ignore[operator]
+    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])
     return [TensorShape.of(tiled)]
 
 
@@ -93,7 +94,7 @@ _tile = op(
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """Repeat `input` `multiples[i]` times along axis i.
 
-    multiples: an int vector with one number for each axis (else ValueError).
+    multiples: an int vector with one number for each axis (otherwise raise ValueError).
     """
     return _tile(input, int_argument(multiples), name=name)
 

@@ -158,7 +158,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    Arguments and errors as of `all_reduce`; raise ValueError for a scalar.
+    Arguments and errors are those of `all_reduce`; raise ValueError for a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -187,7 +187,7 @@ def broadcast_send(
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
     shape, dtype: the shape and dtype of `t`, the same in all calls of the group. Other arguments
-    and errors as of `all_reduce`; raise ValueError if `t` has another shape or dtype.
+    and errors are those of `all_reduce`; raise ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -221,8 +221,8 @@ def broadcast_recv(
 ) -> Tensor:
     """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    shape, dtype: the shape and dtype of the tensor. Other arguments as of `all_reduce`. Raise
-    ValueError for a group_size below 2.
+    shape, dtype: the shape and dtype of the tensor. Other arguments are those of `all_reduce`.
+    Raise ValueError for a group_size below 2.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

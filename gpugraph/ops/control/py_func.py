@@ -108,7 +108,7 @@ def _as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raise InvalidArgumentError for another number of values; further errors as of `_result`.
+    Raise InvalidArgumentError for another number of values; further errors are those of `_result`.
     """
     if returned is None:
         returned = []

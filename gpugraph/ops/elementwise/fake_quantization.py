@@ -205,7 +205,7 @@ def fake_quant_with_min_max_args(
     """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
 
     narrow_range: use one step fewer, so that a symmetric range has as many steps below 0 as above.
-    InvalidArgumentError in a run if num_bits is not in [2, 16] or min is not below max.
+    A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not below max.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)

@@ -267,7 +267,7 @@ def decode_csv(
       in double quotes, with any characters inside and each quote doubled. na_value: a text that
       counts as an empty field.
     select_cols: the indices of the columns to return, strictly increasing, as many as there are
-      defaults (else ValueError). By default all columns.
+      defaults (otherwise raise ValueError). By default all columns.
 
     InvalidArgumentError in a run for a record with more or fewer fields, for a field that is not a
     number of its column's dtype, for quotes that don't close, and for a required field that is

@@ -314,8 +314,10 @@ scatter_nd: Callable[..., Tensor] = public_function(
         gpu=Source("scatter_combine.cu", _launch_scatter_nd, scattering(np.add)),
         native=scattered_in_zeros(),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
-        doc="Zeros of `shape` with `updates` added at the coordinates in the last dimension of "
-        "`indices`. Updates of the same place add up. InvalidArgumentError in a run for "
-        "coordinates outside.",
+        doc=(
+            "Zeros of `shape` with `updates` added at the coordinates in the last dimension "
+            "of `indices`. Updates of the same place add up. A run raises "
+            "InvalidArgumentError for coordinates outside."
+        ),
     )
 )

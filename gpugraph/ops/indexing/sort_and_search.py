@@ -84,8 +84,8 @@ roll: Callable[..., Tensor] = public_function(
         doc=(
             "`input` rotated by `shift` places along `axis`; negative: to the front. Both are"
             " ints or vectors of one length; shifts along one axis add up. Raises ValueError "
-            "where their shapes differ and for a scalar input; InvalidArgumentError in a run "
-            "for an axis outside."
+            "where their shapes differ and for a scalar input; a run raises "
+            "InvalidArgumentError for an axis outside."
         ),
     )
 )

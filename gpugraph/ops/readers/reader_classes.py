@@ -43,7 +43,7 @@ class ReaderBase:
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """Return the next records of one file, a pair of string vectors: `keys` and `values`.
 
-        There are `num_records` of them, or fewer at the end of the file. queue: as of `read`.
+        There are `num_records` of them, or fewer at the end of the file. queue: see `read`.
         """
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 

@@ -248,8 +248,8 @@ def histogram_fixed_width_bins(
 ) -> Tensor:  # fmt: skip
     """Return, for each value, the number of the part of value_range that contains it.
 
-    Arguments as of `histogram_fixed_width`. The result has the shape of `values`, and `dtype`,
-    int32 or int64.
+    Arguments are those of `histogram_fixed_width`. The result has the shape of `values`, and
+    `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")

@@ -328,7 +328,7 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`; arguments as of `cumsum`. Exclusive ones begin
+    """Return running products along `axis`; arguments are those of `cumsum`. Exclusive ones begin
     with 1.
     """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
@@ -337,7 +337,8 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments as of `cumsum`.
+    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments are those of
+    `cumsum`.
 
     Exclusive ones begin with -inf.
     """

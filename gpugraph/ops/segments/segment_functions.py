@@ -29,7 +29,8 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the mean of each segment, 0 for an empty one; arguments as of `unsorted_segment_sum`.
+    """Return the mean of each segment, 0 for an empty one; arguments are those of
+    `unsorted_segment_sum`.
 
     Integers are divided as by Python's `/`.
     """
@@ -43,7 +44,7 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Return the sum of each segment divided by the root of its number of parts.
 
-    Arguments as of `unsorted_segment_sum`.
+    Arguments are those of `unsorted_segment_sum`.
     """
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)

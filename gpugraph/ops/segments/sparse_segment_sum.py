@@ -261,7 +261,7 @@ def sparse_segment_mean(
 ) -> Tensor:
     """Return the means of the rows of `data` at `indices` that share a segment id.
 
-    Arguments and errors as of `sparse_segment_sum`.
+    Arguments and errors are those of `sparse_segment_sum`.
     """
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
@@ -271,5 +271,6 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """Return the sums of rows that share a segment id, divided by the root of their number.
 
-    Arguments and errors as of `sparse_segment_sum`."""
+    Arguments and errors are those of `sparse_segment_sum`.
+    """
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

@@ -242,9 +242,9 @@ def stft(
 ) -> Tensor:
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: as of `frame`.
+    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: see `frame`.
     fft_length: by default the smallest power of 2 not below `frame_length`. window_fn(frame_length,
-    dtype=...): a vector with the factor of each element of a frame; None for no window.
+      dtype=...): a vector with the factor of each element of a frame; None for no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")

@@ -300,7 +300,7 @@ def set_difference(
 ) -> SparseTensor:
     """Return the sets of elements of `a` that are not in `b`; without `aminusb`, the reverse.
 
-    Other arguments as of `set_intersection`.
+    Other arguments are those of `set_intersection`.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -308,5 +308,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the unions of the sets of `a` and `b`; arguments as of `set_intersection`."""
+    """Return the unions of the sets of `a` and `b`; arguments are those of `set_intersection`."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

@@ -60,7 +60,7 @@ LOWERED: dict[str, Lowering] = {}
 def lowered_op(
     name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on a handle, with arguments as for `op`, and its lowering."""
+    """Declare an op on a handle, with the arguments of `op`, and its lowering."""
     LOWERED[name] = lowering
     return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 

@@ -30,7 +30,7 @@ class ProfilerHook(SessionRunHook):
       save_steps: global steps between two traces.
       save_secs: seconds between two traces. Exactly one of the two: else ValueError.
       output_dir: the folder of the files.
-      show_dataflow, show_memory: as in `Timeline.generate_chrome_trace_format`.
+      show_dataflow, show_memory: see `Timeline.generate_chrome_trace_format`.
     """
 
     def __init__(
