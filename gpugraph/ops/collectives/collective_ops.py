@@ -2,9 +2,9 @@
 
 The ops with one group_key and instance_key, one on each device, form one collective. When a run
 that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops that
-combine their inputs, and connects the result to the input of each, which its kernel only copies.
-If some of the ops belong to other processes, the run sends its inputs to them as soon as they are
-computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
+combine their inputs, and connects the result to the input of each op; the op's kernel only copies
+it. If some of the ops belong to other processes, the run sends its inputs to them as soon as they
+are computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; raise InvalidArgumentError if its shape is not that of the attr
+    """Bind a copy of the value; raise InvalidArgumentError unless its shape is that of the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])
@@ -130,7 +130,8 @@ def all_reduce(
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
     t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
-      tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
+      tensors. group_key, instance_key: ints; calls that pass the same pair of keys combine their
+      tensors.
     merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
     subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 

@@ -93,10 +93,11 @@ _NO_SUM = "inputs must be a list of at least one Tensor with the same dtype and 
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the sum of a list of tensors of one shape and dtype; unlike `add_n`, no IndexedSlices.
+    """Return the sum of a list of tensors with the same shape and dtype.
 
-    Raise ValueError for an empty list, for items other than tensors, and for tensors whose shape or
-    dtype differs from that of the first or from `shape` and `tensor_dtype`.
+    Unlike `add_n`, it accepts no IndexedSlices. Raise ValueError for an empty list, for items other
+    than tensors, and for tensors whose shape or dtype differs from that of the first or from
+    `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:

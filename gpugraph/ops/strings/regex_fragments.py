@@ -17,7 +17,7 @@ LAST = 0x10FFFF
 MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
-"""A set of code points: (first, last) of each range; the ranges are sorted and disjoint."""
+"""A set of code points, as (first, last) of each range; the ranges are sorted and disjoint."""
 
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
@@ -41,7 +41,7 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """Raised for a program of more than MAX_INSTRUCTIONS."""
+    """An error for a program of more than MAX_INSTRUCTIONS."""
 
 
 class Fragment(NamedTuple):
