@@ -1,8 +1,8 @@
 """The store: a graph's shared variables by their full names.
 
 `get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
-One thread at a time creates a variable, so two requests for the same name get the same one. The
-store records the line of each request, which `explain_variables` lists.
+One thread at a time creates a variable, so two requests for the same name get the same variable.
+The store records the line of each request, which `explain_variables` lists.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Record the program's current line as one that created, or got, the variable."""
+        """Record whether the program's current line created the variable or got an existing one."""
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created
