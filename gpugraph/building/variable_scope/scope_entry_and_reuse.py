@@ -93,8 +93,8 @@ class variable_scope:
     """Opens a scope for variables, and a name scope.
 
     name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
-    default_name: the name if `name_or_scope` is None, made unique in the current scope. values:
-      input tensors of the scope's function: their graph becomes the default inside.
+    default_name: the name if `name_or_scope` is None, made unique in the current scope.
+    values: input tensors of the function in the scope; their graph becomes the default inside.
     reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or False:
       inherited from the outer scope; at the root, variables must not exist. initializer,
       regularizer, caching_device,

@@ -54,10 +54,11 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
 class VariableStore:
     """The shared variables of a graph.
 
-    variables: by full name, including the parts of partitioned ones. partitioned: the
-    PartitionedVariables by full name. sites: by name, how often each line of the program got the
-    variable: maps (line, whether it created the variable) to a count. default_scopes: the full
-    names of scopes that were opened by default names.
+    variables: the variables by full name, including the parts of partitioned variables.
+    partitioned: the PartitionedVariables by full name.
+    sites: by variable name, the number of calls for each (line of the program, whether the call
+      created the variable).
+    default_scopes: the full names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:

@@ -87,7 +87,7 @@ class RuntimeGraph:
         return node
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
-        """Add a node like `node`, of this graph or another, with its cost id and no edges.
+        """Add a node like `node`, of this graph or another, without edges.
 
         Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
         that is in use. Raise the errors of `add_node`, and InvalidArgumentError for _SOURCE and
