@@ -341,7 +341,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raise TypeError if it is not a tensor.
+    Raise TypeError for any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad
