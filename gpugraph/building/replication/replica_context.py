@@ -83,7 +83,9 @@ class ReplicaContext:
         reduce = as_reduce_op(reduce_op)
 
         def merged(strategy: Any, *values: Any) -> Any:
-            return strategy.extended.batch_reduce_to(reduce, [(each, each) for each in values])
+            return strategy.extended.batch_reduce_to(
+                reduce, [(tensor, tensor) for tensor in values]
+            )
 
         @custom_gradient
         def reduced(*values: Any) -> Any:
@@ -93,7 +95,7 @@ class ReplicaContext:
             return tuple(self.merge_call(merged, args=values)), grad
 
         flat = nest.flatten(value)
-        if any(isinstance(each, IndexedSlices) for each in flat):
+        if any(isinstance(tensor, IndexedSlices) for tensor in flat):
             result: Any = self.merge_call(merged, args=flat)
         else:
             result = reduced(*flat)

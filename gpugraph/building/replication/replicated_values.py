@@ -125,12 +125,12 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
             if set(other) != keys:
                 raise ValueError(f"Replicas return other keys: {sorted(keys)}, {sorted(other)}")
         kind: Any = type(first)
-        return kind((key, regroup([each[key] for each in per_replica], wrap)) for key in first)
+        return kind((key, regroup([value[key] for value in per_replica], wrap)) for key in first)
     if isinstance(first, (list, tuple)) and not isinstance(first, IndexedSlices):
         for other in per_replica[1:]:
             if not isinstance(other, (list, tuple)) or len(other) != len(first):
                 raise ValueError(f"Replicas return other structures: {first}, {other}")
-        items = [regroup(each, wrap) for each in zip(*per_replica)]
+        items = [regroup(value, wrap) for value in zip(*per_replica)]
         return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
     if all(value is first for value in per_replica):
         return first

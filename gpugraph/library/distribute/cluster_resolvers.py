@@ -43,7 +43,9 @@ class ClusterResolver:
         self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
     ) -> dict[str, int]:
         """Return the number of accelerators by type; those of this machine."""
-        gpus = [each for each in list_local_devices(config_proto) if each.device_type == "GPU"]
+        gpus = [
+            device for device in list_local_devices(config_proto) if device.device_type == "GPU"
+        ]
         return {"GPU": len(gpus)} if gpus else {}
 
 

@@ -100,14 +100,16 @@ class DistributedIterator:
         for number, where in enumerate(devices):
             with device(where):
                 index = self._first + number
-                values.append(nest.map_structure(lambda each, at=index: self._part(each, at),
+                values.append(nest.map_structure(lambda tensor, at=index: self._part(tensor, at),
                                                  element))  # fmt: skip
         return regroup(values, PerReplica)
 
     def _elements(self, devices: tuple[str, ...], name: str | None) -> list[Any]:
         values: list[Any] = []
         for where in devices:
-            before = [each.op for each in nest.flatten(values[-1:]) if isinstance(each, Tensor)]
+            before = [
+                tensor.op for tensor in nest.flatten(values[-1:]) if isinstance(tensor, Tensor)
+            ]
             with get_default_graph().control_dependencies(before):
                 if callable(self._source):
                     with device(where):
@@ -128,9 +130,9 @@ class DistributedIterator:
             part: Tensor = value[index * (known // count) : (index + 1) * (known // count)]
             return part
         total = raw_ops.Shape(value)[0]
-        each = (total + (count - 1)) // count
-        start = raw_ops.Minimum(each * index, total)
-        result: Tensor = value[start : raw_ops.Minimum(start + each, total)]
+        size = (total + (count - 1)) // count
+        start = raw_ops.Minimum(size * index, total)
+        result: Tensor = value[start : raw_ops.Minimum(start + size, total)]
         return result
 
     def __iter__(self) -> Any:

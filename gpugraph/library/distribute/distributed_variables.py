@@ -78,7 +78,8 @@ class DistributedVariable(ResourceVariable):
         return self._values[self._number(device)]
 
     def _component(self) -> ResourceVariable:
-        return self.get()  # type: ignore[no-any-return]
+        component: ResourceVariable = self.get()
+        return component
 
     def _number(self, device: Any = None) -> int:
         if device is not None:

@@ -133,7 +133,7 @@ class MirroredExtended(DistributesInput, StrategyExtended):
             graph = get_default_graph()
             with device(component.device), updating(number), graph.name_scope(name):
                 results.append(fn(component, *own_args, **own_kwargs))
-        return update_result(results, [each.device for each in components], group)
+        return update_result(results, [component.device for component in components], group)
 
     def _update_non_slot(
         self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
@@ -180,9 +180,9 @@ def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -
     """
     if not group:
         return regroup(list(results), Mirrored)
-    flat = [getattr(each, "op", each) for each in results if each is not None]
+    flat = [getattr(result, "op", result) for result in results if result is not None]
     done = grouped(*flat)
-    if not all(hasattr(each, "value_index") or hasattr(each, "assign") for each in results):
+    if not all(hasattr(result, "value_index") or hasattr(result, "assign") for result in results):
         return done
     copies = []
     for name, result in zip(devices, results):
