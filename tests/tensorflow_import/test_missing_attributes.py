@@ -41,7 +41,6 @@ LEFT_OUT = {
     "sysconfig": "declare ops by tf.register_op",
     "contrib.data": "there are no datasets",
     "data": "use tf.train.batch and other queues, or a tf.keras.utils.Sequence",
-    "distribute": "use tf.device",
     "estimator": "pip install --no-deps tensorflow-estimator==1.15.2",
     "ragged": "use a SparseTensor",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from gpugraph.api.contrib import (
         checkpoint as checkpoint,
         crf as crf,
+        distribute as distribute,
         distributions as distributions,
         feature_column as feature_column,
         framework as framework,

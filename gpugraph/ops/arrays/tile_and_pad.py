@@ -50,8 +50,7 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
     pairs = zip(sizes, times, strict=True)
-    # type: ignore[operator]
-    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])
+    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])  # type: ignore[operator]
     return [TensorShape.of(tiled)]
 
 
