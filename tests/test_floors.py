@@ -73,7 +73,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "op_library",
         "client nodes",
     ),
-    "base/sizes": ("size_traces", "size_functions", "size_arrays"),
+    "base/sizes": ("size_traces", "size_functions size_tables", "size_arrays"),
     "memory": (
         "allocator_stats arena_planning",
         "arena_stacking",
