@@ -50,6 +50,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "checks",
         "gradients trackable",
         "variables",
+        "autograph",
         "variable_scope",
         "graph_files",
         "compatibility",
@@ -208,6 +209,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "cupy": "devices",
     "google": "formats",  # protobuf
     "grpc": "cluster",
+    "malt": "building/autograph/malt_transpiler.py",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "library/keras/pictures/plot_model.py",
@@ -244,6 +246,11 @@ DOORS = frozenset(
         ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.library.keras.applications.applications_package", "keras_applications"),
+        # An extra, for functions that branch on tensors.
+        (
+            "gpugraph.building.autograph.function_conversion",
+            "gpugraph.building.autograph.malt_transpiler",
+        ),
         # An extra, for servers and their sessions.
         ("gpugraph.cluster.grpc_package", "grpc"),
         ("gpugraph.cluster.ray_actors", "ray"),

@@ -19,6 +19,7 @@ from gpugraph.api.import_paths import PUBLIC_MODULES, TENSORFLOW_MODULES
 
 CONTRIB = (
     tf.contrib,
+    tf.contrib.autograph,
     tf.contrib.crf,
     tf.contrib.distributions,
     tf.contrib.framework,
@@ -38,6 +39,8 @@ CONTRIB = (
 )
 FACES = (
     tf,
+    tf.autograph,
+    tf.autograph.experimental,
     tf.bitwise,
     tf.debugging,
     tf.graph_util,
@@ -171,6 +174,13 @@ as_dtype: type_value
 as_string: input precision scientific shortest width fill name
 asin: x name
 asinh: x name
+autograph.experimental.do_not_convert: func
+autograph.experimental.set_loop_options: parallel_iterations back_prop swap_memory \
+    maximum_iterations shape_invariants
+autograph.set_verbosity: level alsologtostdout
+autograph.to_code: entity recursive arg_values arg_types indentation experimental_optional_features
+autograph.to_graph: entity recursive arg_values arg_types experimental_optional_features
+autograph.trace:
 assert_equal: x y data summarize message name
 assert_greater: x y data summarize message name
 assert_greater_equal: x y data summarize message name
@@ -279,6 +289,12 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.autograph.AutoGraphError:
+contrib.autograph.convert: recursive optional_features user_requested
+contrib.autograph.converted_call: f args kwargs caller_fn_scope options
+contrib.autograph.set_element_type: entity dtype shape
+contrib.autograph.stack: list_or_tensor element_dtype strict
+contrib.autograph.tensor_list: elements element_dtype element_shape use_tensor_array
 contrib.checkpoint.Checkpointable:
 contrib.checkpoint.CheckpointableBase:
 contrib.checkpoint.List:
@@ -2378,6 +2394,7 @@ make_tensor_proto: values dtype shape verify_shape allow_broadcast
 
 # Names that TensorFlow lacks, or has with uninformative parameters.
 OURS = """
+autograph.experimental.Feature
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
 HostOnly OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
@@ -2410,6 +2427,8 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"shared.python_io": "python_io", "shared.queue": "queue"}
+    paths |= {"autograph.autograph_experimental": "autograph.experimental"}
+    paths |= {"contrib.autograph_names": "contrib.autograph"}
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
     paths |= {f"keras.keras_{name}": f"keras.{name}" for name in KERAS_MODULES}

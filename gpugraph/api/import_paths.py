@@ -21,7 +21,7 @@ from gpugraph.base.deferred_names import one_import_at_a_time
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
-    bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
+    autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
     contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
     contrib.tensorboard.plugins.projector contrib.training contrib.util debugging dtypes
@@ -41,6 +41,8 @@ _SLIM = """
 
 _ELSEWHERE = """
 app platform.app
+autograph.experimental api.autograph.autograph_experimental
+contrib.autograph api.contrib.autograph_names
 app.flags platform.flags
 compat.v2 api.v2
 compat.v2.nn api.v2.nn_v2

@@ -35,7 +35,6 @@ _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and othe
 
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
-autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target

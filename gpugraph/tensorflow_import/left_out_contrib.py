@@ -25,7 +25,6 @@ _QUEUES = "use tf.train.batch, tf.train.shuffle_batch and other queues"
 ROWS = f"""
 all_reduce nccl: variables of several GPUs are added by tf.add_n
 android cmake hvx makefile pi_examples remote_fused_graph: {_TOOLS}
-autograph: programs build their graphs: use tf.cond and tf.while_loop
 batching: inputs of several runs are not batched: feed a batch, or use tf.train.batch
 bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
