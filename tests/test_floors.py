@@ -51,6 +51,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "gradients trackable",
         "variables",
         "variable_scope",
+        "functions",
         "graph_files",
         "compatibility",
     ),
@@ -70,6 +71,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "attr_values default_types",
         "op_library",
         "client nodes",
+        "functions",
     ),
     "base/sizes": ("size_traces", "size_functions", "size_arrays"),
     "memory": (
