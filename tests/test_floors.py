@@ -52,6 +52,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "variables",
         "autograph",
         "variable_scope",
+        "functions",
         "graph_files",
         "compatibility",
     ),
@@ -71,6 +72,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "attr_values default_types",
         "op_library",
         "client nodes",
+        "functions",
     ),
     "base/sizes": ("size_traces", "size_functions", "size_arrays"),
     "memory": (

@@ -123,7 +123,7 @@ def public_attr(op: Any, name: str) -> Any:
             return [as_shape(shape).as_proto() for shape in value]
         return [as_bytes(item) if isinstance(item, str) else item for item in value]
     if not hasattr(value, "dtype"):
-        return value
+        return value.as_name_attr_list() if hasattr(value, "as_name_attr_list") else value
     proto = messages_pb2.TensorProto()
     _write_constant(proto, op, name)
     return proto

@@ -1,0 +1,165 @@
+"""GraphFunction: a function as the value of an op's attr, and as a FunctionDef message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from gpugraph.formats import messages_pb2
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.node_messages import node_def_of
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.functions.func_graph import FuncGraph
+
+_NO_EFFECT = frozenset(
+    [
+        "Placeholder",
+        "VarHandleOp",
+        "ReadVariableOp",
+        "VarIsInitializedOp",
+        "VariableShape",
+        "RandomUniform",
+        "RandomUniformInt",
+        "RandomStandardNormal",
+        "TruncatedNormal",
+        "RandomShuffle",
+        "Multinomial",
+        "RandomGamma",
+        "RandomPoissonV2",
+        "EnsureShape",
+        "TensorArrayV3",
+        "MatchingFiles",
+        "ReadFile",
+    ]
+)
+"""Stateful op types that a call need not run if no result depends on them."""
+
+
+class GraphFunction:
+    """A function that ops call, by the name that it has in the graph's library.
+
+    graph: the function's graph. As an attr it stands for a NameAttrList message.
+    """
+
+    __slots__ = ("__weakref__", "_definition", "graph", "name")
+
+    attr: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, name: str, graph: FuncGraph, definition: Any = None) -> None:
+        self.name = name
+        self.graph = graph
+        self._definition = definition
+
+    def as_name_attr_list(self) -> Any:
+        """Return the NameAttrList message of an attr that holds the function."""
+        return messages_pb2.NameAttrList(name=self.name)
+
+    def definition(self) -> Any:
+        """Return the FunctionDef message."""
+        if self._definition is None:
+            self._definition = function_def(self.name, self.graph)
+        return self._definition
+
+    def add_to(self, graph: Graph) -> None:
+        """Add the function, and those that it calls, to the library of a graph and of the graphs
+        around it.
+        """
+        functions = {self.name: self, **self.graph._functions}
+        owner: Graph | None = graph
+        while owner is not None:
+            owner._functions.update(functions)
+            owner = getattr(owner, "outer_graph", None)
+
+    def __repr__(self) -> str:
+        return f"<function {self.name} of {len(self.graph.inputs)} arguments>"
+
+
+def side_effects(graph: FuncGraph) -> list[Operation]:
+    """Return the operations that a call of the function runs even if no result needs them."""
+    arguments = {tensor.op for tensor in graph.arguments}
+    return [
+        op for op in graph._ops if _has_effect(op) and op not in arguments and not _is_in_loop(op)
+    ]
+
+
+def _is_in_loop(op: Operation) -> bool:
+    """Return whether an operation is in a loop, which runs it if the loop itself is needed."""
+    context = op._control_flow_context
+    return context is not None and context.GetWhileContext() is not None
+
+
+def _has_effect(op: Operation) -> bool:
+    op_def = op._op_def
+    makes_object = any(tensor._dtype.name in ("resource", "variant") for tensor in op._outputs)
+    return op_def.is_stateful and op.type not in _NO_EFFECT and not makes_object
+
+
+def function_def(name: str, graph: FuncGraph) -> Any:
+    """Return the FunctionDef message of a function's graph."""
+    message = messages_pb2.FunctionDef()
+    signature = message.signature
+    signature.name = name
+    names: dict[str, int] = {}
+    texts: dict[Tensor, str] = {}
+    for tensor in graph.arguments:
+        arg = signature.input_arg.add(name=_arg_name(tensor.op.name, names))
+        arg.type = tensor._dtype.base_dtype.as_datatype_enum
+        texts[tensor] = arg.name
+    skipped = {tensor.op for tensor in texts}
+    for op in graph._ops:
+        if op not in skipped:
+            message.node_def.append(_body_node(op, texts, skipped))
+    results: dict[str, int] = {}
+    for tensor in graph.outputs:
+        arg = signature.output_arg.add(name=_arg_name(tensor.op.name, results))
+        arg.type = tensor._dtype.base_dtype.as_datatype_enum
+        message.ret[arg.name] = _text(tensor, texts)
+    for op in graph.controls:
+        signature.control_output.append(op.name)
+        message.control_ret[op.name] = op.name
+    signature.is_stateful = bool(graph.controls)
+    return message
+
+
+def _arg_name(name: str, used: dict[str, int]) -> str:
+    """Return a valid and unique name of an argument."""
+    base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "arg"
+    if not base[0].isalpha():
+        base = f"arg_{base}"
+    count = used.get(base, 0)
+    used[base] = count + 1
+    return _arg_name(f"{base}_{count}", used) if count else base
+
+
+def _body_node(op: Operation, texts: dict[Tensor, str], skipped: set[Operation]) -> Any:
+    node = node_def_of(op)
+    del node.input[:]
+    node.input.extend([_text(tensor, texts) for tensor in op._inputs])
+    node.input.extend([f"^{other.name}" for other in op._control_inputs if other not in skipped])
+    return node
+
+
+def _text(tensor: Tensor, texts: dict[Tensor, str]) -> str:
+    """Return the name of a tensor in a function's body: `argument` or `node:output:index`."""
+    if tensor in texts:
+        return texts[tensor]
+    index = tensor.value_index
+    for arg, count in zip(tensor.op._op_def.outputs, _counts(tensor.op)):
+        if index < count:
+            return f"{tensor.op.name}:{arg.name}:{index}"
+        index -= count
+    raise ValueError(f"'{tensor.name}' is no output of its operation")
+
+
+def _counts(op: Operation) -> Sequence[int]:
+    """Return the number of tensors in each output argument of an operation."""
+    counts = []
+    for arg in op._op_def.outputs:
+        if arg.type_list_attr:
+            counts.append(len(op._attrs[arg.type_list_attr]))
+        else:
+            counts.append(op._attrs[arg.number_attr] if arg.number_attr else 1)
+    return counts
