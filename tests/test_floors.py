@@ -54,6 +54,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "variable_scope",
         "functions",
         "graph_files",
+        "function_calls",
         "compatibility",
     ),
     "library": (

@@ -22,6 +22,7 @@ CONTRIB = (
     tf.contrib.autograph,
     tf.contrib.crf,
     tf.contrib.distributions,
+    tf.contrib.eager,
     tf.contrib.framework,
     tf.contrib.layers,
     tf.contrib.legacy_seq2seq,
@@ -1914,6 +1915,9 @@ polygamma: a x name
 pow: x y name
 print:
 py_func: func inp Tout stateful name
+py_function: func inp Tout name
+function: func input_signature autograph experimental_autograph_options experimental_relax_shapes \
+    experimental_compile
 qr: input full_matrices name
 random.categorical: logits num_samples dtype seed name
 random.gamma: shape alpha beta dtype seed name
@@ -2428,7 +2432,10 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"shared.python_io": "python_io", "shared.queue": "queue"}
     paths |= {"autograph.autograph_experimental": "autograph.experimental"}
-    paths |= {"contrib.autograph_names": "contrib.autograph"}
+    paths |= {
+        "contrib.autograph_names": "contrib.autograph",
+        "contrib.eager_names": "contrib.eager",
+    }
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
     paths |= {f"keras.keras_{name}": f"keras.{name}" for name in KERAS_MODULES}

@@ -43,6 +43,7 @@ _ELSEWHERE = """
 app platform.app
 autograph.experimental api.autograph.autograph_experimental
 contrib.autograph api.contrib.autograph_names
+contrib.eager api.contrib.eager_names
 app.flags platform.flags
 compat.v2 api.v2
 compat.v2.nn api.v2.nn_v2

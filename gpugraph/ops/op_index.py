@@ -36,7 +36,7 @@ collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGat
     CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
 control.optional_ops OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
-control.py_func PyFunc PyFuncStateless
+control.py_func EagerPyFunc PyFunc PyFuncStateless
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter
     RefExit RefIdentity RefMerge RefNextIteration RefSwitch Switch
 debugging.assert_kernel Assert

@@ -245,7 +245,7 @@ UNSAMPLED = {
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
-        ("PyFunc", "PyFuncStateless"),
+        ("PyFunc", "PyFuncStateless", "EagerPyFunc"),
         "what it computes is a Python function of its own: test_script.py has some",
     ),
     **dict.fromkeys(

@@ -8,12 +8,13 @@ if TYPE_CHECKING:
     from gpugraph.api.contrib import (
         autograph_names as autograph_names,
         checkpoint as checkpoint, crf as crf, distributions as distributions,
-        framework as framework,
+        eager_names as eager_names, framework as framework,
         layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
         seq2seq as seq2seq, slim as slim,
         staging as staging, tensorboard as tensorboard, training as training, util as util,
     )
 
     autograph = autograph_names
+    eager = eager_names
 else:
     __getattr__, __dir__, __all__ = deferred_names(__name__)

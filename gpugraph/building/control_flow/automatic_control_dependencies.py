@@ -13,7 +13,7 @@ loop then counts as one op of the outer block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from gpugraph.base.dtypes import resource
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.node_messages import is_stateful_in_tensorflow
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -64,9 +65,13 @@ _MOVES = frozenset(
         "IdentityN",
     ]
 )
-_READS = frozenset(("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"))
+_READS = frozenset(
+    ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp")
+)
+_OTHERWISE_ORDERED = ("TensorArray", "Stack")
+"""Prefixes of op types whose order follows from a flow tensor, or from control inputs."""
 
-_OTHER_EFFECTS: Any = "other effects"
+OTHER_EFFECTS: Any = "other effects"
 """The key of stateful ops without a resource."""
 
 
@@ -133,10 +138,12 @@ class AutomaticControlDependencies:
                 self._order(op)
 
     def _order(self, op: Operation) -> None:
+        if op.type.startswith(_OTHERWISE_ORDERED):
+            return
         keys = _resources(op)
-        is_stateful = bool(op._op_def.is_stateful) and op.type not in _UNORDERED
+        is_stateful = is_stateful_in_tensorflow(op._op_def) and op.type not in _UNORDERED
         if not keys and is_stateful and not _makes_handle(op):
-            keys = {_OTHER_EFFECTS}
+            keys = {OTHER_EFFECTS}
         if keys:
             is_read = op.type in _READS
             self._record(op, keys, is_read)
@@ -179,6 +186,18 @@ class AutomaticControlDependencies:
             if block._effects:
                 self._effects[result] = None
 
+    def adopt_call(self, uses: Mapping[Any, bool], op: Operation) -> None:
+        """Treat the inlined call of a function as one op; uses: as of `resource_uses`."""
+        self._next = self._graph.version
+        for key, is_read in uses.items():
+            self._record(op, [key], is_read)
+            if not is_read:
+                self._effects[op] = None
+
+    def summary(self) -> dict[Any, bool]:
+        """Return the resources that the ops of the block use, and whether they only read them."""
+        return {key: uses.write is None for key, uses in self._uses.items()}
+
     # -- trial calls
 
     def saved(self) -> Callable[[], None]:
@@ -216,6 +235,20 @@ def _maker(tensor: Tensor) -> Any:
         tensor = op._inputs[index]
         op = tensor.op
     return op
+
+
+def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any, bool]:
+    """Return the resources that a call of a traced function uses, and whether it only reads them.
+
+    graph: that of the function. arguments: by the function's tensor, that of the call.
+    """
+    makers = {_maker(inner): _maker(outer) for inner, outer in arguments.items()}
+    known: dict[Any, bool] = graph.resource_uses  # type: ignore[attr-defined]
+    return {
+        OTHER_EFFECTS if key is OTHER_EFFECTS else makers[key]: is_read
+        for key, is_read in known.items()
+        if key is OTHER_EFFECTS or key in makers
+    }
 
 
 class InnerBlocks:

@@ -17,12 +17,15 @@ from typing import Any, Protocol
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.automatic_control_dependencies import (
+    AutomaticControlDependencies,
+)
+from gpugraph.building.variable_scope.variable_store import variable_store
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
-from gpugraph.graph.functions.graph_function import GraphFunction, side_effects
+from gpugraph.graph.functions.graph_function import GraphFunction
 
 _numbers = itertools.count(1)
 
@@ -56,8 +59,9 @@ def trace(
     default graph. argument_names: names of the placeholders, by default `args_0` and so on.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
+    variable_store(outer)  # made there, so that the function shares it
     graph = FuncGraph(name, outer)
-    with graph.as_default():
+    with graph.as_default(), AutomaticControlDependencies() as order:
         names = argument_names or [f"args_{number}" for number in range(len(arguments))]
         inputs = [
             graph.add_input(spec.dtype, spec.shape, argument)
@@ -66,22 +70,9 @@ def trace(
         graph.structured_outputs = function(*inputs)
         results = (flatten or tensors_of)(graph.structured_outputs)
         graph.outputs = [graph.capture(tensor) for tensor in results]
-    graph.controls = in_program_order(side_effects(graph))
+    graph.controls = sorted(order.ops_which_must_run, key=lambda op: op._id)
+    graph.resource_uses = order.summary()
     return GraphFunction(f"__inference_{_clean(name)}_{next(_numbers)}", graph)
-
-
-def in_program_order(ops: Sequence[Operation]) -> list[Operation]:
-    """Make operations with side effects run one after the other, where no loop or condition is
-    between them; return them.
-    """
-    previous: Operation | None = None
-    for op in ops:
-        if op._control_flow_context is not None:
-            continue
-        if previous is not None:
-            op._add_control_inputs([previous])
-        previous = op
-    return list(ops)
 
 
 def tensors_of(results: Any) -> list[Tensor]:

@@ -172,7 +172,7 @@ def _if(call: _Call) -> Results:
         lambda key=key: call.branch(call.attrs[key], key, arguments)
         for key in ("then_branch", "else_branch")
     ]
-    return _chosen(call, cond(_truth(pred), branches[0], branches[1], strict=True))
+    return _chosen(call, cond(truth_of(pred), branches[0], branches[1], strict=True))
 
 
 def _case(call: _Call) -> Results:
@@ -190,7 +190,7 @@ def _chosen(call: _Call, results: Any) -> Results:
     return (), (getattr(results, "op", results),)
 
 
-def _truth(value: Tensor) -> Tensor:
+def truth_of(value: Tensor) -> Tensor:
     """Return a bool tensor: whether the value counts as true, i.e. is neither zero nor empty."""
     if value.dtype.base_dtype is bool_type:
         return value
@@ -217,7 +217,7 @@ def _while(call: _Call) -> Results:
     def condition(*values: Tensor) -> Tensor:
         (result,), controls = call.function("cond", complete(values))
         with call.graph.control_dependencies(controls):
-            return _truth(raw_ops.Identity(result) if controls else result)
+            return truth_of(raw_ops.Identity(result) if controls else result)
 
     def body(*values: Tensor) -> list[Tensor]:
         results, controls = call.function("body", complete(values))
@@ -234,6 +234,25 @@ def _while(call: _Call) -> Results:
         return_same_structure=True,
     )
     return complete(ends), ()
+
+
+def _for(call: _Call) -> Results:
+    start, limit, delta, *values = call.op._inputs
+    zero = raw_ops.ZerosLike(delta)
+    upwards = raw_ops.Greater(delta, zero)
+
+    def condition(index: Tensor, *_: Tensor) -> Tensor:
+        less, greater = raw_ops.Less(index, limit), raw_ops.Greater(index, limit)
+        chosen: Tensor = raw_ops.Select(upwards, less, greater)
+        return chosen
+
+    def body(index: Tensor, *inner: Tensor) -> list[Tensor]:
+        results, controls = call.function("body", [index, *inner])
+        with call.graph.control_dependencies(controls):
+            return [raw_ops.AddV2(index, delta), *(raw_ops.Identity(x) for x in results)]
+
+    ends = while_loop(condition, body, [start, *values], return_same_structure=True)
+    return ends[1:], ()
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
@@ -277,5 +296,6 @@ _BUILDERS: dict[str, Callable[[_Call], Results]] = {
     **dict.fromkeys(("If", "StatelessIf"), _if),
     **dict.fromkeys(("Case", "StatelessCase"), _case),
     **dict.fromkeys(("While", "StatelessWhile"), _while),
+    "For": _for,
     "SymbolicGradient": _symbolic_gradient,
 }

@@ -264,11 +264,7 @@ class Graph(Scopes, Collections):
         """
         del from_version
         with self._lock:
-            functions = {
-                name: function.definition() if hasattr(function, "definition") else function
-                for name, function in self._functions.items()
-            }
-            return graph_def_of(self._ops, self._versions, add_shapes, functions)
+            return graph_def_of(self._ops, self._versions, add_shapes, self._functions)
 
     # -- restrictions on feeds and fetches
 

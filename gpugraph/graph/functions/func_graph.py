@@ -43,8 +43,9 @@ class FuncGraph(Graph):
 
     inputs: the tensors that stand for the arguments, without captures. outputs: the results.
     captures: by the tensor of an outer graph, its tensor in the function. controls: operations that
-    a call runs even if no result needs them. structured_outputs: the results as the Python function
-    returned them.
+    a call runs even if no result needs them. resource_uses: by the op of a handle, or a key for
+    other effects, whether the function only reads it. structured_outputs: the results as the Python
+    function returned them.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -55,6 +56,7 @@ class FuncGraph(Graph):
         self.outputs: list[Tensor] = []
         self.captures: dict[Tensor, Tensor] = {}
         self.controls: list[Operation] = []
+        self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
         self.seed = outer_graph.seed
         self._versions = outer_graph._versions

@@ -88,7 +88,7 @@ there are no datasets, feed batches, or use tf.train.batch and other queues: *Da
     ComputeBatchSize WindowOp DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator
     InitializeTableFromDataset DistributedSave GlobalIterId GetElementAtIndex DummyMemoryCache
     DummySeedGenerator
-there is no eager execution, use a graph and a Session: Anonymous* EagerPyFunc
+there is no eager execution, use a graph and a Session: Anonymous*
 there are no ragged tensors, use a SparseTensor: Ragged* CompositeTensorVariant*
 there are no TPUs: *TPU* Infeed* Outfeed* Prelinearize* *SparseCore* *Coo *CooTensor *Minibatch*
     CrossReplicaSum AllToAll CollectivePermute WorkerHeartbeat
