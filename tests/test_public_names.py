@@ -295,6 +295,9 @@ contrib.autograph.convert: recursive optional_features user_requested
 contrib.autograph.converted_call: f args kwargs caller_fn_scope options
 contrib.autograph.set_element_type: entity dtype shape
 contrib.autograph.stack: list_or_tensor element_dtype strict
+contrib.eager.Checkpointable:
+contrib.eager.defun: func input_signature autograph experimental_autograph_options \
+    experimental_relax_shapes
 contrib.autograph.tensor_list: elements element_dtype element_shape use_tensor_array
 contrib.checkpoint.Checkpointable:
 contrib.checkpoint.CheckpointableBase:
@@ -2398,7 +2401,7 @@ make_tensor_proto: values dtype shape verify_shape allow_broadcast
 
 # Names that TensorFlow lacks, or has with uninformative parameters.
 OURS = """
-autograph.experimental.Feature
+autograph.experimental.Feature contrib.eager.ResourceVariable
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
 HostOnly OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions

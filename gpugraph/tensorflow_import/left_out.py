@@ -30,7 +30,7 @@ _REWRITE = (
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
-_FUNCTIONS = "objects with tf.functions are not saved"
+_FUNCTIONS = "objects with functions are not saved"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
 
 _ROWS = f"""

@@ -114,12 +114,12 @@ def print_(*objects: Any, **kwargs: Any) -> Any:
 
 def range_(first: Any, stop: Any = UNSPECIFIED, step: Any = UNSPECIFIED) -> Any:
     """Return `range(...)`; if one of the numbers is a tensor, that of tf.range."""
-    given = [value for value in (first, stop, step) if value is not UNSPECIFIED]
-    if not any(map(is_tensor, given)):
-        return range(*given)
-    if len(given) == 3:
-        return tensor_range(*given)
-    if len(given) == 2:
+    numbers = [value for value in (first, stop, step) if value is not UNSPECIFIED]
+    if not any(map(is_tensor, numbers)):
+        return range(*numbers)
+    if len(numbers) == 3:
+        return tensor_range(*numbers)
+    if len(numbers) == 2:
         return tensor_range(first, raw_ops.Maximum(*_alike(first, stop)))
     return tensor_range(raw_ops.Maximum(*_alike(first, 0)))
 
@@ -190,12 +190,12 @@ def in_callers_frame(function: Any, args: tuple[Any, ...], scope: Any) -> Any:
 
 def _frame_of(scope: Any, is_innermost: bool) -> Any:
     """Return the innermost or outermost frame whose local variable is this FunctionScope."""
-    frame, found = inspect.currentframe(), None
+    frame, chosen = inspect.currentframe(), None
     while frame is not None:
         if frame.f_locals.get(scope.name) is scope:
-            found = frame
+            chosen = frame
             if is_innermost:
                 break
         frame = frame.f_back
-    assert found is not None, "a converted function's scope is one of its local variables"
-    return found
+    assert chosen is not None, "a converted function's scope is one of its local variables"
+    return chosen

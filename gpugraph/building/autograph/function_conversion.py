@@ -197,7 +197,7 @@ def convert(
             try:
                 return converted_call(f, args, kwargs, options=options)
             except Exception as error:
-                new = translated(error)
+                new = error if raised_by_handler(error) else translated(error)
                 if new is error:
                     raise
                 raise new from new.__cause__

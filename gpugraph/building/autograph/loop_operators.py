@@ -136,10 +136,10 @@ def _no_iteration(names: Sequence[str]) -> str:
 
 def _given_invariants(opts: dict[str, Any], values: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return (number of the variable, shape) for the invariants of `set_loop_options`."""
-    given = list(opts.get("shape_invariants", ()))
+    pairs = list(opts.get("shape_invariants", ()))
     return [
         (slot, shape)
-        for tensor, shape in given
+        for tensor, shape in pairs
         for slot, value in enumerate(values)
         if value is tensor
     ]

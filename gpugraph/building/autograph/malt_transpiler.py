@@ -59,10 +59,10 @@ class _LoopDirectives(directives.DirectivesTransformer):  # type: ignore[misc]
             raise ValueError('"set_loop_options" must be the first statement in the loop block')
         if state.level < 2:
             raise ValueError('"set_loop_options" must be used inside a statement')
-        given = dict(zip(loop_option_names(), call.args))
-        given |= {keyword.arg: keyword.value for keyword in call.keywords}
+        arguments = dict(zip(loop_option_names(), call.args))
+        arguments |= {keyword.arg: keyword.value for keyword in call.keywords}
         notes = anno.getanno(state.ast_node, anno.Basic.DIRECTIVES, {})
-        notes[markers.set_loop_options] = given
+        notes[markers.set_loop_options] = arguments
         anno.setanno(state.ast_node, anno.Basic.DIRECTIVES, notes)
 
 

@@ -245,9 +245,9 @@ def _copied_gradient(
 
         def results(*inner: Tensor) -> list[Tensor]:
             rest = iter(inner)
-            given = [None if grad is None else next(rest) for grad in grads]
+            inner_grads = [None if grad is None else next(rest) for grad in grads]
             flat: list[Tensor] = []
-            for value in flatten(list(gradient(original, *given))):
+            for value in flatten(list(gradient(original, *inner_grads))):
                 positions.append(None if value is None else len(flat))
                 if value is not None:
                     flat.append(raw_ops.Identity(convert_to_tensor(value)))

@@ -146,8 +146,8 @@ def _inline(graph: Graph, op: Operation, build: Build, is_written: bool) -> None
             results, controls = build(op)
         finally:
             state.automatic = order
-        made = list(graph._ops[first:])
-    call = InlinedCall(op._op_def, op._attrs, inputs, control_inputs, made)
+        new_ops = list(graph._ops[first:])
+    call = InlinedCall(op._op_def, op._attrs, inputs, control_inputs, new_ops)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]
     attrs = {"T": [tensor.dtype.base_dtype for tensor in results]} if results else {}
     graph._turn_into(op, op_def, attrs, tuple(results), tuple(controls))
@@ -176,14 +176,14 @@ def _with_gradient(
     view = CallView(op, passed[count:], passed[:count])
 
     def call(_: Operation, *grads: Any) -> list[Any]:
-        found = gradient(view, *grads[:count])
-        found = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(found) != len(inputs):
+        input_grads = gradient(view, *grads[:count])
+        input_grads = list(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
+        if len(input_grads) != len(inputs):
             raise ValueError(
-                f"The gradient function of '{op.name}' gave {len(found)} gradients for "
+                f"The gradient function of '{op.name}' gave {len(input_grads)} gradients for "
                 f"{len(inputs)} arguments"
             )
-        return [None] * count + found
+        return [None] * count + input_grads
 
     maker._attrs = {**maker._attrs, "_gradient_op_type": f"FunctionGradient-{op.name}"}
     setattr(maker, CUSTOM, call)

@@ -211,8 +211,8 @@ class DefinedFunction:
         def call(op: Any, *grads: Any) -> Any:
             count = len(grad_func.declared_input_types) - len(grads)
             results = grad_func(*op.inputs[:count], *grads)
-            found = list(results) if isinstance(results, (list, tuple)) else [results]
-            return found + [None] * (len(op.inputs) - len(found))
+            input_grads = list(results) if isinstance(results, (list, tuple)) else [results]
+            return input_grads + [None] * (len(op.inputs) - len(input_grads))
 
         return call
 
@@ -244,12 +244,12 @@ class OverloadedFunction:
         """Return the function of these argument types."""
         types = [as_dtype(dtype) for dtype in input_types]
         key = "".join(_SHORT.get(dtype.name, dtype.name) for dtype in types)
-        found = self._overloads.get(key)
-        if found is None:
+        overload = self._overloads.get(key)
+        if overload is None:
             name = None if self._func_name is None else f"{self._func_name}_{key}"
-            found = DefinedFunction(self._func, self._argnames, types, name, **self._options)
-            self._overloads[key] = found
-        return found
+            overload = DefinedFunction(self._func, self._argnames, types, name, **self._options)
+            self._overloads[key] = overload
+        return overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a call of the function of the arguments' types to the default graph."""
@@ -269,7 +269,7 @@ def _results(returned: Any) -> list[Tensor]:
 
 
 def _digest(function: GraphFunction) -> str:
-    """Return eight characters that depend on the body of a function."""
+    """Return eleven characters that depend on the body of a function."""
     message = GraphFunction("f", function.graph).definition()
     text = message.SerializeToString(deterministic=True)
-    return hashlib.sha1(text, usedforsecurity=False).hexdigest()[:8]
+    return hashlib.sha1(text, usedforsecurity=False).hexdigest()[:11]

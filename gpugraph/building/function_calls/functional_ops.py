@@ -14,12 +14,7 @@ from gpugraph.building.control_flow.automatic_control_dependencies import resour
 from gpugraph.building.control_flow.cond import cond as tf_cond
 from gpugraph.building.control_flow.while_loop import while_loop
 from gpugraph.building.function_calls.body_copy import BodyCopy
-from gpugraph.building.function_calls.call_ops import (
-    Build,
-    built_call,
-    local,
-    partitioned_call_op,
-)
+from gpugraph.building.function_calls.call_ops import Build, built_call, local, partitioned_call_op
 from gpugraph.building.gradients.backpropagation import gradients
 from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
 from gpugraph.building.graph_files.function_inlining import truth_of
@@ -231,8 +226,8 @@ def Gradient(inputs: Any, f: Any, name: str | None = None) -> Any:
         arguments = [raw_ops.Identity(tensor) for tensor in tensors[:count]]
         results = f(*arguments)
         outputs = list(results) if isinstance(results, (list, tuple)) else [results]
-        found = gradients(outputs, arguments, tensors[count:])
+        input_grads = gradients(outputs, arguments, tensors[count:])
         return [
             raw_ops.ZerosLike(argument) if grad is None else grad
-            for grad, argument in zip(found, arguments)
+            for grad, argument in zip(input_grads, arguments)
         ]

@@ -123,12 +123,12 @@ class Function:
         traces: dict[Key, ConcreteFunction] = _traces_of(graph).setdefault(self, {})
         specs = self._function_spec.specs(arguments)
         key = self._key(arguments, specs, True)
-        found = traces.get(key)
-        if found is None and self._relaxes:
-            found, specs = self._relaxed(traces, arguments, specs)
-        if found is None:
-            found = traces[key] = self._trace(arguments, specs)
-        return found
+        concrete = traces.get(key)
+        if concrete is None and self._relaxes:
+            concrete, specs = self._relaxed(traces, arguments, specs)
+        if concrete is None:
+            concrete = traces[key] = self._trace(arguments, specs)
+        return concrete
 
     def _key(self, arguments: Arguments, specs: list[TensorSpec | None], with_shapes: bool) -> Key:
         device = get_default_graph()._scope.device
@@ -185,10 +185,10 @@ class Function:
 
 def _traces_of(graph: Graph) -> WeakKeyDictionary[Function, dict[Key, ConcreteFunction]]:
     """Return the traces of a graph, which keeps them, by function."""
-    found = graph.__dict__.get(_TRACES)
-    if found is None:
-        found = graph.__dict__[_TRACES] = WeakKeyDictionary()
-    return found
+    traces = graph.__dict__.get(_TRACES)
+    if traces is None:
+        traces = graph.__dict__[_TRACES] = WeakKeyDictionary()
+    return traces
 
 
 as_artifact(Function)

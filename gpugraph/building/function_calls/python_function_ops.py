@@ -53,20 +53,20 @@ def _op(func: Any, inputs: Sequence[Tensor], types: Sequence[DType], name: str |
             arguments = [graph.with_value(value) for value in values[:count]]
             grads = [graph.with_value(value) for value in values[count:]]
             results = _results(func(*arguments), types)
-            found = gradients(results, arguments, grads)
+            input_grads = gradients(results, arguments, grads)
             filled = [
                 raw_ops.ZerosLike(argument) if grad is None else convert_to_tensor(grad)
-                for grad, argument in zip(found, arguments)
+                for grad, argument in zip(input_grads, arguments)
             ]
             return graph.values_of(filled)
 
     def gradient(op: Any, *grads: Any) -> list[Any]:
-        found = eager_py_func(
+        input_grads = eager_py_func(
             backward, [*op.inputs, *grads], [x.dtype.base_dtype for x in op.inputs], _no_gradient
         )
         return [
             grad if tensor.dtype.is_floating or tensor.dtype.is_complex else None
-            for grad, tensor in zip(found, op.inputs)
+            for grad, tensor in zip(input_grads, op.inputs)
         ]
 
     return eager_py_func(forward, inputs, types, gradient, name)

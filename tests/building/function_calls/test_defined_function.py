@@ -52,7 +52,7 @@ def test_names_and_signature():
 
     name = pair.name
     assert name.startswith("pair_")
-    assert len(name) == len("pair_") + 8
+    assert len(name) == len("pair_") + 11
     assert [arg.name for arg in pair.definition.signature.input_arg] == ["x", "n"]
     assert [arg.name for arg in pair.definition.signature.output_arg] == ["first", "second"]
     assert pair.declared_input_types == [tf.float32, tf.int32]
