@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         bitwise as bitwise,
         compat as compat,
         contrib as contrib,
+        data as data,
         debugging as debugging,
         dtypes as dtypes,
         gfile as gfile,

@@ -61,6 +61,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "summary",
         "datasets distributions linear_operators losses train testing",
         "lookup metrics saved_models",
+        "data",
         "keras",
         "layers",
         "contrib",
@@ -102,6 +103,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "nn strings",
         "collectives files fusion image parsing queues state",
         "readers summaries tables",
+        "datasets",
         "older_types",
     ),
     "library/keras": (

@@ -92,15 +92,19 @@ class FunctionCall:
         self._functions = functions
         self._idle = idle
         self._own: _Instance | None = None
-        self._lock = new_lock()
-        if function.graph.has_seeds:
-            self._own = self._instance()
-            self._own.restart()
+        self._lock = new_lock() if function.graph.has_seeds else None
+
+    def again(self) -> FunctionCall:
+        """Return a call for another iterator."""
+        return FunctionCall(self._functions, self.function, self._idle)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the results for these arguments."""
-        if self._own is not None:
+        if self._lock is not None:
             with self._lock:
+                if self._own is None:
+                    self._own = self._instance()
+                    self._own.restart()
                 return self._own.runner.run(values)
         instance = self._instance()
         try:

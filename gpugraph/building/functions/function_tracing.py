@@ -49,6 +49,7 @@ def trace(
     flatten: Callable[[Any], Sequence[Tensor]] | None = None,
     outer_graph: Graph | None = None,
     argument_names: Sequence[str] = (),
+    captures_by_value: bool = False,
 ) -> GraphFunction:
     """Call a Python function with a tensor for each of `arguments`; return the function it makes.
 
@@ -57,10 +58,13 @@ def trace(
     graph is the default; by default a list of tensors, one tensor, or None. The value itself
     becomes `graph.structured_outputs`. outer_graph: the graph around the function, by default the
     default graph. argument_names: names of the placeholders, by default `args_0` and so on.
+    captures_by_value: whether the function computes what it captures itself; ValueError for
+    placeholders and ops with a state.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it
     graph = FuncGraph(name, outer)
+    graph.captures_by_value = captures_by_value
     with graph.as_default(), AutomaticControlDependencies() as order:
         names = argument_names or [f"args_{number}" for number in range(len(arguments))]
         inputs = [

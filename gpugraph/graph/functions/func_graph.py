@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gpugraph.base.dtypes import DType, resource
+from gpugraph.base.dtypes import DType, resource, variant
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_stacks import TRACED, graph_stack
@@ -45,7 +45,8 @@ class FuncGraph(Graph):
     captures: by the tensor of an outer graph, its tensor in the function. controls: operations that
     a call runs even if no result needs them. resource_uses: by the op of a handle, or a key for
     other effects, whether the function only reads it. structured_outputs: the results as the Python
-    function returned them.
+    function returned them. captures_by_value: whether captured tensors are computed by copies of
+    their ops in the function, which then has no captures.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -58,6 +59,8 @@ class FuncGraph(Graph):
         self.controls: list[Operation] = []
         self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
+        self.captures_by_value = False
+        self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed
         self._versions = outer_graph._versions
         self._share_collections()
@@ -142,6 +145,8 @@ class FuncGraph(Graph):
             return tensor
         if not self.is_inside(tensor.graph):
             raise self._foreign(tensor, name or self.name, tensor.op._op_def)
+        if self.captures_by_value:
+            return self._by_value(tensor.op)._outputs[tensor.value_index]
         inner = self.captures.get(tensor)
         if inner is None:
             inner = self._twin(tensor)
@@ -164,6 +169,23 @@ class FuncGraph(Graph):
             if tensor.graph is not self and not self.is_inside(tensor.graph):
                 raise self._foreign(tensor, name, op_def)
         return [self.capture(tensor) for tensor in inputs]
+
+    def _by_value(self, op: Operation) -> Operation:
+        """Return a copy of an operation of an outer graph, and of those from which it computes."""
+        copy = self._copies.get(op)
+        if copy is None:
+            makes_dataset = all(tensor._dtype is variant for tensor in op._outputs)
+            if op.type in ("Placeholder", "PlaceholderV2"):
+                raise ValueError(
+                    f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value."
+                )
+            if op._op_def.is_stateful and not makes_dataset:
+                raise ValueError(
+                    f"Cannot capture a stateful node (name:{op.name}, type:{op.type}) by value."
+                )
+            inputs = [self._by_value(t.op)._outputs[t.value_index] for t in op._inputs]
+            copy = self._copies[op] = self._copied(op, op._attrs, inputs).op
+        return copy
 
     def _twin(self, tensor: Tensor) -> Tensor | None:
         """Return a copy of the op that makes a constant or a handle; None for other tensors."""

@@ -75,7 +75,7 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
         except Exception as error:
             if raised_by_handler(error):
                 raise
-            raise _as_op_error(error) from error
+            raise as_op_error(error) from error
         results = _results(returned, wanted, token)
         if is_constant:
             kept.extend(results)
@@ -94,7 +94,7 @@ def _argument(array: Any) -> Any:
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
-def _as_op_error(error: Exception) -> OpError:
+def as_op_error(error: Exception) -> OpError:
     """Return TensorFlow's error for an exception of the function, with its traceback in the
     message.
     """

@@ -1,0 +1,100 @@
+"""The arguments of `padded_batch`: shapes and values of the padding, as tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import int64, string
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.client.tensor_spec import TensorSpec
+from gpugraph.library.data import data_nest
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
+
+
+def padded_shape(shape: Any, own: TensorShape) -> tuple[Tensor, TensorShape]:
+    """Return a padded shape as a vector of int64, with -1 for unknown sizes, and the static shape.
+
+    own: the static shape of the component. ValueError if it does not fit, or is not a shape.
+    """
+    if isinstance(shape, Tensor):
+        if shape.shape.rank not in (None, 1):
+            raise ValueError(
+                f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its shape was "
+                f"{shape.shape}."
+            )
+        if shape.dtype != int64:
+            raise TypeError(
+                f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element "
+                f"type was {shape.dtype.name}."
+            )
+        known = constant_value(shape)
+        static = TensorShape(None) if known is None else _from_sizes(known)
+        return shape, static
+    if isinstance(shape, (TensorShape, int)) or shape is None:
+        static = as_shape([shape] if isinstance(shape, int) else shape)
+    else:
+        sizes = [None if size is None else int(getattr(size, "value", size) or 0) for size in shape]
+        sizes = [None if size is not None and size < 0 else size for size in sizes]
+        static = TensorShape(sizes)
+    if static.rank is None:
+        raise ValueError(
+            f"Padded shape {shape} must be a 1-D tensor of tf.int64 values or a known rank"
+        )
+    if own.rank is not None and own.rank != static.rank:
+        raise ValueError(
+            f"The padded shape {static} is not compatible with the corresponding input component "
+            f"shape {own}."
+        )
+    for size, wanted in zip(own.sizes or (), static.sizes or ()):
+        if size is not None and wanted is not None and wanted < size:
+            raise ValueError(
+                f"The padded shape {static} is not compatible with the corresponding input "
+                f"component shape {own}."
+            )
+    values = np.array([-1 if size is None else size for size in static.sizes or ()], np.int64)
+    return constant(values, dtype=int64, name="padded_shape"), static
+
+
+def _from_sizes(sizes: Any) -> TensorShape:
+    return TensorShape([None if size < 0 else int(size) for size in np.asarray(sizes)])
+
+
+def padding_values_of(values: Any, spec: Any) -> list[Tensor]:
+    """Return the padding value of each component; by default zeros and empty strings.
+
+    TypeError for a component that can't be padded, and for a value of another dtype.
+    """
+    specs = data_nest.flatten(spec)
+    for one in specs:
+        if not isinstance(one, TensorSpec):
+            raise TypeError("Padded batching of sparse tensors is not supported.")
+    if values is None:
+        flat: list[Any] = [None] * len(specs)
+    elif not data_nest.is_sequence(values):
+        flat = [values] * len(specs)
+    else:
+        flat = data_nest.flatten_up_to(spec, values)
+    return [_value(value, one) for value, one in zip(flat, specs)]
+
+
+def _value(value: Any, spec: TensorSpec) -> Tensor:
+    dtype = spec.dtype.base_dtype
+    if value is None:
+        if dtype == string:
+            value = ""
+        elif dtype.name == "variant":
+            raise TypeError("Unable to create padding for field of type 'variant'")
+        else:
+            value = np.zeros((), dtype.as_numpy_dtype)
+    tensor = convert_to_tensor(value, name="padding_value")
+    if tensor.shape.rank not in (None, 0):
+        raise ValueError(f"Padding value should be a scalar, but is not: {tensor}")
+    if tensor.dtype != dtype:
+        raise TypeError(
+            f"Padding value type ({tensor.dtype}) does not match output type ({dtype})"
+        )
+    return tensor
