@@ -189,6 +189,10 @@ def convert(
 
     def decorator(f: Any) -> Any:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if conversion_rules.is_unsupported(f) or (
+                not user_requested and conversion_rules.is_allowed(f)
+            ):
+                return f(*args, **kwargs)
             if not is_available():
                 with ControlStatusCtx(AutographStatus.MISSING):
                     return f(*args, **kwargs)

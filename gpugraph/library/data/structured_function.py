@@ -1,6 +1,6 @@
 """Functions of elements: traced with the structure of a dataset's elements.
 
-`CONVERTERS` are applied to each function before it is traced: AutoGraph adds its own.
+Each function is converted by AutoGraph, as in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpugraph.building.autograph.function_conversion import tf_convert
 from gpugraph.building.functions.function_tracing import trace
+from gpugraph.graph.client.autograph_status import control_status_ctx
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.graph_function import GraphFunction
@@ -19,9 +21,6 @@ from gpugraph.library.data.element_structure import (
     to_tensor_list,
     type_spec_from_value,
 )
-
-CONVERTERS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = []
-"""Functions that convert a Python function before it is traced."""
 
 
 class StructuredFunction:
@@ -42,9 +41,7 @@ class StructuredFunction:
         self.spec: Any = shared_spec
         self._transformation = transformation
         self._input_spec = spec
-        self._python = function
-        for convert in CONVERTERS:
-            self._python = convert(self._python)
+        self._python = tf_convert(function, control_status_ctx())
         kind = getattr(function, "__name__", type(function).__name__)
         name = f"{transformation.removesuffix('()').replace('.', '_')}_{kind}"
         self.function: GraphFunction = trace(self._call, flat_specs(spec), name, self._flat)
