@@ -6,7 +6,8 @@ from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
-        checkpoint as checkpoint, crf as crf, distributions as distributions,
+        checkpoint as checkpoint, crf as crf, data as data,
+        distributions as distributions,
         framework as framework,
         layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
         seq2seq as seq2seq, slim as slim,
