@@ -61,9 +61,13 @@ datasets.order_stages AssertCardinalityDataset ConcatenateDataset ExperimentalIg
     ExperimentalUniqueDataset IgnoreErrorsDataset MaxIntraOpParallelismDataset ModelDataset
     OptimizeDataset OptionsDataset PrivateThreadPoolDataset RepeatDataset ShardDataset SkipDataset
     TakeDataset UniqueDataset ZipDataset
+datasets.position_ops DatasetToTFRecord ExperimentalDatasetToTFRecord MultiDeviceIterator
+    MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit _IteratorPosition
+    _SetIteratorPosition
 datasets.shuffle_stages ShuffleAndRepeatDataset ShuffleDataset ShuffleDatasetV3
 datasets.source_stages ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset
     SparseTensorSliceDataset TensorDataset TensorSliceDataset
+datasets.table_stages CSVDataset ExperimentalCSVDataset ExperimentalSqlDataset SqlDataset
 debugging.assert_kernel Assert
 debugging.check_numerics CheckNumerics
 debugging.ensure_shape EnsureShape

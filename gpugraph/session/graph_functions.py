@@ -3,7 +3,7 @@
 A call takes an idle `_Instance` of the function, or makes another: so calls of several threads run
 at the same time, and a function may call itself. An instance has a runner with plans by shapes, as
 a session has for its fetches; variables, tables and queues are those of the session. Its other
-states, such as positions in random streams, are its own: a `Call` with states keeps one instance
+states, such as positions in random streams, are separate: a `FunctionCall` with states keeps one
 for itself, so each iterator of a dataset draws the same numbers again.
 """
 
@@ -83,7 +83,7 @@ class FunctionCall:
     idle one.
     """
 
-    __slots__ = ("_functions", "_idle", "_lock", "_own", "function")
+    __slots__ = ("_exclusive", "_functions", "_idle", "_lock", "function")
 
     def __init__(
         self, functions: GraphFunctions, function: GraphFunction, idle: list[_Instance]
@@ -91,7 +91,7 @@ class FunctionCall:
         self.function = function
         self._functions = functions
         self._idle = idle
-        self._own: _Instance | None = None
+        self._exclusive: _Instance | None = None
         self._lock = new_lock() if function.graph.has_seeds else None
 
     def again(self) -> FunctionCall:
@@ -102,10 +102,10 @@ class FunctionCall:
         """Return the results for these arguments."""
         if self._lock is not None:
             with self._lock:
-                if self._own is None:
-                    self._own = self._instance()
-                    self._own.restart()
-                return self._own.runner.run(values)
+                if self._exclusive is None:
+                    self._exclusive = self._instance()
+                    self._exclusive.restart()
+                return self._exclusive.runner.run(values)
         instance = self._instance()
         try:
             return instance.runner.run(values)
@@ -120,9 +120,9 @@ class FunctionCall:
 
     def release(self) -> None:
         """Let others use the instance of this call."""
-        own, self._own = self._own, None
-        if own is not None:
-            self._idle.append(own)
+        instance, self._exclusive = self._exclusive, None
+        if instance is not None:
+            self._idle.append(instance)
 
 
 class _Instance:

@@ -31,7 +31,6 @@ _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequa
 _GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "objects with functions are not saved"
-_DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
 
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
@@ -41,7 +40,6 @@ config.experimental_connect_to_cluster config.experimental_connect_to_host: ther
 config.experimental_run_functions_eagerly: there is no eager execution:
     a tf.function is traced
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
-data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors

@@ -47,6 +47,24 @@ python.eager.def_function: function=tf.function
 python.eager.function: defun=gpugraph.building.function_calls.polymorphic_function.defun
     Function=gpugraph.building.function_calls.polymorphic_function.Function
     ConcreteFunction=gpugraph.building.function_calls.concrete_function.ConcreteFunction
+python.data: tf.data
+python.data.experimental: tf.data.experimental
+python.data.experimental.ops: tf.data.experimental
+python.data.experimental.ops.(batching cardinality counter enumerate_ops error_ops
+    get_single_element grouping interleave_ops iterator_ops optimization optimization_options
+    parsing_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops sleep
+    stats_aggregator stats_ops stats_options take_while_ops threading_options unique
+    writers): tf.data.experimental
+python.data.ops: tf.data
+python.data.ops.dataset_ops: tf.data gpugraph.library.data.dataset_versions
+    gpugraph.library.data.dataset_base tf.data.experimental
+python.data.ops.iterator_ops: tf.data gpugraph.library.data.iterators tf.data.experimental
+python.data.ops.multi_device_iterator_ops: gpugraph.library.data.saved_iterators
+python.data.ops.optional_ops: tf.data.experimental gpugraph.library.data.data_optional
+python.data.ops.readers: tf.data gpugraph.library.data.file_datasets
+python.data.util: tf.data
+python.data.util.nest: gpugraph.library.data.data_nest
+python.data.util.structure: gpugraph.library.data.element_structure tf.data.experimental
 python.eager.context: gpugraph.building.compatibility.graph_mode tf
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.auto_control_deps:
@@ -258,6 +276,10 @@ python.training.checkpoint_state_pb2: gpugraph.formats.messages_pb2
 
 _CONTRIB = """
 contrib.crf.python.ops.crf: tf.contrib.crf
+contrib.data.python.ops: tf.contrib.data
+contrib.data.python.ops.(batching enumerate_ops error_ops get_single_element grouping interleave_ops
+    iterator_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops sliding
+    stats_ops threadpool unique): tf.contrib.data
 contrib.distributions.python.ops: tf.contrib.distributions
 contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
 contrib.framework.python.(framework ops): tf.contrib.framework

@@ -99,9 +99,9 @@ add(
         "generator_dict": lambda tf, d: d.from_generator(
             lambda: ({"a": i, "b": str(i)} for i in range(3)), {"a": tf.int32, "b": tf.string}
         ),
-        "generator_repeats": lambda tf, d: d.from_generator(
-            lambda: range(3), tf.int64, []
-        ).repeat(2).batch(4),
+        "generator_repeats": lambda tf, d: (
+            d.from_generator(lambda: range(3), tf.int64, []).repeat(2).batch(4)
+        ),
         "generator_wrong_shape": lambda tf, d: d.from_generator(
             lambda: iter([[1], [1, 2]]), tf.int64, [1]
         ),
@@ -140,37 +140,43 @@ add(
         "batch_of_batches": lambda tf, d: d.range(12).batch(2).batch(3),
         "batch_unequal": lambda tf, d: d.range(5).map(lambda x: tf.fill([x], x)).batch(2),
         "batch_0": lambda tf, d: d.range(5).batch(tf.constant(0, tf.int64) + 0),
-        "batch_sparse": lambda tf, d: d.range(4).map(
-            lambda x: tf.SparseTensor([[x]], [x * 2], [4])
-        ).batch(3),
-        "padded_batch": lambda tf, d: d.range(1, 6).map(lambda x: tf.fill([x], x)).padded_batch(
-            2, [None]
+        "batch_sparse": lambda tf, d: (
+            d.range(4).map(lambda x: tf.SparseTensor([[x]], [x * 2], [4])).batch(3)
         ),
-        "padded_batch_sizes": lambda tf, d: d.range(1, 4).map(
-            lambda x: (tf.fill([x], x), tf.fill([x, 2], "s"))
-        ).padded_batch(2, ([5], [None, 3]), (np.int64(-1), "p")),
-        "padded_batch_small": lambda tf, d: d.range(1, 6).map(
-            lambda x: tf.fill([x], x)
-        ).padded_batch(2, [3]),
-        "padded_batch_drop": lambda tf, d: d.range(1, 6).map(
-            lambda x: tf.fill([x], x)
-        ).padded_batch(2, [-1], drop_remainder=True),
+        "padded_batch": lambda tf, d: (
+            d.range(1, 6).map(lambda x: tf.fill([x], x)).padded_batch(2, [None])
+        ),
+        "padded_batch_sizes": lambda tf, d: (
+            d.range(1, 4)
+            .map(lambda x: (tf.fill([x], x), tf.fill([x, 2], "s")))
+            .padded_batch(2, ([5], [None, 3]), (np.int64(-1), "p"))
+        ),
+        "padded_batch_small": lambda tf, d: (
+            d.range(1, 6).map(lambda x: tf.fill([x], x)).padded_batch(2, [3])
+        ),
+        "padded_batch_drop": lambda tf, d: (
+            d.range(1, 6).map(lambda x: tf.fill([x], x)).padded_batch(2, [-1], drop_remainder=True)
+        ),
         "unbatch": lambda tf, d: d.range(10).batch(4).apply(tf.data.experimental.unbatch()),
-        "unbatch_structure": lambda tf, d: d.from_tensors(
-            {"x": _ROWS, "y": [*"abcdef"]}
-        ).apply(tf.data.experimental.unbatch()),
-        "unbatch_unequal": lambda tf, d: d.range(3).map(
-            lambda x: (tf.fill([x], 1), tf.fill([2], 2))
-        ).apply(tf.data.experimental.unbatch()),
+        "unbatch_structure": lambda tf, d: d.from_tensors({"x": _ROWS, "y": [*"abcdef"]}).apply(
+            tf.data.experimental.unbatch()
+        ),
+        "unbatch_unequal": lambda tf, d: (
+            d.range(3)
+            .map(lambda x: (tf.fill([x], 1), tf.fill([2], 2)))
+            .apply(tf.data.experimental.unbatch())
+        ),
         "window": lambda tf, d: d.range(7).window(3).flat_map(lambda w: w.batch(5)),
         "window_shift": lambda tf, d: d.range(8).window(3, 1, 2).flat_map(lambda w: w.batch(5)),
-        "window_drop": lambda tf, d: d.range(8).window(3, 2, drop_remainder=True).flat_map(
-            lambda w: w.batch(5)
+        "window_drop": lambda tf, d: (
+            d.range(8).window(3, 2, drop_remainder=True).flat_map(lambda w: w.batch(5))
         ),
         "window_far": lambda tf, d: d.range(20).window(2, 7).flat_map(lambda w: w.batch(5)),
-        "window_dict": lambda tf, d: d.from_tensor_slices(
-            {"x": [1, 2, 3, 4, 5], "y": [*"abcde"]}
-        ).window(2).flat_map(lambda w: d.zip((w["x"], w["y"])).batch(3)),
+        "window_dict": lambda tf, d: (
+            d.from_tensor_slices({"x": [1, 2, 3, 4, 5], "y": [*"abcde"]})
+            .window(2)
+            .flat_map(lambda w: d.zip((w["x"], w["y"])).batch(3))
+        ),
         "map": lambda tf, d: d.range(6).map(lambda x: x * x),
         "map_tuple": lambda tf, d: d.range(4).map(lambda x: (x, tf.cast(x, tf.float32) / 2)),
         "map_of_two": lambda tf, d: d.zip((d.range(3), d.range(3))).map(lambda x, y: x * y),
@@ -185,9 +191,7 @@ add(
         ),
         "map_parallel": lambda tf, d: d.range(30).map(lambda x: x * 2, num_parallel_calls=3),
         "map_autotune": lambda tf, d: d.range(30).map(lambda x: x * 2, num_parallel_calls=-1),
-        "map_calls_0": lambda tf, d: d.range(3).map(
-            lambda x: x, num_parallel_calls=tf.constant(0) + 0
-        ),
+        "map_calls_0": lambda tf, d: d.range(3).map(lambda x: x, num_parallel_calls=0),
         "map_fails": lambda tf, d: d.range(4).map(
             lambda x: tf.debugging.check_numerics(1.0 / (2.0 - tf.cast(x, tf.float32)), "bad")
         ),
@@ -195,12 +199,16 @@ add(
             lambda x: tf.py_func(lambda v: v * 3, [x], tf.int64)
         ),
         "map_stop": lambda tf, d: d.range(4).map(lambda x: tf.py_func(_stop, [x], tf.int64)),
-        "map_sparse": lambda tf, d: d.range(3).map(lambda x: tf.SparseTensor([[x]], [x], [3])).map(
-            lambda s: tf.sparse.to_dense(s)
+        "map_sparse": lambda tf, d: (
+            d.range(3)
+            .map(lambda x: tf.SparseTensor([[x]], [x], [3]))
+            .map(lambda s: tf.sparse.to_dense(s))
         ),
-        "map_tensor_array": lambda tf, d: d.range(1, 4).map(
-            lambda x: tf.TensorArray(tf.int64, 2).unstack([x, x * 2])
-        ).map(lambda a: a.stack()),
+        "map_tensor_array": lambda tf, d: (
+            d.range(1, 4)
+            .map(lambda x: tf.TensorArray(tf.int64, 2).unstack([x, x * 2]))
+            .map(lambda a: a.stack())
+        ),
         "map_cond": lambda tf, d: d.range(5).map(
             lambda x: tf.cond(tf.equal(x % 2, 0), lambda: x, lambda: -x)
         ),
@@ -210,9 +218,9 @@ add(
         "map_nested_dataset": lambda tf, d: d.range(4).map(
             lambda x: d.range(x).reduce(np.int64(0), lambda s, y: s + y)
         ),
-        "map_random": lambda tf, d: d.range(5).map(
-            lambda x: tf.random.uniform([], seed=3)
-        ).repeat(2),
+        "map_random": lambda tf, d: (
+            d.range(5).map(lambda x: tf.random.uniform([], seed=3)).repeat(2)
+        ),
         "flat_map": lambda tf, d: d.range(5).flat_map(lambda x: d.range(x)),
         "flat_map_slices": lambda tf, d: d.from_tensor_slices(_ROWS).flat_map(
             lambda r: d.from_tensor_slices(r)
@@ -235,9 +243,7 @@ add(
         ),
         "filter": lambda tf, d: d.range(10).filter(lambda x: tf.equal(x % 3, 0)),
         "filter_none": lambda tf, d: d.range(10).filter(lambda x: x > 100),
-        "filter_two": lambda tf, d: d.zip((d.range(5), d.range(5))).filter(
-            lambda x, y: x + y > 4
-        ),
+        "filter_two": lambda tf, d: d.zip((d.range(5), d.range(5))).filter(lambda x, y: x + y > 4),
         "filter_no_bool": lambda tf, d: d.range(3).filter(lambda x: x),
         "namedtuple": lambda tf, d: d.from_tensors(_Pair(1, 2)).map(
             lambda p: _Pair(p.second, p.first)
@@ -266,9 +272,9 @@ _SHUFFLES: dict[str, Pipeline] = {
     "whole": lambda tf, d: d.range(20).shuffle(100, seed=1),
     "one": lambda tf, d: d.range(9).shuffle(1, seed=1),
     "repeat": lambda tf, d: d.range(6).shuffle(4, seed=11).repeat(4),
-    "repeat_fixed": lambda tf, d: d.range(6)
-    .shuffle(4, seed=11, reshuffle_each_iteration=False)
-    .repeat(4),
+    "repeat_fixed": lambda tf, d: (
+        d.range(6).shuffle(4, seed=11, reshuffle_each_iteration=False).repeat(4)
+    ),
     "repeat_first": lambda tf, d: d.range(6).repeat(3).shuffle(4, seed=2),
     "empty": lambda tf, d: d.range(0).shuffle(4, seed=2),
     "twice": lambda tf, d: d.range(12).shuffle(4, seed=2).shuffle(3, seed=5),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from copy import copy
 from typing import Any
 
 from gpugraph.base.dtypes import bool as bool_type, string
@@ -20,7 +21,9 @@ from gpugraph.building.control_flow.case_and_switch_case import switch_case
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.while_loop import while_loop
 from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
+from gpugraph.building.graph_files.imported_functions import AddBody, bind_functions
 from gpugraph.building.graph_files.node_import import NodeImport
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import write_attr
@@ -43,8 +46,25 @@ def inline_calls(nodes: NodeImport) -> None:
     """Inline the function calls among operations that have been added to their graph."""
     for op in nodes.calls:
         _inline(nodes, op)
+    for op in nodes.ops.values():
+        if op._op_def.attrs and op.type not in CALL_OP_DEFS:
+            _bind(nodes, op)
     if nodes.calls:
         nodes.infer_again()
+
+
+def _bind(nodes: NodeImport, op: Operation) -> None:
+    """Import the functions that the op has as attrs; on an error, a run of the op raises it."""
+
+    def add_body(graph: Graph) -> AddBody:
+        inner = copy(nodes)
+        inner.graph = graph
+        return _Call(inner, op).body_of
+
+    try:
+        bind_functions(op, nodes.library, add_body)
+    except (OpError, ValueError, TypeError, NotImplementedError, LookupError) as error:
+        op._refusal = _refusal(op, error)
 
 
 def _inline(nodes: NodeImport, op: Operation) -> None:

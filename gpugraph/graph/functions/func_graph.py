@@ -15,7 +15,7 @@ outer function captures them in its turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,11 +42,12 @@ class FuncGraph(Graph):
     """The graph of a function.
 
     inputs: the tensors that stand for the arguments, without captures. outputs: the results.
-    captures: by the tensor of an outer graph, its tensor in the function. controls: operations that
-    a call runs even if no result needs them. resource_uses: by the op of a handle, or a key for
-    other effects, whether the function only reads it. structured_outputs: the results as the Python
-    function returned them. captures_by_value: whether captured tensors are computed by copies of
-    their ops in the function, which then has no captures.
+    structured_outputs: the results as the Python function returned them. captures: by the tensor
+    of an outer graph, its tensor in the function. captures_by_value: whether captured tensors are
+    computed by copies of their ops in the function, which then has no captures. controls: the
+    operations that a call runs even if no result needs them. resource_uses: by the op of a handle,
+    or a key for other effects, whether the function only reads it. python_call: a Python function
+    of arrays that computes the same as the graph, faster.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -60,6 +61,7 @@ class FuncGraph(Graph):
         self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
         self.captures_by_value = False
+        self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed
         self._versions = outer_graph._versions

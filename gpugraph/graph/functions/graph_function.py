@@ -16,30 +16,6 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.op_def import OpDef
 
-_NO_EFFECT = frozenset(
-    [
-        "Placeholder",
-        "VarHandleOp",
-        "ReadVariableOp",
-        "VarIsInitializedOp",
-        "VariableShape",
-        "RandomUniform",
-        "RandomUniformInt",
-        "RandomStandardNormal",
-        "TruncatedNormal",
-        "RandomShuffle",
-        "Multinomial",
-        "RandomGamma",
-        "RandomPoissonV2",
-        "EnsureShape",
-        "TensorArrayV3",
-        "MatchingFiles",
-        "ReadFile",
-    ]
-)
-"""Stateful op types that a call need not run if no result depends on them."""
-
-
 class GraphFunction:
     """A function that ops call, by the name that it has in the graph's library.
 
@@ -81,26 +57,6 @@ class GraphFunction:
 
     def __repr__(self) -> str:
         return f"<function {self.name} of {len(self.graph.inputs)} arguments>"
-
-
-def side_effects(graph: FuncGraph) -> list[Operation]:
-    """Return the operations that a call of the function runs even if no result needs them."""
-    arguments = {tensor.op for tensor in graph.arguments}
-    return [
-        op for op in graph._ops if _has_effect(op) and op not in arguments and not _is_in_loop(op)
-    ]
-
-
-def _is_in_loop(op: Operation) -> bool:
-    """Return whether an operation is in a loop, which runs it if the loop itself is needed."""
-    context = op._control_flow_context
-    return context is not None and context.GetWhileContext() is not None
-
-
-def _has_effect(op: Operation) -> bool:
-    op_def = op._op_def
-    makes_object = any(tensor._dtype.name in ("resource", "variant") for tensor in op._outputs)
-    return op_def.is_stateful and op.type not in _NO_EFFECT and not makes_object
 
 
 def function_def(name: str, graph: FuncGraph, out_names: Sequence[str] = ()) -> Any:

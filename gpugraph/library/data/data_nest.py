@@ -1,4 +1,4 @@
-"""Structures of elements: tuples, named tuples and dicts. A list is a value: it becomes a tensor."""
+"""Structures of elements: tuples, named tuples and dicts. A list is a value, a tensor."""
 
 from __future__ import annotations
 

@@ -16,9 +16,7 @@ class OptionsBase:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.fields:
-            raise AttributeError(
-                f"Cannot set the property {name} on {type(self).__name__}."
-            )
+            raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
         kind, _ = self.fields[name]
         if value is not None and not isinstance(value, kind):
             raise TypeError(
@@ -52,22 +50,20 @@ class OptionsBase:
         """Return the options of both; ValueError for two values of one option."""
         result = type(self)()
         for name in self.fields:
-            own, others = self._options.get(name), other._options.get(name)
-            if own is None or others is None or own == others:
-                value = own if own is not None else others
-            elif isinstance(own, OptionsBase):
-                value = own.merge(others)
+            ours, others = self._options.get(name), other._options.get(name)
+            if ours is None or others is None or ours == others:
+                value = ours if ours is not None else others
+            elif isinstance(ours, OptionsBase):
+                value = ours.merge(others)
             else:
-                raise ValueError(
-                    f"Cannot merge incompatible values of option: {name}"
-                )
+                raise ValueError(f"Cannot merge incompatible values of option: {name}")
             if value is not None:
                 setattr(result, name, value)
         return result
 
 
 def _of(kind: Any, *names: str, default: Any = None) -> dict[str, tuple[Any, Any]]:
-    return {name: (kind, default) for name in names}
+    return dict.fromkeys(names, (kind, default))
 
 
 class MapVectorizationOptions(OptionsBase):

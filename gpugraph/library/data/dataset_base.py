@@ -34,7 +34,9 @@ class DatasetBase:
     `element_spec` is the structure. `inputs` are the datasets from which it is made.
     """
 
-    def __init__(self, variant_tensor: Tensor, spec: Any = None, inputs: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, variant_tensor: Tensor, spec: Any = None, inputs: Sequence[Any] = ()
+    ) -> None:
         self._variant_tensor_attr = variant_tensor
         self._element_spec = spec
         self._input_datasets = list(inputs)
@@ -178,16 +180,17 @@ def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
     """Return the seeds of the graph and the op as tensors; (0, 0) stands for random ones."""
     first, second = get_seed(seed)
     if first is None:
-        return (
-            constant(0, dtype=int64, name="seed"),
-            constant(0, dtype=int64, name="seed2"),
-        )
+        return (constant(0, dtype=int64, name="seed"), constant(0, dtype=int64, name="seed2"))
     seed_tensor = convert_to_tensor(first, dtype=int64, name="seed")
     with name_scope("seed2") as scope:
         seed2 = convert_to_tensor(second, dtype=int64)
         both = raw_ops.LogicalAnd(raw_ops.Equal(seed_tensor, 0), raw_ops.Equal(seed2, 0))
         largest = constant(2**31 - 1, dtype=int64)
         return seed_tensor, raw_ops.Select(both, largest, seed2, name=scope)
+
+
+def _of_spec(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: convert(self.element_spec)
 
 
 def legacy_properties(kind: Any) -> Any:
@@ -197,6 +200,5 @@ def legacy_properties(kind: Any) -> Any:
         ("output_shapes", legacy_shapes),
         ("output_classes", legacy_classes),
     ):
-        getter = property(lambda self, convert=convert: convert(self.element_spec))
-        setattr(kind, name, getter)
+        setattr(kind, name, property(_of_spec(convert)))
     return kind

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import int64, string
+from gpugraph.base.dtypes import int32, int64, string
 from gpugraph.base.errors import OpError
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
@@ -121,7 +121,7 @@ class DatasetSources(DatasetBase):
         arguments = () if args is None else tuple(convert_to_tensor(arg) for arg in args)
         state = _Generators(generator, spec)
         graph = get_default_graph()
-        functions = {
+        functions: dict[str, Any] = {
             "init": trace(
                 lambda: py_func(state.start, list(arguments), int64),
                 [], "generator_init",
@@ -134,7 +134,8 @@ class DatasetSources(DatasetBase):
         }  # fmt: skip
         for function in functions.values():
             function.add_to(graph)
-        functions["next"].graph.python_call = state.step  # type: ignore[attr-defined]
+        functions["next"].graph.python_call = state.step
+        functions["finalize"].graph.python_call = state.end
         variant = raw_ops.GeneratorDataset(
             *(functions[name].graph.captured for name in ("init", "next", "finalize")),
             **{f"{name}_func": function for name, function in functions.items()},
@@ -171,16 +172,17 @@ class DatasetSources(DatasetBase):
         if shuffle is None:
             shuffle = True
         pattern = convert_to_tensor(file_pattern, dtype=string, name="file_pattern")
-        found = matching_files(pattern)
-        is_any = raw_ops.Greater(raw_ops.Shape(found)[0], 0, name="match_not_empty")
-        text = raw_ops.ReduceJoin(pattern, convert_to_tensor(list(range(pattern.shape.rank or 0)), "int32"), separator=", ")
+        names = matching_files(pattern)
+        is_any = raw_ops.Greater(raw_ops.Shape(names)[0], 0, name="match_not_empty")
+        axes = convert_to_tensor(list(range(pattern.shape.rank or 0)), int32)
+        text = raw_ops.ReduceJoin(pattern, axes, separator=", ")
         message = raw_ops.StringJoin(["No files matched pattern: ", text])
         check = raw_ops.Assert(is_any, [message], name="assert_not_empty")
         with get_default_graph().control_dependencies([check]):
-            found = raw_ops.Identity(found)
-        dataset = cls.from_tensor_slices(found)
+            names = raw_ops.Identity(names)
+        dataset = cls.from_tensor_slices(names)
         if shuffle:
-            count = raw_ops.Maximum(raw_ops.Shape(found, out_type=int64)[0], np.int64(1))
+            count = raw_ops.Maximum(raw_ops.Shape(names, out_type=int64)[0], np.int64(1))
             dataset = dataset.shuffle(count, seed=seed)
         return dataset
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.dtypes import bool as bool_type, int32, int64, string
+from gpugraph.base.dtypes import bool as bool_type, int32, string
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.library.data import data_nest
 from gpugraph.library.data.data_options import Options, merge_options
-from gpugraph.library.data.dataset_base import (
-    DatasetBase,
-    DatasetSpec,
-    int64_tensor,
-    seed_tensors,
-)
+from gpugraph.library.data.dataset_base import DatasetBase, DatasetSpec, int64_tensor, seed_tensors
 from gpugraph.library.data.element_structure import (
     are_compatible,
     batched,
@@ -47,16 +42,12 @@ class DatasetTransformations(DatasetBase):
     def take(self, count: Any) -> Any:
         """Return the first `count` elements; all if it is negative."""
         tensor = int64_tensor(count, "count")
-        return self._same(
-            raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure)
-        )
+        return self._same(raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def skip(self, count: Any) -> Any:
         """Return all but the first `count` elements; none if it is negative."""
         tensor = int64_tensor(count, "count")
-        return self._same(
-            raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure)
-        )
+        return self._same(raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def repeat(self, count: Any = None) -> Any:
         """Return the elements `count` times; without end if it is None or -1."""
@@ -283,9 +274,7 @@ class DatasetTransformations(DatasetBase):
         """Return the dataset that a function makes of this one; TypeError for something else."""
         dataset = transformation_func(self)
         if not isinstance(dataset, DatasetBase):
-            raise TypeError(
-                f"`transformation_func` must return a Dataset. Got {dataset}."
-            )
+            raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset}.")
         dataset._input_datasets = [self]
         return dataset
 

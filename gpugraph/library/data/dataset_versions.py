@@ -17,7 +17,7 @@ from gpugraph.library.data.element_structure import (
     legacy_shapes,
     legacy_types,
 )
-from gpugraph.library.data.iterators import Iterator, make_initializable
+from gpugraph.library.data.iterators import Iterator, check_graph, make_initializable
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 
@@ -48,6 +48,7 @@ class DatasetV1(DatasetV2):
 
     def _make_one_shot_iterator(self) -> Iterator:
         graph = get_default_graph()
+        check_graph(self)
         try:
             factory = trace(
                 lambda: self._variant_tensor, [], "make_dataset", captures_by_value=True
@@ -62,9 +63,7 @@ class DatasetV1(DatasetV2):
                 ) from error
             raise
         factory.add_to(graph)
-        resource = raw_ops.OneShotIterator(
-            dataset_factory=factory, **flat_attrs(self.element_spec)
-        )
+        resource = raw_ops.OneShotIterator(dataset_factory=factory, **flat_attrs(self.element_spec))
         return Iterator._of(resource, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
@@ -150,5 +149,3 @@ def to_variant(dataset: Any) -> Tensor:
 def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:
     """Return a dataset around a variant tensor, with elements of a structure."""
     return DatasetV1Adapter(variant, structure)
-
-

@@ -36,7 +36,7 @@ def _leaf_spec(value: Any) -> TypeSpec:
     if isinstance(value, Tensor):
         return TensorSpec(value.shape, value.dtype.base_dtype)
     if hasattr(value, "_type_spec"):
-        return value._type_spec  # type: ignore[no-any-return]
+        return value._type_spec
     if isinstance(value, (list, float, int, str, bytes)) or not isinstance(
         value, (SparseTensor, TensorArray)
     ):
@@ -75,7 +75,7 @@ def to_tensor_list(spec: Any, element: Any) -> list[Tensor]:
 def _tensors(spec: Any, leaf: Any) -> Sequence[Tensor]:
     if isinstance(spec, TensorSpec):
         return [convert_to_tensor(leaf, dtype=spec.dtype)]
-    return spec._to_tensor_list(leaf)  # type: ignore[no-any-return]
+    return spec._to_tensor_list(leaf)
 
 
 def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
@@ -159,7 +159,7 @@ def _of_legacy(dtype: Any, shape: Any, kind: Any) -> Any:
         return SparseTensorSpec(shape, dtype)
     if kind is TensorArray:
         sizes = as_shape(shape)
-        return TensorArraySpec(sizes[2:], dtype, bool(sizes.sizes[0]), bool(sizes.sizes[1]))
+        return TensorArraySpec(sizes[2:], dtype, *map(bool, (sizes.sizes or (0, 0))[:2]))
     if kind is Tensor:
         return TensorSpec(shape, dtype)
     raise TypeError(

@@ -33,7 +33,7 @@ class _OfFiles(DatasetV2):
         if isinstance(filenames, DatasetBase):
             if legacy_types(filenames.element_spec) != string:
                 raise TypeError("`filenames` must be a `tf.data.Dataset` of `tf.string` elements.")
-            names = filenames
+            names: Any = filenames
         else:
             tensor = convert_to_tensor(filenames, dtype=string, name="filenames")
             if num_parallel_reads is None:

@@ -107,12 +107,12 @@ class Iterator:
 
         TypeError if the dataset's elements have other dtypes, shapes or classes.
         """
-        own, other = self._spec, dataset.element_spec
-        data_nest.assert_same_structure(legacy_types(own), legacy_types(other))
-        data_nest.assert_same_structure(legacy_shapes(own), legacy_shapes(other))
+        ours, other = self._spec, dataset.element_spec
+        data_nest.assert_same_structure(legacy_types(ours), legacy_types(other))
+        data_nest.assert_same_structure(legacy_shapes(ours), legacy_shapes(other))
         for what, first, second in zip(
             ("classes", "types"),
-            (legacy_classes(own), legacy_types(own)),
+            (legacy_classes(ours), legacy_types(ours)),
             (legacy_classes(other), legacy_types(other)),
         ):
             pairs = zip(data_nest.flatten(first), data_nest.flatten(second))
@@ -122,12 +122,12 @@ class Iterator:
                         f"Expected output {what} {first!r} but got dataset with output {what} "
                         f"{second!r}."
                     )
-        if not are_compatible(own, other):
+        if not are_compatible(ours, other):
             raise TypeError(
-                f"Expected output shapes compatible with {legacy_shapes(own)!r} but got dataset "
+                f"Expected output shapes compatible with {legacy_shapes(ours)!r} but got dataset "
                 f"with output shapes {legacy_shapes(other)!r}."
             )
-        _check_graph(dataset)
+        check_graph(dataset)
         with colocate_with(self._iterator_resource):
             operation: Operation = raw_ops.MakeIterator(
                 dataset._variant_tensor, self._iterator_resource, name=name
@@ -208,17 +208,21 @@ def _structure(types: Any, shapes: Any, classes: Any) -> Any:
     return from_legacy(types, shapes, classes)
 
 
-def _check_graph(dataset: Any) -> None:
-    if dataset._variant_tensor.graph is not get_default_graph():
+def check_graph(dataset: Any) -> None:
+    """Raise ValueError for a dataset of another graph than the default graph."""
+    graph = dataset._variant_tensor.graph
+    if graph is not get_default_graph():
         raise ValueError(
-            "Dataset was created in another graph than the default graph; please ensure that all "
-            "datasets in the pipeline are created in the same graph."
+            f"The graph ({get_default_graph()}) of the iterator is different from the graph "
+            f"({graph}) the dataset: {dataset._variant_tensor} was created in. Please ensure that "
+            "all datasets in the pipeline are created in the graph of the iterator, for example in "
+            "the input_fn."
         )
 
 
 def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator:
     """Return an iterator over a dataset, which its `initializer` sets to the beginning."""
-    _check_graph(dataset)
+    check_graph(dataset)
     spec = dataset.element_spec
     with colocate_with(dataset._variant_tensor):
         resource = raw_ops.IteratorV2(

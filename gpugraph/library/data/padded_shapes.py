@@ -11,14 +11,15 @@ from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.library.data import data_nest
-from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.constant_value import constant_value_as_shape
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 
-def padded_shape(shape: Any, own: TensorShape) -> tuple[Tensor, TensorShape]:
+def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, TensorShape]:
     """Return a padded shape as a vector of int64, with -1 for unknown sizes, and the static shape.
 
-    own: the static shape of the component. ValueError if it does not fit, or is not a shape.
+    shape_of_input: the static shape of the component. ValueError if it does not fit, or is not a
+    shape.
     """
     if isinstance(shape, Tensor):
         if shape.shape.rank not in (None, 1):
@@ -31,9 +32,7 @@ def padded_shape(shape: Any, own: TensorShape) -> tuple[Tensor, TensorShape]:
                 f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element "
                 f"type was {shape.dtype.name}."
             )
-        known = constant_value(shape)
-        static = TensorShape(None) if known is None else _from_sizes(known)
-        return shape, static
+        return shape, constant_value_as_shape(shape) or TensorShape(None)
     if isinstance(shape, (TensorShape, int)) or shape is None:
         static = as_shape([shape] if isinstance(shape, int) else shape)
     else:
@@ -44,23 +43,19 @@ def padded_shape(shape: Any, own: TensorShape) -> tuple[Tensor, TensorShape]:
         raise ValueError(
             f"Padded shape {shape} must be a 1-D tensor of tf.int64 values or a known rank"
         )
-    if own.rank is not None and own.rank != static.rank:
+    if shape_of_input.rank is not None and shape_of_input.rank != static.rank:
         raise ValueError(
             f"The padded shape {static} is not compatible with the corresponding input component "
-            f"shape {own}."
+            f"shape {shape_of_input}."
         )
-    for size, wanted in zip(own.sizes or (), static.sizes or ()):
+    for size, wanted in zip(shape_of_input.sizes or (), static.sizes or ()):
         if size is not None and wanted is not None and wanted < size:
             raise ValueError(
                 f"The padded shape {static} is not compatible with the corresponding input "
-                f"component shape {own}."
+                f"component shape {shape_of_input}."
             )
     values = np.array([-1 if size is None else size for size in static.sizes or ()], np.int64)
     return constant(values, dtype=int64, name="padded_shape"), static
-
-
-def _from_sizes(sizes: Any) -> TensorShape:
-    return TensorShape([None if size < 0 else int(size) for size in np.asarray(sizes)])
 
 
 def padding_values_of(values: Any, spec: Any) -> list[Tensor]:
@@ -94,7 +89,5 @@ def _value(value: Any, spec: TensorSpec) -> Tensor:
     if tensor.shape.rank not in (None, 0):
         raise ValueError(f"Padding value should be a scalar, but is not: {tensor}")
     if tensor.dtype != dtype:
-        raise TypeError(
-            f"Padding value type ({tensor.dtype}) does not match output type ({dtype})"
-        )
+        raise TypeError(f"Padding value type ({tensor.dtype}) does not match output type ({dtype})")
     return tensor

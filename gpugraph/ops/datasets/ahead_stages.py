@@ -27,7 +27,9 @@ class Prefetched(Passed):
     def __init__(self, source: Stage, size: int) -> None:
         super().__init__(source)
         if size < -1:
-            raise invalid_argument("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning")
+            raise invalid_argument(
+                "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
+            )
         self.size = _AUTOTUNED if size < 0 else size
 
     def elements(self, pipeline: Pipeline) -> Elements:

@@ -9,17 +9,10 @@ import numpy as np
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import DataLossError, invalid_argument
-from gpugraph.base.shapes import shape_text
+from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.order_stages import Passed, Through
-from gpugraph.ops.datasets.stage import (
-    UNKNOWN,
-    Element,
-    Elements,
-    Pipeline,
-    Stage,
-    variant_of,
-)
+from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Pipeline, Stage, variant_of
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.parsing.parsed_features import strings
 from gpugraph.ops.parsing.serialized_sparse import serialized_triple
@@ -80,9 +73,7 @@ class BatchedElements(Through):
 
 def stacked(elements: list[Element]) -> Element:
     """Return the elements stacked; InvalidArgumentError for different shapes."""
-    return tuple(
-        [_stacked(number, list(arrays)) for number, arrays in enumerate(zip(*elements))]
-    )
+    return tuple([_stacked(number, list(arrays)) for number, arrays in enumerate(zip(*elements))])
 
 
 def _stacked(number: int, arrays: list[Any]) -> Any:
@@ -132,13 +123,12 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
         for axis, size in enumerate(shape)
     ]
     if any(has > size for array in arrays for has, size in zip(array.shape, sizes)):
-        raise DataLossError.of_no_node(
-            "Attempted to pad to a smaller size than the input element."
-        )
+        raise DataLossError.of_no_node("Attempted to pad to a smaller size than the input element.")
     result = np.empty((len(arrays), *sizes), arrays[0].dtype)
     result[...] = value[()]
     for place, array in enumerate(arrays):
-        result[(place, *map(slice, array.shape))] = array
+        part: Any = (place, *map(slice, array.shape))
+        result[part] = array
     return result
 
 
@@ -170,7 +160,9 @@ class SparseBatch:
                     f"with the row shape ({shape_text(self.row_shape)})."
                 )
         rows = [
-            np.concatenate([np.full((array.size, 1), n), np.argwhere(np.ones(array.shape, bool))], 1)
+            np.concatenate(
+                [np.full((array.size, 1), n), np.argwhere(np.ones(array.shape, bool))], 1
+            )
             for n, array in enumerate(arrays)
         ]
         indices = np.concatenate(rows).astype(np.int64)
@@ -233,9 +225,11 @@ class ListStage(Stage):
 
     kind = "Window"
 
-    def __init__(self, rows: list[Element], like: Stage) -> None:
+    def __init__(
+        self, rows: list[Element], types: Sequence[DType], shapes: Sequence[TensorShape]
+    ) -> None:
         self.rows = rows
-        self.like(like)
+        self.types, self.shapes = tuple(types), tuple(shapes)
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the list."""
@@ -246,16 +240,10 @@ class ListStage(Stage):
         return len(self.rows)
 
 
-class Column(Stage):
-    """A dataset of one component of the elements in memory."""
-
-    kind = "Window"
-
-    def __init__(self, rows: list[Element], number: int, like: Stage) -> None:
-        self.rows = [(row[number],) for row in rows]
-        self.types, self.shapes = (like.types[number],), (like.shapes[number],)
-
-    elements, cardinality = ListStage.elements, ListStage.cardinality
+def column(rows: list[Element], number: int, like: Stage) -> ListStage:
+    """Return the dataset of one component of elements of another dataset."""
+    parts = [(row[number],) for row in rows]
+    return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
 
 
 class ListElements(Elements):
@@ -333,7 +321,7 @@ class WindowElements(Through):
         self.skipped = stage.shift - dropped
         del self.buffer[:dropped]
         columns = range(len(stage.source.types))
-        return tuple([variant_of(Column(rows, number, stage.source)) for number in columns])
+        return tuple([variant_of(column(rows, number, stage.source)) for number in columns])
 
 
 # -- op types

@@ -84,7 +84,7 @@ class Row:
     def text(self, name: str) -> str:
         """Return the value of a string input."""
         value = self._arrays[name].item(0)
-        return value.decode("utf-8", "surrogateescape")  # type: ignore[no-any-return]
+        return value.decode("utf-8", "surrogateescape")
 
     def function(self, name: str = "f", captured: str = "other_arguments") -> Function:
         """Return the function of an attr with the captured values of an input."""

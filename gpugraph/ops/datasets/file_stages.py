@@ -91,7 +91,8 @@ class Records(Elements):
                 next(self.reader)
 
 
-def _lines(compression: str, name: bytes) -> Iterator[bytes]:
+def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
+    """Yield the lines of a file without line ends."""
     path = os.fsdecode(name)
     with system_errors(name):
         source = open_to_read(path)
@@ -231,7 +232,7 @@ class CacheWriter(Elements):
     def _open(self) -> None:
         with system_errors(self.lock):
             try:
-                self.target = open(self.lock, "xb")
+                self.target = open(self.lock, "xb")  # noqa: SIM115 - until the end of the pass
             except FileExistsError:
                 raise AlreadyExistsError.of_no_node(
                     "There appears to be a concurrent caching iterator running - cache lockfile "
@@ -280,7 +281,7 @@ def _cache(row: Row) -> Stage:
 
 dataset_op(
     "TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64",
-    lambda row: _file_stage("TextLine", row, _lines), "The lines of files.", has_types=False,
+    lambda row: _file_stage("TextLine", row, text_lines), "The lines of files.", has_types=False,
 )  # fmt: skip
 dataset_op(
     "TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64",

@@ -34,7 +34,7 @@ class Mapped(Stage):
         source = self.source.elements(pipeline)
         is_serial = self.calls == 1 or self.function.shortcut is not None
         if is_serial or self.function.call.function.graph.has_seeds:
-            return MappedElements(self, source)
+            return MappedElements(self, source, pipeline)
         return ParallelElements(self, source, pipeline)
 
     def cardinality(self) -> int:
@@ -45,9 +45,9 @@ class Mapped(Stage):
 class MappedElements(Through):
     """An iteration over results, computed one by one."""
 
-    def __init__(self, stage: Mapped, source: Elements) -> None:
+    def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
-        self.function = stage.function.started()
+        self.function = stage.function.started(pipeline)
         self.stage = stage
 
     def next(self) -> Element | None:
@@ -58,11 +58,12 @@ class MappedElements(Through):
         try:
             return self.function(element)
         except OutOfRangeError as error:
-            return of_end(self.stage, error)
+            check_end(self.stage, error)
+            return None
 
 
-def of_end(stage: Mapped, error: OutOfRangeError) -> None:
-    """Return None, or raise the error of a function that may not end the dataset."""
+def check_end(stage: Mapped, error: OutOfRangeError) -> None:
+    """Raise the error of a function that may not end the dataset."""
     if stage.keeps_number:
         raise invalid_argument(
             "Function invocation produced OutOfRangeError: " + error.message
@@ -79,7 +80,7 @@ class ParallelElements(Through):
         super().__init__(source)
         self.stage, self.pipeline = stage, pipeline
         self.workers = Workers(stage.calls, pipeline)
-        self.function = stage.function.started()
+        self.function = stage.function.started(pipeline)
         self.pending: deque[tuple[Element, Any]] = deque()
         self.is_over = False
 
@@ -92,9 +93,10 @@ class ParallelElements(Through):
         job.wait(self.pipeline)
         self.pending.popleft()
         try:
-            return job.result()  # type: ignore[no-any-return]
+            return job.result()
         except OutOfRangeError as error:
-            return of_end(self.stage, error)
+            check_end(self.stage, error)
+            return None
 
     def _read_ahead(self) -> None:
         while not self.is_over and len(self.pending) < self.workers.count:
@@ -136,7 +138,7 @@ class Filtered(Passed):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over them."""
-        return FilteredElements(self.source.elements(pipeline), self.function.started())
+        return FilteredElements(self.source.elements(pipeline), self.function.started(pipeline))
 
     def cardinality(self) -> int:
         """Return UNKNOWN."""
@@ -165,7 +167,7 @@ class TakenWhile(Filtered):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate until the function is false."""
-        return TakenWhileElements(self.source.elements(pipeline), self.function.started())
+        return TakenWhileElements(self.source.elements(pipeline), self.function.started(pipeline))
 
 
 class TakenWhileElements(FilteredElements):
@@ -194,7 +196,7 @@ class Scanned(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate from the initial state."""
-        return ScannedElements(self, self.source.elements(pipeline))
+        return ScannedElements(self, self.source.elements(pipeline), pipeline)
 
     def cardinality(self) -> int:
         """Return that of the source."""
@@ -206,11 +208,11 @@ class ScannedElements(Through):
 
     kept = ("state", "source")
 
-    def __init__(self, stage: Scanned, source: Elements) -> None:
+    def __init__(self, stage: Scanned, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.state: Element = stage.initial
         self.size = len(stage.initial)
-        self.function = stage.function.started()
+        self.function = stage.function.started(pipeline)
         self.stage: Any = stage
 
     def next(self) -> Element | None:
@@ -221,7 +223,8 @@ class ScannedElements(Through):
         try:
             results = self.function((*self.state, *element))
         except OutOfRangeError as error:
-            return of_end(self.stage, error)
+            check_end(self.stage, error)
+            return None
         self.state = results[: self.size]
         return results[self.size :]
 

@@ -74,11 +74,11 @@ class IteratorResource:
                     f"Data type mismatch at component {number}: expected {runtime_name(wanted)} "
                     f"but got {runtime_name(actual)}."
                 )
-        for number, (shape, own) in enumerate(zip(self.shapes, stage.shapes)):
-            if not shape.is_compatible_with(own):
+        for number, (shape, actual_shape) in enumerate(zip(self.shapes, stage.shapes)):
+            if not shape.is_compatible_with(actual_shape):
                 raise invalid_argument(
                     f"Incompatible shapes at component {number}: expected {shape_text(shape)} but "
-                    f"got {shape_text(own)}."
+                    f"got {shape_text(actual_shape)}."
                 )
 
     def take(self) -> Element | None:
@@ -106,7 +106,8 @@ class IteratorResource:
             if self.elements is None:
                 raise FailedPreconditionError.of_no_node(
                     "SaveInternal() failed because the iterator has not been initialized. Ensure "
-                    "that you have run the initializer operation for this iterator before saving it."
+                    "that you have run the initializer operation for this iterator before saving "
+                    "it."
                 )
             return packed(self.elements.save())
 
@@ -125,11 +126,13 @@ class IteratorResource:
 
     def end_of_session(self) -> None:
         """Drop the position: end its threads and close its files."""
-        self.pipeline.is_cancelled = True
+        pipeline = self.pipeline
+        pipeline.end()
         with self.lock:
             elements, self.elements, self.stage = self.elements, None, None
         if elements is not None:
             elements.close()
+        pipeline.release()
 
 
 def iterator_in(handle: Any) -> IteratorResource:
@@ -151,9 +154,7 @@ def _key(context: KernelContext) -> tuple[str, str]:
 
 def _bind_iterator(context: KernelContext, handle: Any) -> Run:
     types, shapes = element_types(context)
-    iterator = context.shared(
-        *_key(context), lambda: IteratorResource(types, shapes, context.name)
-    )
+    iterator = context.shared(*_key(context), lambda: IteratorResource(types, shapes, context.name))
     held = _checked(iterator, types, context.name)
     return lambda: handle.fill(held)
 
@@ -223,7 +224,8 @@ def _bind_next_optional(context: KernelContext, handle: Any) -> Run:
     return run
 
 
-def _infer_elements(context: InferContext) -> Sequence[TensorShape]:
+def infer_elements(context: InferContext) -> Sequence[TensorShape]:
+    """Return the shapes of elements from the attrs."""
     return [as_shape(shape) for shape in context.attrs["output_shapes"]]
 
 
@@ -233,7 +235,8 @@ _ANY_TYPES = {
 }
 
 
-def _handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
+def declare_handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
+    """Declare an op on a handle or a dataset that does not wait."""
     declaration = {"infer": infer_handle, **declaration}
     number = declaration.get("inputs", "").count(":")
     op(
@@ -244,11 +247,11 @@ def _handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 
 _SHARED = {"shared_name": Attr("string", ""), "container": Attr("string", "")}
 for _op_type in ("Iterator", "IteratorV2"):
-    _handle_op(
+    declare_handle_op(
         _op_type, _bind_iterator, "An iterator, which MakeIterator initializes.",
         outputs="handle: resource", attrs={**_SHARED, **TYPES},
     )  # fmt: skip
-_handle_op(
+declare_handle_op(
     "OneShotIterator", _bind_one_shot, "An iterator over the dataset that a function returns.",
     outputs="handle: resource", attrs={"dataset_factory": FUNC, **TYPES, **_SHARED},
 )  # fmt: skip
@@ -259,7 +262,7 @@ waiting_op(
 for _op_type in ("IteratorGetNext", "IteratorGetNextSync"):
     waiting_op(
         _op_type, _bind_next, "The next element of an iterator.", inputs="iterator: resource",
-        outputs="components: output_types", attrs=TYPES, infer=_infer_elements,
+        outputs="components: output_types", attrs=TYPES, infer=infer_elements,
     )  # fmt: skip
 waiting_op(
     "IteratorGetNextAsOptional", _bind_next_optional,
@@ -297,7 +300,7 @@ def _bind_from_string(context: KernelContext, text: Any, handle: Any) -> Run:
     def run() -> None:
         name = text.item(0).decode(errors="replace")
         if not name.startswith(_BY_STRING):
-            raise invalid_argument("Could not parse string_handle into a valid ResourceHandle")
+            raise invalid_argument("Could not parse string_handle as a valid ResourceHandle")
         named = context.shared("", name, lambda: None)
         if named is None:
             raise invalid_argument(
@@ -314,12 +317,12 @@ def _bind_from_string(context: KernelContext, text: Any, handle: Any) -> Run:
     return run
 
 
-_handle_op(
+declare_handle_op(
     "IteratorToStringHandle", _bind_to_string, "A text that stands for an iterator.",
     inputs="resource_handle: resource", outputs="string_handle: string",
 )  # fmt: skip
 for _op_type in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
-    _handle_op(
+    declare_handle_op(
         _op_type, _bind_from_string, "The iterator for which a text stands.",
         inputs="string_handle: string", outputs="resource_handle: resource", attrs=_ANY_TYPES,
     )  # fmt: skip
@@ -371,8 +374,9 @@ def _bind_single(context: KernelContext, dataset: Any) -> Run:
                 raise invalid_argument("Dataset had more than one element.")
             return element
         finally:
-            pipeline.is_cancelled = True
+            pipeline.end()
             elements.close()
+            pipeline.release()
 
     return run
 
@@ -383,8 +387,9 @@ def _bind_reduce(context: KernelContext, dataset: Any, *arrays: Any) -> Run:
 
     def run() -> Element:
         state = tuple(np.array(array) for array in arrays[:count])
-        function = Function(call, [np.array(array) for array in arrays[count:]]).started()
         pipeline = Pipeline()
+        captured = [np.array(array) for array in arrays[count:]]
+        function = Function(call, captured).started(pipeline)
         elements = stage_in(dataset).elements(pipeline)
         try:
             while (element := elements.next()) is not None:
@@ -392,8 +397,9 @@ def _bind_reduce(context: KernelContext, dataset: Any, *arrays: Any) -> Run:
                 state = function((*state, *element))
             return state
         finally:
-            pipeline.is_cancelled = True
+            pipeline.end()
             elements.close()
+            pipeline.release()
 
     return run
 
@@ -408,20 +414,20 @@ def _bind_cardinality(context: KernelContext, dataset: Any, out: Any) -> Run:
 waiting_op(
     "DatasetToSingleElement", _bind_single, "The only element of a dataset.",
     inputs="dataset: variant", outputs="components: output_types", attrs=TYPES,
-    infer=_infer_elements,
+    infer=infer_elements,
 )  # fmt: skip
 _LIST = partial(Attr, "list(type)", required=True)
 waiting_op(
     "ReduceDataset", _bind_reduce, "The last state of a function of a state and each element.",
     inputs="input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
-    outputs="components: output_types", infer=_infer_elements,
+    outputs="components: output_types", infer=infer_elements,
     attrs={
         "f": FUNC, "Tstate": _LIST(minimum=1), "Targuments": _LIST(minimum=0), **TYPES,
         "use_inter_op_parallelism": Attr("bool", True),
     },
 )  # fmt: skip
 for _op_type in ("DatasetCardinality", "ExperimentalDatasetCardinality"):
-    _handle_op(
+    declare_handle_op(
         _op_type, _bind_cardinality, "The number of elements of a dataset, if it is known.",
         inputs="input_dataset: variant", outputs="cardinality: int64",
         infer=lambda _: [SCALAR],

@@ -9,9 +9,8 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.batch_stages import ListStage
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
-from gpugraph.ops.datasets.order_stages import Passed, Through
+from gpugraph.ops.datasets.order_stages import Through
 from gpugraph.ops.datasets.stage import (
-    UNKNOWN,
     Element,
     Elements,
     Function,
@@ -45,7 +44,7 @@ class Interleaved(FlatMapped):
         super().__init__(source, function)
         for name, number in (("cycle_length", cycle), ("block_length", block)):
             if number <= 0 and number != -1:
-                raise invalid_argument(f"`{name}` must be > 0")
+                raise invalid_argument(f"{name} must be greater than zero.")
         self.cycle, self.block = cycle if cycle > 0 else 2, block
 
     def elements(self, pipeline: Pipeline) -> Elements:
@@ -65,7 +64,7 @@ class InterleavedElements(Through):
     ) -> None:
         super().__init__(source)
         self.cycle, self.block, self.pipeline = cycle, block, pipeline
-        self.function = stage.function.started()
+        self.function = stage.function.started(pipeline)
         self.origins: list[Element | None] = [None] * cycle
         self.open: list[Elements | None] = [None] * cycle
         self.slot = self.in_block = self.num_open = 0
@@ -209,8 +208,8 @@ class GroupElements(Through):
     def __init__(self, stage: GroupedByWindow, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
         self.stage, self.pipeline = stage, pipeline
-        self.key, self.reduce = stage.key.started(), stage.reduce.started()
-        self.size = stage.size.started()
+        self.key, self.reduce = stage.key.started(pipeline), stage.reduce.started(pipeline)
+        self.size = stage.size.started(pipeline)
         self.groups: dict[int, list[Element]] = {}
         self.sizes: dict[int, int] = {}
         self.flushed: tuple[int, list[Element]] | None = None
@@ -242,9 +241,7 @@ class GroupElements(Through):
         if key not in self.sizes:
             size = int(self.size((np.array(key, np.int64),))[0])
             if size <= 0:
-                raise invalid_argument(
-                    f"Window size must be greater than zero, but got {size}."
-                )
+                raise invalid_argument(f"Window size must be greater than zero, but got {size}.")
             self.sizes[key] = size
         group = self.groups.setdefault(key, [])
         group.append(element)
@@ -255,7 +252,8 @@ class GroupElements(Through):
         self._read(key, self.groups.pop(key))
 
     def _read(self, key: int, rows: list[Element]) -> Elements:
-        group = variant_of(ListStage(rows, self.stage.source))
+        source = self.stage.source
+        group = variant_of(ListStage(rows, source.types, source.shapes))
         dataset = stage_in(self.reduce((np.array(key, np.int64), group))[0])
         self.flushed = key, rows
         self.current = dataset.elements(self.pipeline)
@@ -282,7 +280,7 @@ class GroupElements(Through):
         """Continue with the groups."""
         self.is_over, groups, sizes, flushed, position = state
         self.source.restore(position)
-        self.sizes = {key: size for key, size in sizes}
+        self.sizes = dict(sizes)
         self.groups = {key: [tuple(row) for row in rows] for key, _, rows in groups}
         if flushed is not None:
             key, rows, position = flushed
@@ -299,7 +297,7 @@ class GroupedByReducer(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the results."""
-        return ReducedGroups(self, self.source.elements(pipeline))
+        return ReducedGroups(self, self.source.elements(pipeline), pipeline)
 
 
 class ReducedGroups(Through):
@@ -307,9 +305,11 @@ class ReducedGroups(Through):
 
     kept = ("index", "results", "source")
 
-    def __init__(self, stage: GroupedByReducer, source: Elements) -> None:
+    def __init__(self, stage: GroupedByReducer, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
-        self.functions = {name: made.started() for name, made in stage.functions.items()}
+        self.functions = {
+            name: function.started(pipeline) for name, function in stage.functions.items()
+        }
         self.results: Any = None
         self.index = 0
 
@@ -367,7 +367,7 @@ dataset_op(
 def _functions(names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """Return the inputs and the attrs for functions with captured tensors."""
     inputs = ", ".join(f"{name}_other_arguments: T{name}_other_arguments" for name in names)
-    attrs = {name: FUNC for name in names}
+    attrs = dict.fromkeys(names, FUNC)
     types = {f"T{name}_other_arguments": arguments(name) for name in names}
     return f"{_SOURCE}, {inputs}", {**attrs, **types}
 
@@ -382,7 +382,7 @@ dataset_op(
             for name in ("key_func", "reduce_func", "window_size_func")
         ),
     ),
-    "Datasets made of groups with equal keys.", _attrs,
+    "Datasets function of groups with equal keys.", _attrs,
 )  # fmt: skip
 _REDUCERS = ("key_func", "init_func", "reduce_func", "finalize_func")
 _inputs, _attrs = _functions(_REDUCERS)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gpugraph.base.errors import FailedPreconditionError, OpError, invalid_argument
-from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.dataset_declaration import dataset_op
 from gpugraph.ops.datasets.stage import (
     INFINITE,
     UNKNOWN,
@@ -23,7 +23,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 class Through(Elements):
     """An iteration over another one's elements."""
 
-    kept: Any = ("source",)
+    kept: ClassVar[tuple[str, ...]] = ("source",)
 
     def __init__(self, source: Elements) -> None:
         self.source = source
@@ -299,8 +299,7 @@ class Shard(Passed):
         super().__init__(source)
         if num_shards <= 0:
             raise invalid_argument(
-                "Number of shards must be greater than zero (currently num_shards = "
-                f"{num_shards})."
+                f"Number of shards must be greater than zero (currently num_shards = {num_shards})."
             )
         if not 0 <= index < num_shards:
             raise invalid_argument(

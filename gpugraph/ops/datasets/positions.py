@@ -4,18 +4,22 @@ A value is a number, a text, bytes, an array, None, or a list of values. Each st
 
     n           None                    i, f        a number as text of some length
     t, u, b     true, text, bytes       [           the number of values, then the values
-    a           dtype, shape, bytes     s           an array of strings: shape, list of bytes
+    a           dtype, shape, bytes     s           an array of objects: shape, list of values
+    d           a dataset in memory: dtypes, shapes, elements
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.errors import DataLossError, UnimplementedError
+from gpugraph.base.shapes import TensorShape
+from gpugraph.ops.datasets.batch_stages import ListStage
 
 _SIZE = struct.Struct("<q")
 
@@ -34,10 +38,12 @@ def _sized(content: bytes) -> bytes:
 def _pack(value: Any, parts: list[bytes]) -> None:
     if value is None:
         parts.append(b"n")
-    elif isinstance(value, (bool, np.bool_)):
+    elif isinstance(value, np.generic):
+        _pack_array(np.asarray(value), parts)
+    elif isinstance(value, bool):
         parts.append(b"t\1" if value else b"t\0")
-    elif isinstance(value, (int, np.integer)):
-        parts.append(b"i" + _sized(str(int(value)).encode()))
+    elif isinstance(value, int):
+        parts.append(b"i" + _sized(str(value).encode()))
     elif isinstance(value, float):
         parts.append(b"f" + _sized(value.hex().encode()))
     elif isinstance(value, str):
@@ -50,6 +56,11 @@ def _pack(value: Any, parts: list[bytes]) -> None:
             _pack(part, parts)
     elif isinstance(value, np.ndarray):
         _pack_array(value, parts)
+    elif isinstance(value, ListStage):
+        parts.append(b"d")
+        _pack([dtype.name for dtype in value.types], parts)
+        _pack([None if one.sizes is None else list(one.sizes) for one in value.shapes], parts)
+        _pack([list(row) for row in value.rows], parts)
     else:
         raise UnimplementedError.of_no_node(
             f"An element that holds a {type(value).__name__} can't be stored"
@@ -97,6 +108,13 @@ def _unpack(content: bytes, place: int) -> tuple[Any, int]:
         shape, place = _unpack(content, place)
         raw, place = _raw(content, place)
         return np.frombuffer(raw, as_dtype(name).as_numpy_dtype).reshape(shape).copy(), place
+    if kind == b"d":
+        names, place = _unpack(content, place)
+        sizes, place = _unpack(content, place)
+        rows, place = _unpack(content, place)
+        types = [as_dtype(name) for name in names]
+        shapes = [TensorShape.of(one if one is None else tuple(one)) for one in sizes]
+        return ListStage([tuple(row) for row in rows], types, shapes), place
     if kind == b"[":
         (count,) = _SIZE.unpack_from(content, place)
         place += _SIZE.size
@@ -106,7 +124,11 @@ def _unpack(content: bytes, place: int) -> tuple[Any, int]:
             values.append(value)
         return values, place
     raw, place = _raw(content, place)
-    readers = {b"i": int, b"f": lambda text: float.fromhex(text.decode()), b"b": bytes}
+    readers: dict[bytes, Callable[[bytes], Any]] = {
+        b"i": int,
+        b"f": lambda text: float.fromhex(text.decode()),
+        b"b": bytes,
+    }
     if kind == b"u":
         return raw.decode("utf-8", "surrogateescape"), place
     if kind not in readers:

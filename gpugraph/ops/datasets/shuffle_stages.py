@@ -111,7 +111,7 @@ class ShuffledElements(Elements):
         items.popleft()
         self.starts[0] += 1
         self.count -= 1
-        return chosen  # type: ignore[no-any-return]
+        return chosen
 
     def save(self) -> Any:
         """Return the position with the buffer."""

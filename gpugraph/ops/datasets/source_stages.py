@@ -9,11 +9,9 @@ import numpy as np
 
 from gpugraph.base.dtypes import int64
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
-from gpugraph.base.shapes import TensorShape, shape_text
-from gpugraph.base.variant import Variant
-from gpugraph.formats.tensor_proto import tensor_proto_of
+from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
-from gpugraph.ops.datasets.stage import INFINITE, UNKNOWN, Element, Elements, Function, Pipeline, Stage
+from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.queues.element_orders import random_words
 
@@ -23,8 +21,8 @@ class Counted(Elements):
 
     kept = ("index",)
 
-    def __init__(self, count: int, at: Callable[[int], Element]) -> None:
-        self.index, self.count, self.at = 0, count, at
+    def __init__(self, count: int, row_of: Callable[[int], Element]) -> None:
+        self.index, self.count, self.row_of = 0, count, row_of
 
     def next(self) -> Element | None:
         """Return the element at `index`."""
@@ -32,7 +30,7 @@ class Counted(Elements):
         if index >= self.count:
             return None
         self.index = index + 1
-        return self.at(index)
+        return self.row_of(index)
 
 
 class FromTensors(Stage):
@@ -110,7 +108,10 @@ class SparseSlices(Stage):
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         self.parts = indices, values, dense_shape
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
-            raise invalid_argument("The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
+            raise invalid_argument(
+                "The SparseTensor must be ordered in the batch dimension; handling arbitrarily "
+                "ordered input is not currently supported."
+            )
         self.count = int(dense_shape[0]) if dense_shape.size else 0
         self.bounds = np.searchsorted(indices[:, 0], np.arange(self.count + 1))
 
@@ -118,11 +119,11 @@ class SparseSlices(Stage):
         """Iterate over the rows."""
         indices, values, shape = self.parts
 
-        def at(index: int) -> Element:
+        def row_of(index: int) -> Element:
             rows = slice(self.bounds[index], self.bounds[index + 1])
             return indices[rows, 1:].copy(), values[rows].copy(), shape[1:].copy()
 
-        return Counted(self.count, at)
+        return Counted(self.count, row_of)
 
     def cardinality(self) -> int:
         """Return the number of rows."""
@@ -179,18 +180,18 @@ class Generated(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Start the generator."""
-        return GeneratedElements(self)
+        return GeneratedElements(self, pipeline)
 
 
 class GeneratedElements(Elements):
     """An iteration by a Python generator, which `end` ends."""
 
-    def __init__(self, stage: Generated) -> None:
-        self.stage = stage
+    def __init__(self, stage: Generated, pipeline: Pipeline) -> None:
+        self.stage, self.pipeline = stage, pipeline
         self.state: Element | None = None
         self.is_over = False
         self.is_ended = False
-        self.step = stage.step.started()
+        self.step = stage.step.started(pipeline)
         self.python = stage.step.python
 
     def next(self) -> Element | None:
@@ -198,7 +199,7 @@ class GeneratedElements(Elements):
         if self.is_over:
             return None
         if self.state is None:
-            self.state = self.stage.init.started()(())
+            self.state = self.stage.init.started(self.pipeline)(())
         try:
             if self.python is not None:
                 return tuple(self.python(*self.state))
@@ -212,7 +213,10 @@ class GeneratedElements(Elements):
         """End the generator."""
         if self.state is not None and not self.is_ended:
             self.is_ended = True
-            self.stage.end.started()(self.state)
+            if self.stage.end.python is not None:
+                self.stage.end.python(*self.state)
+            else:
+                self.stage.end.started(self.pipeline)(self.state)
 
 
 # -- op types
@@ -270,9 +274,7 @@ dataset_op(
     "SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", _sparse,
     "The rows of a sparse tensor.", {"Tvalues": Attr("type", required=True)}, has_types=False,
 )  # fmt: skip
-dataset_op(
-    "RangeDataset", "start: int64, stop: int64, step: int64", _range, "A range of numbers."
-)
+dataset_op("RangeDataset", "start: int64, stop: int64, step: int64", _range, "A range of numbers.")
 dataset_op(
     "RandomDataset ExperimentalRandomDataset", "seed: int64, seed2: int64",
     lambda row: RandomNumbers(row.number("seed"), row.number("seed2")),

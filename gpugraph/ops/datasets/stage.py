@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
-from gpugraph.base.errors import CancelledError, UnimplementedError, invalid_argument
+from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.plan import check_run
@@ -32,12 +32,27 @@ SLICE_S = 0.05
 class Pipeline:
     """What the iterations of one iterator have in common: whether it has ended.
 
-    stats: by the name of a stage, its counters, if the iterator is watched.
+    calls: by function, the call that all its iterations share, as it has the states of the
+    function's ops: the positions in random streams go on from pass to pass.
     """
 
     def __init__(self) -> None:
         self.is_cancelled = False
-        self.path: list[str] = []
+        self.calls: dict[Any, Any] = {}
+
+    def call_of(self, call: Any) -> Any:
+        """Return the iterator's own call of a function."""
+        return self.calls.setdefault(call.function, call.again())
+
+    def end(self) -> None:
+        """Cancel the iterations that wait, and let others use the calls."""
+        self.is_cancelled = True
+
+    def release(self) -> None:
+        """Let other iterators use the calls; the iterations must have been closed."""
+        for call in self.calls.values():
+            call.release()
+        self.calls.clear()
 
     def check(self) -> None:
         """Raise CancelledError if the iterator was dropped, or the current run has ended."""
@@ -122,12 +137,6 @@ def saved(value: Any) -> Any:
         return value.save()
     if isinstance(value, (list, tuple)):
         return [saved(part) for part in value]
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        for part in value.ravel().tolist():
-            if not isinstance(part, bytes):
-                raise UnimplementedError.of_no_node(
-                    f"The position of an iterator holds a {type(part).__name__}, which is not saved"
-                )
     return value
 
 
@@ -163,15 +172,15 @@ class Function:
                 value = next(rest)
                 if tensor.op.type == "Placeholder":
                     self.values.append(value)
-        self.python: Callable[..., Any] | None = getattr(graph, "python_call", None)
+        self.python: Callable[..., Any] | None = graph.python_call
         outputs = graph.outputs
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
 
-    def started(self) -> Callable[[Element], Element]:
+    def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
         """Return the function for one iteration: a sequence of arrays in, a tuple of arrays out."""
         if self.shortcut is not None:
             return self.shortcut
-        call, values = self.call.again(), self.values
+        call, values = pipeline.call_of(self.call), self.values
         outputs = enumerate(self.call.function.graph.outputs)
         objects = [slot for slot, tensor in outputs if tensor.dtype.base_dtype in OBJECTS]
         if objects:

@@ -38,6 +38,7 @@ def _content_bytes(array: Any, dtype: DType) -> bytes:
 
 
 def serialized_triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+    """Return the three serialized parts of a sparse tensor."""
     return [
         tensor_bytes(indices, dtypes.int64),
         _content_bytes(values, dtype),
