@@ -1,9 +1,7 @@
 """Pipelines of input data: datasets, their transformations and iterators."""
 
 from gpugraph.api.data import data_experimental as _experimental
-from gpugraph.library.data import (
-    dataset_loops as _loops, dataset_versions as _versions, file_datasets as _files,
-)
+from gpugraph.library.data import dataset_versions as _versions, file_datasets as _files
 from gpugraph.library.data.data_options import Options as Options
 from gpugraph.library.data.dataset_versions import (
     get_legacy_output_classes as get_legacy_output_classes,

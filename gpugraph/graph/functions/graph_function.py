@@ -16,6 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.op_def import OpDef
 
+
 class GraphFunction:
     """A function that ops call, by the name that it has in the graph's library.
 
