@@ -1,4 +1,4 @@
-"""The part of `tf.contrib` that programs use, such as `framework`, `layers` and `slim`."""
+"""The modules of `tf.contrib` that gpugraph has, such as `framework`, `layers` and `slim`."""
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,23 @@ from gpugraph.base.deferred_names import deferred_names
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
         autograph_names as autograph_names,
-        checkpoint as checkpoint, crf as crf, data as data,
-        distributions as distributions, eager_names as eager_names,
+        checkpoint as checkpoint,
+        crf as crf,
+        data as data,
+        distributions as distributions,
+        eager_names as eager_names,
+        feature_column as feature_column,
         framework as framework,
-        layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
-        seq2seq as seq2seq, slim as slim,
-        staging as staging, tensorboard as tensorboard, training as training, util as util,
+        layers as layers,
+        legacy_seq2seq as legacy_seq2seq,
+        lookup as lookup,
+        rnn as rnn,
+        seq2seq as seq2seq,
+        slim as slim,
+        staging as staging,
+        tensorboard as tensorboard,
+        training as training,
+        util as util,
     )
 
     autograph = autograph_names
