@@ -46,7 +46,8 @@ class FuncGraph(Graph):
     of an outer graph, its tensor in the function. captures_by_value: whether captured tensors are
     computed by copies of their ops in the function, which then has no captures. controls: the
     operations that a call runs even if no result needs them. python_call: a Python function of
-    arrays that computes the same as the graph, faster.
+    arrays that computes the same as the graph, faster. rows_function: the function for stacked
+    elements; False if there is none, None before it is first used.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -59,6 +60,7 @@ class FuncGraph(Graph):
         self.controls: list[Operation] = []
         self.structured_outputs: Any = None
         self.captures_by_value = False
+        self.rows_function: Any = None
         self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed
