@@ -110,8 +110,8 @@ class Elements:
         raise NotImplementedError(f"{type(self).__name__}.next")
 
     has_rows = False
-    """Whether `next_rows` may be called instead of `next`: elements are cheap, and reading ahead has
-    no effect.
+    """Whether `next_rows` may replace `next`: elements are cheap, and reading ahead has no
+    effect.
     """
 
     def next_rows(self, count: int) -> Element | None:
