@@ -163,7 +163,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "writing_callbacks",
     ),
     "library/keras/training": (
-        "epoch_batches input_arrays step_functions",
+        "dataset_batches epoch_batches input_arrays step_functions",
         "epoch_loops example_weights output_training",
         "model_data training_setup",
         "generator_loops model_compilation",

@@ -98,6 +98,10 @@ class FunctionCall:
         """Return a call for another iterator."""
         return FunctionCall(self._functions, self.function, self._idle)
 
+    def of(self, function: GraphFunction) -> FunctionCall:
+        """Return a call of another function in the same session."""
+        return self._functions.bound(function)
+
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the results for these arguments."""
         if self._lock is not None:

@@ -47,7 +47,8 @@ class FuncGraph(Graph):
     computed by copies of their ops in the function, which then has no captures. controls: the
     operations that a call runs even if no result needs them. resource_uses: by the op of a handle,
     or a key for other effects, whether the function only reads it. python_call: a Python function
-    of arrays that computes the same as the graph, faster.
+    of arrays that computes the same as the graph, faster. rows_function: the function for stacked
+    elements; False if there is none, None before it is first used.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:
@@ -61,6 +62,7 @@ class FuncGraph(Graph):
         self.resource_uses: dict[Any, bool] = {}
         self.structured_outputs: Any = None
         self.captures_by_value = False
+        self.rows_function: Any = None
         self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value
         self.seed = outer_graph.seed

@@ -57,6 +57,8 @@ class BatchedElements(Through):
         """Return the next batch."""
         if self.is_over:
             return None
+        if self.source.has_rows and self.stage.combine is stacked:
+            return self._stacked_rows()
         elements: list[Element] = []
         stage, read = self.stage, self.source.next
         size = stage.size
@@ -69,6 +71,24 @@ class BatchedElements(Through):
         if not elements or (stage.drop and len(elements) < size):
             return None
         return stage.combine(elements)
+
+    def _stacked_rows(self) -> Element | None:
+        """Return the next batch of a source that stacks elements itself."""
+        missing = self.stage.size
+        parts: list[Element] = []
+        while missing:
+            rows = self.source.next_rows(missing)
+            if rows is None:
+                self.is_over = True
+                break
+            if len(rows[0]):
+                parts.append(rows)
+                missing -= len(rows[0])
+        if not parts or (self.stage.drop and missing):
+            return None
+        if len(parts) == 1:
+            return parts[0]
+        return tuple([np.concatenate(columns) for columns in zip(*parts)])
 
 
 def stacked(elements: list[Element]) -> Element:

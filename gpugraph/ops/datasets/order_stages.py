@@ -164,11 +164,20 @@ class RepeatedElements(Elements):
         self.passes = 0
         self.is_first = True  # the next element is the first one of its pass
         self.source: Elements | None = stage.source.elements(pipeline)
+        self.has_rows = self.source.has_rows
 
     def next(self) -> Element | None:
         """Return the next element of this pass or of the next."""
+        return self._read(None)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the next elements of a pass."""
+        return self._read(count)
+
+    def _read(self, count: int | None) -> Element | None:
+        """Return the next element, or up to `count` stacked ones."""
         while self.source is not None:
-            element = self.source.next()
+            element = self.source.next() if count is None else self.source.next_rows(count)
             if element is not None:
                 self.is_first = False
                 return element

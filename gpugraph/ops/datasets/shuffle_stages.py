@@ -6,7 +6,6 @@ first. Seeds of an iteration that reshuffles come from a stream that the dataset
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,11 +49,9 @@ class Shuffled(Passed):
 class ShuffledElements(Elements):
     """An iteration in random order.
 
-    epochs: the elements in the buffer, those of each epoch in a list. The first of a list is at the
-    place `start`, modulo the buffer's size, where the elements before it have been.
+    epochs: the elements in the buffer, those of each epoch in a list, the oldest first. first: the
+    place of the first element that is left in the oldest list.
     """
-
-    kept = ("seeds", "drawn", "epoch", "is_over", "has_any", "starts", "epochs", "source")
 
     def __init__(self, stage: Shuffled, seeds: tuple[int, int], pipeline: Pipeline) -> None:
         self.stage, self.pipeline = stage, pipeline
@@ -64,8 +61,8 @@ class ShuffledElements(Elements):
         self.epoch = 0
         self.is_over = False
         self.has_any = False
-        self.starts: list[int] = [0]
-        self.epochs: list[Any] = [deque()]
+        self.first = 0
+        self.epochs: list[list[Any]] = [[]]
         self.count = 0
         self.source: Elements | None = None
 
@@ -84,8 +81,7 @@ class ShuffledElements(Elements):
             self.epoch += 1
             if (stage.count < 0 and not self.has_any) or self.epoch == stage.count:
                 return None
-            self.starts.append(self.starts[-1] + len(self.epochs[-1]))
-            self.epochs.append(deque())
+            self.epochs.append([])
             self.source.close()
             self.source = stage.source.elements(self.pipeline)
 
@@ -101,35 +97,37 @@ class ShuffledElements(Elements):
                 self.count += 1
         if not self.count:
             return None
-        while len(self.epochs) > 1 and not self.epochs[0]:
-            del self.epochs[0], self.starts[0]
-        items = self.epochs[0]
+        items, first = self.epochs[0], self.first
+        while first == len(items):
+            del self.epochs[0]
+            items, first = self.epochs[0], 0
+        if first >= size:
+            del items[:first]
+            first = 0
         self.drawn += 1
-        place = next(self.words) % len(items)
+        place = first + next(self.words) % (len(items) - first)
         chosen = items[place]
-        items[place] = items[0]
-        items.popleft()
-        self.starts[0] += 1
+        items[place] = items[first]
+        items[first] = None
+        self.first = first + 1
         self.count -= 1
         return chosen
 
     def save(self) -> Any:
         """Return the position with the buffer."""
         source = None if self.source is None else self.source.save()
-        epochs = [[list(element) for element in epoch] for epoch in self.epochs]
+        epochs = [[list(element) for element in epoch if element] for epoch in self.epochs]
         state = [list(self.seeds), self.drawn, self.epoch, self.is_over, self.has_any]
-        return [*state, list(self.starts), epochs, source]
+        return [*state, epochs, source]
 
     def restore(self, state: Any) -> None:
         """Continue with a buffer and a place in the random stream."""
-        seeds, self.drawn, self.epoch, self.is_over, self.has_any, self.starts, epochs, source = (
-            state
-        )
+        seeds, self.drawn, self.epoch, self.is_over, self.has_any, epochs, source = state
         self.seeds = (seeds[0], seeds[1])
         self.words = random_words(*self.seeds)
         for _ in range(self.drawn):
             next(self.words)
-        self.epochs = [deque(tuple(element) for element in epoch) for epoch in epochs]
+        self.epochs, self.first = [[tuple(row) for row in epoch] for epoch in epochs], 0
         self.count = sum(map(len, self.epochs))
         if source is not None:
             self.source = self.stage.source.elements(self.pipeline)

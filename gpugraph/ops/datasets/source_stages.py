@@ -21,8 +21,15 @@ class Counted(Elements):
 
     kept = ("index",)
 
-    def __init__(self, count: int, row_of: Callable[[int], Element]) -> None:
+    def __init__(
+        self,
+        count: int,
+        row_of: Callable[[int], Element],
+        rows_of: Callable[[int, int], Element] | None = None,
+    ) -> None:
         self.index, self.count, self.row_of = 0, count, row_of
+        self.rows_of = rows_of
+        self.has_rows = rows_of is not None
 
     def next(self) -> Element | None:
         """Return the element at `index`."""
@@ -31,6 +38,15 @@ class Counted(Elements):
             return None
         self.index = index + 1
         return self.row_of(index)
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return the elements from `index` on, stacked."""
+        index = self.index
+        if index >= self.count:
+            return None
+        self.index = end = min(index + count, self.count)
+        assert self.rows_of is not None
+        return self.rows_of(index, end)
 
 
 class FromTensors(Stage):
@@ -68,10 +84,16 @@ class FromSlices(Stage):
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the rows."""
         components = self.components
+
+        def rows_of(start: int, end: int) -> Element:
+            return tuple([rows[start:end] for rows in components])
+
         if len(components) == 1:
             (only,) = components
-            return Counted(self.count, lambda index: (only[index, ...],))
-        return Counted(self.count, lambda index: tuple([rows[index, ...] for rows in components]))
+            return Counted(self.count, lambda index: (only[index, ...],), rows_of)
+        return Counted(
+            self.count, lambda index: tuple([rows[index, ...] for rows in components]), rows_of
+        )
 
     def cardinality(self) -> int:
         """Return the number of rows."""
@@ -93,7 +115,11 @@ class Range(Stage):
         """Iterate over the numbers."""
         start, step, dtype = self.start, self.step, self.dtype
         array = np.array
-        return Counted(self.count, lambda index: (array(start + index * step, dtype),))
+
+        def rows_of(first: int, end: int) -> Element:
+            return (start + step * np.arange(first, end, dtype=dtype),)
+
+        return Counted(self.count, lambda index: (array(start + index * step, dtype),), rows_of)
 
     def cardinality(self) -> int:
         """Return how many numbers there are."""

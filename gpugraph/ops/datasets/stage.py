@@ -18,6 +18,7 @@ from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
 from gpugraph.base.errors import CancelledError, invalid_argument
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.ops.datasets.vectorized_functions import rows_of
 from gpugraph.plan import check_run
 
 Element = tuple[Any, ...]
@@ -108,6 +109,18 @@ class Elements:
         """Return the next element, None at the end."""
         raise NotImplementedError(f"{type(self).__name__}.next")
 
+    has_rows = False
+    """Whether `next_rows` may replace `next`: elements are cheap, and reading ahead has no
+    effect.
+    """
+
+    def next_rows(self, count: int) -> Element | None:
+        """Return up to `count` next elements, stacked; None at the end.
+
+        There may be none of them, though further ones follow.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.next_rows")
+
     def close(self) -> None:
         """End the threads of the iteration and close its files."""
         for name in self.kept:
@@ -188,6 +201,14 @@ class Function:
         if values:
             return lambda element: tuple(call([*element, *values]))
         return lambda element: tuple(call(element))
+
+    def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
+        """Return the function on stacked elements for one iteration; None if there is none."""
+        rows = rows_of(self.call.function)
+        if rows is None:
+            return None
+        call, values = pipeline.call_of(self.call.of(rows)), self.values
+        return lambda columns: tuple(call([*columns, *values]))
 
 
 def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
