@@ -174,6 +174,7 @@ if TYPE_CHECKING:
     from gpugraph.graph.device_names import DeviceSpec as DeviceSpec
     from gpugraph.graph.op_def import OpDef as OpDef
     from gpugraph.library import (
+        distribute as distribute,
         distributions as distributions,
         feature_column as feature_column,
         keras as keras,

@@ -53,6 +53,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "autograph",
         "variable_scope",
         "functions",
+        "replication",
         "graph_files",
         "function_calls",
         "compatibility",
@@ -60,7 +61,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "library": (
         "summary",
         "datasets distributions linear_operators losses train testing",
-        "lookup metrics saved_models",
+        "distribute lookup metrics saved_models",
         "data feature_column",
         "keras",
         "layers",
@@ -76,7 +77,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "client nodes",
         "functions",
     ),
-    "base/sizes": ("size_traces", "size_functions", "size_arrays"),
+    "base/sizes": ("size_traces", "size_functions size_tables", "size_arrays"),
     "memory": (
         "allocator_stats arena_planning",
         "arena_stacking",

@@ -22,6 +22,7 @@ CONTRIB = (
     tf.contrib.autograph,
     tf.contrib.crf,
     tf.contrib.data,
+    tf.contrib.distribute,
     tf.contrib.distributions,
     tf.contrib.eager,
     tf.contrib.feature_column,
@@ -86,6 +87,9 @@ ROOMS = (
     tf.compat.v2,
     tf.compat.v2.nn,
     tf.devices,
+    tf.distribute,
+    tf.distribute.cluster_resolver,
+    tf.distribute.experimental,
     tf.distributions,
     tf.dtypes,
     tf.errors,
@@ -2542,6 +2546,56 @@ serialize_tensor: tensor name
 make_ndarray: tensor
 import_graph_def: graph_def input_map return_elements name op_dict producer_op_list
 make_tensor_proto: values dtype shape verify_shape allow_broadcast
+contrib.distribute.AllReduceCrossDeviceOps: all_reduce_alg num_packs agg_small_grads_max_bytes
+    agg_small_grads_max_group
+contrib.distribute.CollectiveAllReduceStrategy: num_gpus_per_worker communication
+contrib.distribute.CrossDeviceOps:
+contrib.distribute.DistributeConfig:
+contrib.distribute.MirroredStrategy: devices num_gpus num_gpus_per_worker cross_device_ops
+    auto_shard_dataset cross_tower_ops
+contrib.distribute.OneDeviceStrategy: device
+contrib.distribute.ParameterServerStrategy: num_gpus_per_worker
+contrib.distribute.ReplicaContext: strategy replica_id_in_sync_group
+contrib.distribute.get_cross_replica_context:
+contrib.distribute.get_loss_reduction:
+contrib.distribute.get_replica_context:
+contrib.distribute.get_strategy:
+contrib.distribute.has_strategy:
+contrib.distribute.in_cross_replica_context:
+contrib.distribute.require_replica_context: replica_ctx
+contrib.distribute.run_standard_tensorflow_server: session_config
+distribute.CrossDeviceOps:
+distribute.HierarchicalCopyAllReduce: num_packs
+distribute.InputContext: num_input_pipelines input_pipeline_id num_replicas_in_sync
+distribute.MirroredStrategy: devices cross_device_ops
+distribute.NcclAllReduce: num_packs
+distribute.OneDeviceStrategy: device
+distribute.ReductionToOneDevice: reduce_to_device accumulation_fn
+distribute.ReplicaContext: strategy replica_id_in_sync_group
+distribute.Server: server_or_cluster_def job_name task_index protocol config start
+distribute.Strategy: extended
+distribute.StrategyExtended: container_strategy
+distribute.experimental_set_strategy: strategy
+distribute.get_loss_reduction:
+distribute.get_replica_context:
+distribute.get_strategy:
+distribute.has_strategy:
+distribute.in_cross_replica_context:
+distribute.InputReplicationMode:
+distribute.ReduceOp:
+distribute.experimental.CollectiveCommunication:
+distribute.cluster_resolver.ClusterResolver:
+distribute.cluster_resolver.GCEClusterResolver:
+distribute.cluster_resolver.KubernetesClusterResolver:
+distribute.cluster_resolver.SimpleClusterResolver: cluster_spec master task_type task_id
+    environment num_accelerators rpc_layer
+distribute.cluster_resolver.SlurmClusterResolver:
+distribute.cluster_resolver.TFConfigClusterResolver: task_type task_id rpc_layer environment
+distribute.cluster_resolver.TPUClusterResolver:
+distribute.cluster_resolver.UnionResolver:
+distribute.experimental.CentralStorageStrategy: compute_devices parameter_device
+distribute.experimental.MultiWorkerMirroredStrategy: communication cluster_resolver
+distribute.experimental.ParameterServerStrategy: cluster_resolver
 """
 
 # Names that TensorFlow lacks, or has with uninformative parameters.

@@ -22,7 +22,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 _API = """
     autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
-    contrib.distributions
+    contrib.distribute contrib.distributions
     contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
     contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
@@ -80,7 +80,8 @@ version base.version
 """One line per public path: the path, then the path of the file."""
 
 _PACKAGES = """
-    distributions feature_column keras keras.activations keras.applications keras.backend
+    distribute distribute.cluster_resolver distribute.experimental distributions feature_column
+    keras keras.activations keras.applications keras.backend
     keras.callbacks keras.layers keras.losses keras.metrics keras.models keras.optimizers
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental

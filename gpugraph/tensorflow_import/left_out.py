@@ -41,7 +41,7 @@ config.experimental_connect_to_cluster config.experimental_connect_to_host: ther
 config.experimental_run_functions_eagerly: there is no eager execution:
     a tf.function is traced
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
-distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
+distribute.experimental.TPUStrategy: there are no TPUs: use tf.distribute.MirroredStrategy
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by

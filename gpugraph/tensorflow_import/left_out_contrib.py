@@ -35,7 +35,9 @@ copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_gra
 cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
 data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_generator
 deprecated: use tf.summary
-distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
+distribute Monitor MultiWorkerAllReduce StandardInputStep StandardSingleLossStep Step
+    TPUStrategy UpdateContext initialize_tpu_system: write the step by
+    tf.distribute.Strategy.experimental_run_v2
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn predictor: {_ESTIMATORS}
 factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}

@@ -39,7 +39,6 @@ LEFT_OUT = {
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
     "contrib.data.LMDBDataset": "read them by Dataset.from_generator",
-    "distribute": "use tf.device",
     "estimator": "pip install --no-deps tensorflow-estimator==1.15.2",
     "ragged": "use a SparseTensor",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         checkpoint as checkpoint,
         crf as crf,
         data as data,
+        distribute as distribute,
         distributions as distributions,
         eager_names as eager_names,
         feature_column as feature_column,

@@ -97,6 +97,10 @@ class ResourceVariable(Variable):
     def _as_graph_element(self) -> Tensor:
         return self._snapshot
 
+    def _component(self) -> ResourceVariable:
+        """Return the variable itself; a variable with several copies returns the current one."""
+        return self
+
     @property
     def handle(self) -> Tensor:
         """The resource tensor that represents the variable."""
@@ -185,7 +189,8 @@ class UnreadVariable(ResourceVariable):
     """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
-        vars(self).update(vars(variable))
+        vars(self).update(vars(variable._component()))
+        vars(self).pop("_distributed_container", None)
         self._changed = op
         self._cached = None
         with self._after():

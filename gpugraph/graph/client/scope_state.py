@@ -34,7 +34,7 @@ class ScopeState:
 
     __slots__ = (
         "attrs", "automatic", "colocate", "container", "control_flow", "controls", "creators",
-        "device", "devices", "name", "overrides", "places",
+        "device", "devices", "name", "overrides", "places", "replication",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,6 +51,8 @@ class ScopeState:
         self.places = NO_PLACES
         # the creators of variables, the innermost last
         self.creators: tuple[Callable[..., Any], ...] = ()
+        # the contexts of strategies, the innermost last
+        self.replication: tuple[Any, ...] = ()
 
 
 class ScopeStates(threading.local):
