@@ -57,6 +57,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "library": (
         "summary",
         "datasets distributions linear_operators losses train testing",
+        "bijectors",
+        "more_distributions",
         "lookup metrics saved_models",
         "feature_column",
         "keras",

@@ -46,6 +46,7 @@ app.flags platform.flags
 compat.v2 api.v2
 compat.v2.nn api.v2.nn_v2
 config.optimizer config.rewriting_options
+contrib.distributions.bijectors api.contrib.bijectors
 config.threading config.threading_settings
 errors base.errors
 flags platform.flags
