@@ -229,7 +229,7 @@ these have tensors, and each of them refers to its owner: one object graph in th
 COMPUTED = "a computed name"
 BY_NAME = (
     *("api.import_paths", "base.deferred_names", "graph.client.collection_protos"),
-    *("graph.op_library", "ops.op_index"),
+    *("graph.op_library", "ops.op_index", "tensorflow_import.modules_by_name"),
 )
 """The modules that import by names that they receive."""
 
@@ -275,6 +275,11 @@ DOORS = frozenset(
         ),
         # Why a name is not there, for a program that asks for it.
         ("gpugraph.tensorflow_import.missing_attributes", "gpugraph.tensorflow_import.left_out"),
+        # Names that few programs ask for.
+        (
+            "gpugraph.tensorflow_import.missing_attributes",
+            "gpugraph.tensorflow_import.further_attributes",
+        ),
         # Draws a bar, where it is installed.
         ("gpugraph.library.train.hooks.progress_hook", "tqdm"),
         ("gpugraph.library.train.hooks.progress_hook", "tqdm.auto"),

@@ -38,8 +38,8 @@ def one_import_at_a_time() -> Iterator[None]:
     """Serialize deferred imports: only one thread is in the block at a time.
 
     If two threads imported mutually dependent packages in opposite order, one could get a
-    half-imported package. A thread that is already inside an import does not wait, because others
-    may be waiting for that import.
+    half-imported package. A thread that is already inside an import does not wait, because other
+    threads may be waiting for that import.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):

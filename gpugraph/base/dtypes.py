@@ -25,8 +25,8 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if there is
-    none. A type is equal to every value that `as_dtype` converts to it, such as its name; a
+    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if no type has
+    this number. A type is equal to every value that `as_dtype` converts to it, such as its name; a
     reference type is not equal to its base type.
 
     Attributes (read only):
@@ -315,8 +315,8 @@ def as_dtype(type_value: object) -> DType:
 
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
-        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
-        float32, complex is complex128; bool; str, bytes and object are string. int has none.
+        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float gives
+        float32, complex complex128, bool bool; str, bytes and object give string; int is refused.
 
     Raises:
       TypeError: `type_value` denotes no type.

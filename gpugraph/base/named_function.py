@@ -25,7 +25,8 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a function the parameters of `signature`.
 
-    The function then receives all arguments by name, defaults included.
+    The decorated function receives every argument by name, including arguments left at their
+    default.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +71,7 @@ def add_parameters(
     """Return `function` with further parameters, inserted before the parameter `name` or last.
 
     The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
-    of `function` by name, `others` has those of the further parameters.
+    of `function` by name, `others` has the arguments of the further parameters.
 
     defaults: the further parameters with their defaults.
     """

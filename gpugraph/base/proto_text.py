@@ -8,7 +8,7 @@ from typing import Any
 _ESCAPES = str.maketrans(
     {"\\": r"\\", '"': r"\"", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 )
-_DIGITS = 15, 17  # significant digits of a double: usually enough, always enough
+_DIGITS = 15, 17  # significant digits of a double: enough for most, enough for all
 
 
 def text_lines(message: Any, numbers: Mapping[str, int]) -> Iterator[str]:

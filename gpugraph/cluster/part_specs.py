@@ -13,8 +13,8 @@ from gpugraph.cluster.shared_segments import Lease
 class StepNames(NamedTuple):
     """Feeds, fetches and targets of a run, by name.
 
-    connections: pairs of a tensor and the tensor that is read in its place. done: the operations
-    that earlier calls of a partial run have executed.
+    connections: pairs of names: a tensor, and the tensor that is read in its place. done: the
+    operations that earlier calls of a partial run have executed.
     """
 
     feeds: tuple[str, ...]

@@ -13,10 +13,10 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""Seconds to wait for the answer of a server that is notified of the end of a step or a session."""
+"""The seconds to wait until a server acknowledges the end of a step or a session."""
 
 _PATIENCE_S = 20.0
-"""Seconds to wait for a server's report of a part's state; a busy server may be slow."""
+"""The seconds to wait for a server's report on a part's state; a busy server may be slow."""
 
 SeenByTask = dict[str, SeenParcels]
 """Parcels (large tensors in transfer) in shared memory of other tasks, by sending task."""
@@ -61,7 +61,7 @@ class PeerTasks:
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here for other tasks to fetch."""
+        """Drop the tensors of a failed step that this task keeps for other tasks to fetch."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:

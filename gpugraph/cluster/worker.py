@@ -111,7 +111,7 @@ class Worker:
             store = self._run_stages(part, fed, part_step, mailbox, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
-            if failure is not None:  # another task failed first; here is only its effect
+            if failure is not None:  # another task failed first; its error counts
                 raise failure.bare() from None
             failure = from_task(self.task.name, error)
             self._fail(part, step, mailbox, failure)
@@ -127,14 +127,15 @@ class Worker:
             for lease in () if has_client else shared.leases:
                 lease.drop()
             self._others.end(shared.seen, failure is not None)
-            failure = None  # the error holds this frame, with all values of the step
+            failure = None  # the error refers to this frame and the step's values
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
     def _note_kept(
         self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Record the tensors that a step keeps; if it failed, drop them: they have no handles."""
+        """Record the tensors that a step keeps for the session. If the step failed, drop them,
+        since the client gets no handles."""
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -186,7 +187,7 @@ class Worker:
     def _run_at_once(
         self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
     ) -> list[Any]:
-        """Run a part that has a single stage and exchanges nothing with other tasks."""
+        """Run a part that has a single stage and exchanges no tensors with other tasks."""
         try:
             for stage in part.stages:
                 place = None
@@ -293,7 +294,8 @@ class Worker:
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
-        """Return an allocator of shared memory for large fetches that only leave the process."""
+        """Return an allocator of shared memory for large fetches that only other processes read;
+        None if there are no such fetches."""
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -314,7 +316,8 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into a mailbox; InvalidArgumentError if counts differ."""
+        """Put another task's tensors into the step's mailbox; InvalidArgumentError if the numbers
+        of names and messages differ."""
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
@@ -333,7 +336,7 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Notify members that share collectives with a session that its own won't come again."""
+        """Notify the partners of a session's collectives that its members won't join again."""
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
@@ -380,8 +383,8 @@ class Worker:
 class _SharedMemory(NamedTuple):
     """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
 
-    has_client: whether a client reads the leases; they are dropped after the answer to it.
-    """
+    has_client: whether a client reads the leased memory; the leases are dropped after the answer to
+    the client."""
 
     seen: SeenByTask
     leases: list[Lease]
@@ -393,5 +396,5 @@ def _stopped(task: str) -> AbortedError:
 
 
 def _error_for_others(error: BaseException) -> OpError:
-    """Return the error that ends the step's other parts after an exception that is no OpError."""
+    """Return an OpError for any exception, to end the step's parts on other tasks."""
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

@@ -31,7 +31,7 @@ CLIENT = ""
 
 
 class CompiledStage(NamedTuple):
-    """A stage with its runner, None if it computes nothing.
+    """A stage with its runner, which is None if the stage computes nothing.
 
     feeds: tensors with the keys of their values. fetches: the positions of results, by key.
     receives, sends: by the other task, the rendezvous keys of values, and the values' keys here.
@@ -56,9 +56,9 @@ class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
     is_alone: whether no other task and no collective over processes takes part. waits: whether it
-    may wait for other runs. lent: keys of collectives' results that are sent or fetched; they are
-    copied, as the next run overwrites their memory. copied: keys of received values that are
-    fetched, and therefore copied.
+    may wait for other runs. lent: the keys of collectives' results that are sent or fetched; these
+    are copied, as the next run overwrites their memory. copied: the keys of received values that
+    are fetched, and therefore copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -201,7 +201,7 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Return whether a run may wait for other runs, judged by the op types in its graph."""
+    """Return whether a run of the graph may wait for other runs, judged by the graph's op types."""
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)
 

@@ -62,6 +62,11 @@ VARIABLES: Mapping[str, Variable] = {
         {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
         "1",
     ),
+    "GPUGRAPH_DROPPED_NAMES": Variable(
+        "names that Python, NumPy and others have dropped, in `gpugraph run`",
+        {"0": "the program does not get them", "1": "the program gets them"},
+        "1",
+    ),
     "GPUGRAPH_VERIFY": Variable(
         "checks of the graph between compiler passes, and of each step's first native run against "
         "NumPy",
@@ -136,7 +141,7 @@ def setting(name: str) -> str:
 def seconds(name: str) -> float:
     """Return the value of a variable that is a time, in seconds.
 
-    Raises InvalidArgumentError unless it is a number from 0 to the longest time a thread can wait.
+    Raises InvalidArgumentError unless it is a number from 0 to `threading.TIMEOUT_MAX`.
     """
     value = setting(name)
     try:
@@ -183,12 +188,13 @@ def put_first_in_python_path(folder: str) -> None:
 
 
 def is_on(name: str) -> bool:
-    """Return whether a variable with the values 0 and 1 is 1."""
+    """Return whether a variable whose valid values are 0 and 1 is set to 1."""
     return setting(name) == "1"
 
 
 def thread_count() -> int:
-    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else one per processor.
+    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else the number of
+    processors.
 
     Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
     """

@@ -44,7 +44,9 @@ _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Call `watcher.settings_changed()` after each change of a setting, as long as it lives."""
+    """Call `watcher.settings_changed()` after each change of a setting, as long as `watcher`
+    exists.
+    """
     with _lock:
         _watchers.add(watcher)
 
@@ -52,7 +54,7 @@ def watch(watcher: Watcher) -> None:
 def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Allow GPUs to round float32 to TF32 in matrix products. Off by default.
 
-    GPUs with such tensor cores (Ampere and later) then compute them several times as fast. TF32
+    GPUs with TF32 tensor cores (Ampere and later) then compute products several times as fast. TF32
     has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are

@@ -1,7 +1,7 @@
 """The registry of device factories, and the creation of a session's devices.
 
-A factory's `create_devices(options, name_prefix)` returns its devices in order. A device type has
-one factory: of those registered, the one with the highest priority. The priorities also order the
+A factory's `create_devices(options, name_prefix)` returns its devices in order. Each device type
+has one factory: the registered factory with the highest priority. The priorities also order the
 device types for placement: a GPU (210) is preferred to the CPU (70).
 """
 
@@ -59,7 +59,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; NotFoundError if there is none."""
+        """Remove the factory of a device type; NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")

@@ -39,7 +39,9 @@ def int_field(number: int, value: int) -> bytes:
 
 
 def float_field(number: int, value: float) -> bytes:
-    """Encode a float field, also for 0; values out of the range of float32 become infinite."""
+    """Encode a float field, even if the value is 0; values out of the range of float32 become
+    infinite.
+    """
     try:
         content = _FOUR.pack(value)
     except OverflowError:

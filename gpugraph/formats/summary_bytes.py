@@ -1,7 +1,7 @@
 """Serialization of TensorFlow's messages `Summary` and `Event` without protobuf.
 
-The bytes are equal to protobuf's: fields are sorted by number. The declarations are in
-`messages/training_messages.py`.
+The bytes are equal to those that protobuf writes: fields are sorted by number. The declarations are
+in `messages/training_messages.py`.
 """
 
 from __future__ import annotations

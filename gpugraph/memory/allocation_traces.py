@@ -28,7 +28,9 @@ from gpugraph.memory.sub_allocator import FakeSubAllocator
 
 
 class Event(NamedTuple):
-    """Buffer `buffer` is allocated with `num_bytes` bytes, or freed if that is None."""
+    """The allocation of buffer `buffer` with `num_bytes` bytes, or its release if `num_bytes` is
+    None.
+    """
 
     buffer: int
     num_bytes: int | None
@@ -140,7 +142,9 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Return the end of the bytes that a BFC allocator with one unlimited region uses."""
+    """Return the bytes from the region's start to the last byte that BFC uses, in one unlimited
+    region.
+    """
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}
     used = 0

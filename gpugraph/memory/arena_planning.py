@@ -1,9 +1,9 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during
-which its bytes matter. Two buffers may share bytes if and only if their intervals do not
-intersect. Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is
-NP-hard; no plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
+The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during which
+it must keep its bytes. Two buffers may share bytes if and only if their intervals do not intersect.
+Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
+plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0
@@ -15,8 +15,8 @@ used. The search stops as soon as a plan meets the lower bound:
 
 1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
    adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
-   that fits, the lowest among equals; if none fits, the block grows, over a hole at its end if
-   there is one. O(n log n).
+   that fits, and of equal holes the lowest; if no hole fits, the block grows, beginning with a hole
+   at its end if there is one. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
 3. For up to 1,000 buffers, a placement in three orders: by size and duration, by size times
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
@@ -160,7 +160,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order of the policy; each is computed when the caller requests it."""
+    """Yield plans in the order of the policy; each plan is computed when the caller requests it."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -285,7 +285,9 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 
 
 def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
-    """Place the buffers in this order, each in the tightest gap among those placed before."""
+    """Place the buffers in this order, each in the tightest gap between the buffers placed
+    before.
+    """
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(order)
     top = 0

@@ -68,13 +68,14 @@ class Explanation:
     `codes` holds the code that ran each step when the plan was explained: a later explanation of
     the same plan may have more native steps.
 
-    `str()` returns everything: `summary()`, five lines with counts; `passes()`, the report of each
-    compiler pass; `table()`, one line for each op; and the transfers between devices. `text(width)`
-    is the same in lines of that width.
+    `str()` returns the complete text. It consists of `summary()` (five lines with counts),
+    `passes()` (the report of each compiler pass), `table()` (one line for each op), and the
+    transfers between devices. `text(width)` returns the same text in lines of at most `width`
+    characters.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
-        codes = list(step_codes(plan.steps))  # once, since the background compiler may change them
+        codes = list(step_codes(plan.steps))  # read once: the compiler may change them meanwhile
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
@@ -139,7 +140,9 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """Return a line for each kind of code and reason, with the steps that it applies to."""
+        """Return a line for each kind of code and each reason, listing the steps to which it
+        applies.
+        """
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
@@ -173,7 +176,7 @@ class Explanation:
     def of_pass(self, name: str, width: int | None = None) -> str:
         """Return the report of the compiler pass `name`; ValueError, listing all names, if unknown.
 
-        width: lines longer than this many characters are wrapped; None: none are.
+        width: the number of characters at which lines are wrapped; None: lines are not wrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:

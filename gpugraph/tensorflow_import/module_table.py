@@ -19,8 +19,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
+
 VERSION = "1.15.5"
-"""The version of TensorFlow that programs see as `tf.__version__`, which some compare."""
+"""The value of `tf.__version__` for programs; some programs compare it."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}
@@ -295,9 +297,7 @@ contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder 
 contrib.keras: tf.keras/
 contrib.keras.(api api.keras): tf.keras/
 contrib.signal: tf.signal
-contrib.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim: tf.contrib.slim
-contrib.slim.python.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim.data: tf.contrib.slim
 contrib.slim.python.slim.data.data_decoder: tf.contrib.slim.data_decoder
 contrib.slim.python.slim.data.tfexample_decoder: tf.contrib.slim.tfexample_decoder
@@ -321,7 +321,8 @@ class Row(NamedTuple):
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     """Return the rows by path, and the public path of each tree by its path, inner trees first."""
-    rows, trees = {}, {}
+    rows: dict[str, Row] = {}
+    trees: dict[str, str] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
         pairs = [token.partition("=") for token in tokens.split()]
@@ -332,11 +333,12 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
             if len(sources) == 1 and sources[0].endswith("/"):
                 trees[path] = sources[0].rstrip("/")
             else:
-                rows[path] = Row(names, sources)
+                earlier = rows.get(path, Row({}, ()))
+                rows[path] = Row(earlier.names | names, (*sources, *earlier.sources))
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all below it.

@@ -11,7 +11,7 @@ run after a call into C. It may then raise any exception, or run a session.
 A run may take long and may call Python functions of the user. Handlers run immediately inside those
 (`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`), it
 polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
-KeyboardInterrupt, runs at once; other handlers run once they have waited for a second. They are
+KeyboardInterrupt, runs immediately; other handlers run once they have waited for a second. They are
 delayed because they may read variables, which are only consistent between runs.
 
 A signal that arrives again before its handler has run is merged with the first, as the system does.
@@ -46,7 +46,7 @@ PENDING: dict[int, float] = {}
 """Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
-_system: Any = importlib.import_module("_signal")  # the functions that `signal` calls
+_system: Any = importlib.import_module("_signal")  # the C module below `signal`
 _set_handler, _get_handler = _system.signal, _system.getsignal
 
 _UNINTERRUPTED: dict[CodeType, Callable[[FrameType], object] | None] = {}  # to their `on_signal`
@@ -98,8 +98,8 @@ def uninterrupted_finalizer(function: _Function) -> _Function:
 def _defer_in_weakref_callbacks() -> None:
     """Treat the standard library's weak reference callbacks as finalizers.
 
-    Python drops exceptions in both. Programs and this package hold many weak sets, so a
-    handler would often run inside such a callback.
+    Python drops an exception raised in a finalizer or in such a callback. Programs and this package
+    hold many weak sets, so a handler would often run inside such a callback.
     """
     containers: Any = weakref.WeakSet(), weakref.WeakKeyDictionary(), weakref.WeakValueDictionary()
     for container in containers:
@@ -108,7 +108,9 @@ def _defer_in_weakref_callbacks() -> None:
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function during which handlers run at once, even inside an uninterrupted function."""
+    """Call a function during which handlers run immediately, even inside an uninterrupted
+    function.
+    """
     return function(*args)
 
 
@@ -129,8 +131,8 @@ def deliver_signals() -> None:
 def poll_signals(at_once: bool) -> None:
     """Run pending handlers inside a run.
 
-    These are Python's own SIGINT handler, and handlers of the program that have waited for a
-    second, or all if `at_once`.
+    Python's own SIGINT handler runs immediately. A handler of the program runs once its signal has
+    been pending for a second, or immediately if `at_once`.
     """
     if is_main_thread():
         now = time.monotonic()

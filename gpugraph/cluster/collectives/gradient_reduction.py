@@ -1,4 +1,4 @@
-"""Gradients of several workers, averaged."""
+"""Averaging of gradients over several workers."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph. Ops that never run are in none, nor are those of loops whose
-    loop variables have different guards for another iteration.
+    """Return the places of a graph. Ops that never run are in no place. Nor are the ops of a loop
+    whose loop variables have different guards for another iteration.
 
     InvalidArgumentError for loops that are not well-formed.
     """

@@ -37,8 +37,8 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
 
 
 def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[Placement]:
-    """Yield a placement for each op that another op of the plan has absorbed, directly or over
-    others.
+    """Yield a placement for each op that another op of the plan has absorbed, directly or through
+    other absorbed ops.
     """
     for name, (op_type, origin, by, mode) in unit.absorbed.items():
         while by not in placement_by_name and by in unit.absorbed:

@@ -34,7 +34,8 @@ class _Wait(NamedTuple):
     source: Node
     """The operation that must run first, outside of the loop."""
     enter: Node
-    """The loop's Enter: of the constant, or the one that forwards the control dependency to the op.
+    """The loop's Enter: of the constant, or the one that forwards the control dependency to
+    the op.
     """
 
 
@@ -108,7 +109,7 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Replace the control edge by edges to those nodes outside the loop that read a result computed
+    """Replace the control edge by edges to the nodes outside the loop that read a result computed
     from the op.
     """
     op, copy = wait.edge.dst, wait.edge.src

@@ -8,8 +8,8 @@ itself. Here such a user gets a separate read, after the writes that it follows.
 
 Users that follow no write keep the shared read, which is a snapshot. So is every read that the
 program creates itself (`read_value`): see `compile/memory/memory_planning.py`. In a loop that
-writes the variable, users see in each iteration the value written by the previous one, so each
-iteration reads the variable again.
+writes the variable, users see in each iteration the value written in the previous iteration, so
+each iteration reads the variable again.
 
 One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
@@ -34,8 +34,8 @@ Key = tuple[str, str]
 
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
-    """Give a separate read to each user of a shared read that follows a write which the shared read
-    does not follow.
+    """Give a separate read to each user of a shared read that runs after a write, unless the shared
+    read also runs after that write.
     """
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
@@ -79,7 +79,7 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """Return the bits of the writes among a node and its ancestors; for an Exit, also of all
+        """Return the bits of the writes among a node and its ancestors; for an Exit, include all
         writes in its loop."""
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
@@ -136,8 +136,8 @@ class _UserPosition(NamedTuple):
     """The common position of users that can share one new read.
 
     frame: the loop in which they are. side: a node that is alive on the branch that leads to them,
-    or None. missed: the bits of the writes that they follow and the shared read does not. anchors:
-    their inputs that come after those writes."""
+    or None. missed: the bits of the writes that precede the users, but not the shared read.
+    anchors: the users' inputs that come after these writes."""
 
     frame: Frame
     side: Node | None
@@ -161,7 +161,8 @@ def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
     """Add one read for the users at `place`, after the writes that they follow and before the
-    `later` ones; return a report line."""
+    writes `later`; return a report line.
+    """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)

@@ -3,9 +3,9 @@
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-Here `get` and `put` are Python functions of the user's that share a queue: by depth, `get` would be
-called first and wait forever. A wave begins with the ops that depend on no call of this wave or a
-later one. Its calls follow, all at one depth, as none of them depends on another.
+Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
+and wait forever. A wave begins with the ops that depend on no call of this wave or of later waves.
+Then the calls of the wave follow, all at one depth, as none of these calls depends on another.
 `compile/steps/concurrent_calls.py` makes one step of them.
 """
 
@@ -25,8 +25,8 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several,
-    or if one waits for other runs.
+    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several
+    such nodes, or if one of them waits for other runs.
 
     A single call of a user's function is ordered by depth like any other op.
     """

@@ -74,8 +74,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """Return the tensors of the device's arena that may be swapped, each with one idle time: the
-    one before the use whose op requests the swap, or else the longest."""
+    """Return the tensors of the device's arena that may be swapped, each with one idle time. If an
+    op requests the swap, it is the idle time before that op; otherwise it is the longest."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -158,8 +158,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input that the op declares the output to be a view of; None if there
-    is none.
+    """Return the index of the input of which the op declares the output to be a view; None for
+    other outputs.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

@@ -86,7 +86,7 @@ class _Output:
 
 
 class _Planner:
-    """One walk over the order. `position`: of the node that is visited."""
+    """One walk over the order. position: the position of the node that is being visited."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -142,7 +142,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a storage to each output of the node, and extend its lifetime to their uses."""
+        """Assign a storage to each output of the node, and extend it to the output's uses."""
         if not node.output_types:
             return
         self.position = position
@@ -182,7 +182,7 @@ class _Planner:
         return self.unit.homes[variable.id, 0].storage
 
     def _initialized(self, output: _Output) -> Storage:
-        """Return the memory of the variable whose initial value an output is."""
+        """Return a variable's memory, for the output that is the variable's initial value."""
         variable = self.initial[output.key]
         how = "view" if passes_whole(output.node) else "in place"
         self.unit.modes[output.node.id] = f"{how} of {variable.name}"
@@ -216,7 +216,7 @@ class _Planner:
         return storage
 
     def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether a variable is written between its read here and the last use of that."""
+        """Return whether a variable is written between this read and the last use of its value."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
         following = bisect_right(writes, self.position)
@@ -226,7 +226,7 @@ class _Planner:
     def _merged(self, output: _Output) -> Storage | None:
         """Return the storage of the Merge that takes the output; its first input allocates it."""
         node, slot = output.node, output.slot
-        is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
+        is_made_merge = slot == 0 and node.id in self.of_merge  # computed by an input
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
@@ -291,8 +291,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the inputs that an output may overwrite: for a NumPy ufunc, after the declared one
-        all others, as it handles overlapping arrays."""
+        """Return the inputs that an output may overwrite: the declared one, and for a NumPy ufunc,
+        which handles overlapping arrays, then all others."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
@@ -344,7 +344,7 @@ def passes_whole(node: Node) -> bool:
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Return whether a tensor has one element, which NumPy writes 0.4 us slower in place."""
+    """Return whether a tensor has one element; NumPy takes 0.4 us longer to write it in place."""
     return shape is not None and all(size == 1 for size in shape)
 
 

@@ -19,7 +19,7 @@ def variable_writers(
     """Return, by variable, the ascending positions of the nodes that write it.
 
     A node that may wait for other runs counts as a writer of each resource variable, since those
-    runs may write it meanwhile.
+    runs may write the variable during the wait.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

@@ -94,8 +94,8 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order
-these ops, so they need no barrier.
+"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order ops
+on it, so these need no barrier.
 """
 
 

@@ -1,9 +1,9 @@
-"""C functions of single ops (`CSource`) with their arrays in the layout that they require.
+"""Conversion of arrays to the layout that C functions of single ops (`CSource`) require.
 
     the op's array --widen--> float32 --move--> axes in order -- function --move--> --narrow-->
 
-Functions support float32 and float64 and take channels last. float16 and bfloat16 are widened, and
-images with channels first are transposed, to scratch memory of the step.
+The functions support float32 and float64, and images with the channels last. float16 and bfloat16
+are widened, and images with channels first are transposed, to scratch memory of the step.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from gpugraph.devices.native import move
 from gpugraph.kernel import CSource, Signature
 
 NewArray = Callable[[int, tuple[int, ...], Any], Any]
-"""new_array(number, shape, dtype): memory for the time that the step runs; each number has separate
-memory."""
+"""new_array(number, shape, dtype): returns temporary memory that is valid while the step runs; each
+number has separate memory.
+"""
 
 
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.
 
-    before, after: f(code) is a call, where code is the compiled file.
+    before, after: functions f; f(code) returns a call, where `code` is the compiled file.
     """
 
     arrays: list[Any]
@@ -51,7 +52,7 @@ def function_dtype(arrays: Sequence[Any]) -> str:
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """Return the arrays that the function takes; the last of `arrays` is its output."""
+    """Return the arrays that the function takes. arrays: an op's inputs, then its output."""
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])
@@ -86,7 +87,7 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """Return the array transposed to this order of axes."""
+    """Return the array in the axis order `axes`, and add the transposing copy to `result`."""
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
     if is_output:

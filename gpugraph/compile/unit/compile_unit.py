@@ -118,8 +118,8 @@ def _at_node(node: Node) -> str:
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs: the message
-    of the op's kernel where there is one, else that of graph construction."""
+    """Return the error for an op whose shape function raised `error` for these inputs: with the
+    message of the op's kernel if that has one, else of graph construction."""
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
@@ -346,7 +346,7 @@ class Unit:
 
     def positions(self) -> dict[int, int]:
         """Return the position of each node in the order, by id; nodes that run at the same time
-        have the same one."""
+        share a position."""
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -359,7 +359,7 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. InternalError if there is none, which
+        """Return the kernel of a node on its device. InternalError without a kernel, which
         placement prevents."""
         kernel = self._kernels.get(node.id)
         if kernel is not None:

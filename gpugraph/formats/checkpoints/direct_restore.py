@@ -46,7 +46,9 @@ class Target(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A target whose array has the same bytes as the file, and can be read into directly."""
+    """A target whose array has the same layout as the bytes in the file, so that the file can be
+    read into it.
+    """
 
     entry: Entry
     name: str
@@ -54,13 +56,13 @@ class _Piece(NamedTuple):
 
 
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
-    """Set arrays to tensors of a checkpoint: all of them, or after an error none.
+    """Set arrays to tensors of a checkpoint: all arrays or, after an error, none.
 
     threads: the maximum number of concurrent readers.
 
     NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array whose shape differs from the tensor's. DataLossError also for a file that changes during
-    the call: in this case arrays may have been set.
+    array whose shape differs from the tensor's shape. DataLossError is also raised for a file that
+    changes during the call; in this case arrays may have been set.
     """
     pieces, values = [], []
     for name, spec, array in targets:

@@ -46,7 +46,7 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open the V2 checkpoint of this prefix, or the V1 one if there is no V2.
+    """Open the V2 checkpoint with this prefix or, if there is none, the V1 checkpoint.
 
     NotFoundError if there is neither.
     """

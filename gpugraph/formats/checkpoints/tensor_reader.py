@@ -30,7 +30,7 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 
 
 class TensorReader(ABC):
-    """An open checkpoint. A context manager, which closes it.
+    """An open checkpoint; as a context manager it closes itself.
 
     entries: for each tensor, by name: its dtype, its shape, and the parts that it is stored in, if
     any.
@@ -110,7 +110,7 @@ class TensorReader(ABC):
                 self._check_part(name, entry, stored)
                 missing -= prod(size.stop - size.start for size in both)
                 shared.append((stored, both))
-        if missing > 0:  # before memory is allocated for more than the stored parts
+        if missing > 0:  # checked before memory for the whole part is allocated
             raise self._incomplete(name, part)
         result = np.empty(shape, entry.dtype.as_numpy_dtype)
         is_there = np.zeros(shape, bool)

@@ -1,5 +1,5 @@
-"""CUDA's error numbers, the set of those after which a GPU is unusable, and the conversion of
-errors to DriverError.
+"""CUDA's error numbers, the errors after which a GPU is unusable, and the conversion of errors to
+DriverError.
 """
 
 from __future__ import annotations

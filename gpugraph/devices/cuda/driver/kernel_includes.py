@@ -25,9 +25,9 @@ def with_includes(
     """Return the source with its includes inlined, and with `#line` directives that give each
     line's file.
 
-    name: of the source, for `#line`. read: returns a file's content. included: names of files that
-    are not included again; the files that are included now are added. KeyError, with the name, for
-    a missing file.
+    name: the source's name, for `#line`. read: returns a file's content. included: names of files
+    that are not included again; the files that are included now are added. KeyError, with the name,
+    for a missing file.
     """
     done = set() if included is None else included
 

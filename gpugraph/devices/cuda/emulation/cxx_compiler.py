@@ -135,8 +135,8 @@ def _dynamic(declaration: re.Match[str]) -> str:
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the memory for the stacks of a block's threads. All launches use the same, as a
-    process runs one at a time.
+    """Return the memory for the stacks of a block's threads. All launches share it, as a process
+    executes one launch at a time.
     """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
@@ -242,8 +242,8 @@ _KINDS = {
 
 
 def _signed(argument: Any, kind: str) -> Any:
-    """Return an integer argument as a signed 64-bit number: an unsigned parameter's may be 2**63 or
-    more.
+    """Return an integer argument as a signed 64-bit number, since the value of an unsigned
+    parameter may be 2**63 or more.
     """
     return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 
