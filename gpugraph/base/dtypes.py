@@ -112,7 +112,7 @@ class DType:
     def limits(self) -> tuple[int, int]:
         """The range of pixel intensities, (0, maximum).
 
-        ValueError for a type that is neither integer, bool, float32 nor float64.
+        ValueError unless the type is an integer type, bool, float32 or float64.
         """
         if self.is_integer:
             return 0, int(self.max)
@@ -123,7 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether `other` is this type, or the reference type with this base type."""
+        """Return whether `other` is this type or its reference type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -198,9 +198,8 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part, if it is not this type itself.
-    like: a NumPy type of the same kind and size, if `numpy_type` is None or not one of NumPy's own
-    types.
+    real: the type of the real part; None if it is the type itself. like: a NumPy type of the same
+    kind and size; required if `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -264,7 +263,9 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED
 
 
 def stored(array: Any) -> Any:
-    """Return a view of an array of a quantized type as plain integers; any other array as it is."""
+    """Return a view of an array of a quantized type as plain integers; return any other array
+    unchanged.
+    """
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 

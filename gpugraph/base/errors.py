@@ -112,7 +112,7 @@ class CancelledError(_CanonicalError):
 
 
 class UnknownError(_CanonicalError):
-    """A failure of unknown kind, or one whose code has no class here."""
+    """A failure of unknown kind, or with a code for which this module has no class."""
 
     _code = UNKNOWN
 

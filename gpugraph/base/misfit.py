@@ -62,14 +62,12 @@ def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether the error is a `Misfit`, or was made by `value_error` with the wordings of
-    one.
-    """
+    """Return whether the error is a `Misfit`, or a ValueError that `value_error` has created."""
     return isinstance(error, Misfit) or isinstance(next(iter(error.args), None), _Wording)
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """Return `error` as a `Misfit`, with all the wordings that it carries."""
+    """Return `error` as a `Misfit` with all wordings that `error` carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

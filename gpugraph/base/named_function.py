@@ -1,4 +1,6 @@
-"""Functions created by other functions, with the name, docstring and parameters of a public one."""
+"""Decorators that give a generated function the name, docstring and parameters of a public
+function.
+"""
 
 from __future__ import annotations
 

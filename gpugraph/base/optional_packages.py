@@ -1,4 +1,4 @@
-"""Optional packages: pip extras of gpugraph install them, and their first use imports them."""
+"""Optional packages, which pip extras of gpugraph install, and which are imported on first use."""
 
 from __future__ import annotations
 

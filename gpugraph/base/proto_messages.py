@@ -140,7 +140,7 @@ class Message:
         """Merge the set fields of `other` into this message.
 
         Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
-        TypeError unless `other` is of the same class, or of protobuf's class for this message.
+        TypeError unless `other` has the same class, or protobuf's class for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:

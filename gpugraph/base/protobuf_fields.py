@@ -1,7 +1,7 @@
 """Conversion between this package's messages (`base/proto_messages.py`) and protobuf's.
 
-The package `formats` has protobuf's classes. It registers them here, so that lower layers need not
-import it.
+The package `formats` has protobuf's classes. They are registered here, so that lower layers need
+not import the layer that defines them.
 """
 
 from __future__ import annotations

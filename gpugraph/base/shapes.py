@@ -27,7 +27,7 @@ from gpugraph.base.protobuf_fields import message_class
 
 
 class TensorShape:
-    """A tensor's shape as far as it is known.
+    """A tensor's static shape: its rank and sizes, as far as they are known.
 
     Args:
       dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable

@@ -20,11 +20,11 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
 _MAX_BUFFERS = 512
-"""The numbers of bytes and of buffers that one system call writes: whichever is reached first."""
+"""The maximum number of bytes, and of buffers, that one system call writes."""
 
 _MAX_BATCHES = 8
 _EARLY = 8 << 20
-"""The size in bytes from which a file is written and synced, or removed, by threads."""
+"""The minimum size in bytes of a file that threads write and sync, or remove."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 

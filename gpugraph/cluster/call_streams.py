@@ -1,14 +1,14 @@
 """Streams of calls: messages of steps go over long-lived streams, one frame for each message.
 
-A separate gRPC call costs more than a frame of an open stream. A frame is the number of its method
-(one byte) and the message, preceded by its checksum. A stream does one call after the other; a
-caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
-answers each frame with one frame, except for frames of `ONE_WAY` methods.
+A separate gRPC call costs more than a frame of an open stream. A frame consists of the number of
+the method (one byte), a checksum, and the message. A stream does one call after the other; a caller
+with several concurrent calls uses several streams (`core_streams.StreamPool`). The server answers
+each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
 answers. Its step must end: if the step continued to wait, for example for an element of a queue,
 that element would be lost. `Caller` therefore notifies the step. A client keeps a stream open as
-long as it lives, so a server can find the sessions whose client has gone (`SessionClients`).
+long as it exists, so a server can detect the sessions whose client has gone (`SessionClients`).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def answering(caller: Caller | None) -> Iterator[None]:
 class SessionClients:
     """Tracks whether the clients of sessions (for a worker: their masters) are connected.
 
-    A client is connected as long as a stream of one of its connections is open.
+    A client counts as connected as long as at least one of its streams is open.
 
     on_gone: called with a session's handle a second after its client has disconnected. on_lost:
     called with the handle if the client has not connected again within `keep_s` seconds (0: never).

@@ -1,4 +1,5 @@
-"""Placement over a cluster: the task of each operation of a run, and its explanation.
+"""Placement over a cluster: decides on which task each operation of a run is executed, and explains
+why.
 
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part, it chooses again, among its own devices. Operations that can't be
@@ -94,7 +95,7 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by operation name, the task of each operation that can't be separated from other
+    """Return, by operation name, the task of each operation that must be on the same task as other
     operations.
 
     The result is empty if all of them are on one task already.
@@ -123,8 +124,8 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
     """Return the task to which a group of inseparable operations goes.
 
     Members that request a job or have a reference input can't be moved: the group goes to their
-    task. Without such members it goes to the task of the first member. Raises UnimplementedError if
-    members that can't be moved are on several tasks.
+    task. A group without such members goes to the task of its first member. Raises
+    UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {
         task(op)
@@ -169,8 +170,8 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
-    tasks: the task by operation name. master: the task that runs the session's master.
-    far: the tasks that share no memory with the master.
+    tasks: the task by operation name. master: the task that runs the session's master. far: the
+    tasks that do not share memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():

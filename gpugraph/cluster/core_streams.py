@@ -146,7 +146,7 @@ def _text(details: Any) -> str:
 
 
 LastingStream = CallStream | CoreStream
-"""A stream to a server that does calls one after the other."""
+"""A stream to a server, on which calls are made one after another."""
 
 
 class StreamPool:

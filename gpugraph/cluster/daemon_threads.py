@@ -15,7 +15,7 @@ class DaemonThreads(Executor):
     """An executor that starts each call immediately, in an idle thread or, if there is none, in a
     new thread.
 
-    A call that waits for another call never prevents the other from starting.
+    A call that waits for another call never prevents that call from starting.
     """
 
     def __init__(self, name: str) -> None:

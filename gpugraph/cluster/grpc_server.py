@@ -183,9 +183,7 @@ class Server:
     # -- sessions whose client, or whose master, has gone
 
     def _note_gone(self, handle: str) -> None:
-        """Notify other sessions with members in this session's collectives that this session's
-        client has gone.
-        """
+        """Notify the sessions that share collectives with this session that its client has gone."""
         with contextlib.suppress(OpError):  # it may have been closed, and its partners may be gone
             if self.master.has(handle):
                 self.master.leave_collectives(handle)

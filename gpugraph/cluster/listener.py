@@ -293,7 +293,9 @@ class Listener:
 
 
 _Maker = Callable[[MessageProofs], Any]
-"""Creates gRPC's handler of one call from the authenticator of its messages."""
+"""A function that returns gRPC's handler for a call, given the object that authenticates the call's
+messages.
+"""
 
 
 class _Entrance:

@@ -152,7 +152,7 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step for the block, so that `close` can end it; CancelledError if closed."""
+        """Register a step for the block, so that `close` can end it; CancelledError once closed."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)
@@ -258,7 +258,7 @@ class MasterSession:
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
     """Return the tasks whose parts wait for the local first stage: all others, or none.
 
-    Messages of that stage also start these parts, which could do nothing earlier."""
+    The messages of that stage also start these parts, which have nothing to do earlier."""
     if local not in stages:
         return ()
     others, first = [task for task in stages if task != local], stages[local][0]

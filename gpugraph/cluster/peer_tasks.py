@@ -23,7 +23,8 @@ SeenByTask = dict[str, SeenParcels]
 
 
 class PeerTasks:
-    """Sends tensors of steps to other tasks, and queries the progress of their parts.
+    """Sends tensors of steps to other tasks, and asks these tasks about the progress of their
+    parts.
 
     peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
     """
@@ -77,7 +78,7 @@ class PeerTasks:
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Notify the senders that this process reads these parcels no longer.
+        """Notify the senders that this process no longer reads these parcels.
 
         If the step has failed, the senders do not reuse the memory: they are not notified, and the
         memory is only unmapped here.

@@ -265,7 +265,7 @@ class RayCluster:
             _LOG.warning("%s:%d was restarted, as process %d", *task, process)
 
     def target(self, job: str, index: int = 0) -> str:
-        """Return the target of sessions that use that task as their master."""
+        """Return the `target` of sessions that use this task as their master."""
         return f"grpc://{self.cluster_spec.task_address(job, index)}"
 
     @property

@@ -1,4 +1,4 @@
-"""Stages: the cut of a run into the work of each task, one stage after the other.
+"""Stages: a run is divided into stages, each of which one task executes.
 
 The level of an operation is the largest number of crossings from task to task on a path to it. A
 stage is the work of one task at one level:
@@ -13,8 +13,8 @@ run never deadlocks with itself, regardless of its placement
 (`tests/cluster/test_random_placements.py`).
 
 Operations that can't be separated have one level and one task: those of a branch or loop, and those
-that share a TensorArray or a stack (`session/partial_run_graph.py`). Constants without control
-inputs, variables and handles are in each stage of their task that needs them.
+that share a TensorArray or a stack (`session/partial_run_graph.py`). Variables, handles, and
+constants without control inputs are in each stage of their task that needs them.
 
 A read of a variable after a write in the run returns the written value, as in one process
 (`compile/lowering/read_after_write.py`): it is fed the variable's value at the end of the stage
@@ -136,7 +136,7 @@ class _Cutter:
     def _note_inside(self) -> None:
         """Mark the collectives over processes in branches and loops.
 
-        The plans with these collectives wait for the other members, which must be in other
+        The plans with these collectives wait for the other members. These must be in other
         sessions, because two stages of one run could wait for each other. Raises UnimplementedError
         for two members in this run."""
         for op, group in self.collectives.items():
@@ -198,7 +198,8 @@ class _Cutter:
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
-        """Number the writes of a group, and record on which writes each of its members depends."""
+        """Number the writes of a group of operations, and record the writes on which each operation
+        of the group depends."""
         sources = {source for op in unit for source in self.graph.sources(op)}
         before = 0
         for source in sources:
@@ -320,8 +321,8 @@ class _Cutter:
     def _connect_control(
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Make `stage` wait for `other`, a control input of `op`, unless `other` runs in `stage`
-        itself."""
+        """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
+        `stage` itself."""
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return
@@ -384,8 +385,8 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """Return the reference variable whose reference or shared read the tensor is; None for other
-    tensors."""
+    """If the tensor is the reference or the shared read of a reference variable, return that
+    variable; else None."""
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
         source = op._inputs[0]

@@ -59,7 +59,8 @@ class SegmentName(NamedTuple):
 class Segment:
     """Memory of this process that other processes may map and read.
 
-    size: the bytes of its content. Raises OSError if the system has too little memory left.
+    size: the size of its contents in bytes. Raises OSError if the system has too little memory
+    left.
     """
 
     def __init__(self, size: int) -> None:
@@ -160,7 +161,7 @@ class Lease:
 
 
 class SegmentPool:
-    """The free segments of one task, by size, and its mappings of other tasks' segments."""
+    """The free segments of one task, by size, and the task's mappings of other tasks' segments."""
 
     def __init__(self) -> None:
         self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # in the order of last use
@@ -195,8 +196,8 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """Return the lease of exactly this memory, with one more holder; None if this memory has no
-        lease.
+        """Return the lease of exactly this memory, after adding one holder; None if this memory has
+        no lease.
 
         The caller must make sure that another holder keeps the lease during the call.
         """

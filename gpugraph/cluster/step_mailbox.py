@@ -16,10 +16,12 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""Seconds that a part waits for a tensor before it checks whether the sender is still there."""
+"""Seconds that a part waits for a tensor before it checks whether the sender still exists."""
 
 _PATIENCE_S = 60.0
-"""Seconds that a part waits for a tensor whose sender has not started its part, or has ended it."""
+"""The seconds that a part waits for a tensor from a task that has not started its own part, or has
+ended it.
+"""
 
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096
@@ -38,7 +40,9 @@ class PartState(IntEnum):
 
 
 AskState = Callable[[], int]
-"""Returns the PartState of a tensor's sender; raises UnavailableError if the sender is gone."""
+"""A function that returns the PartState of a tensor's sender, or raises UnavailableError if the
+sender is gone.
+"""
 
 
 class StepMailbox:
@@ -194,7 +198,9 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run, which also ends when the step has failed elsewhere."""
+    """The time limit of a part's run. `check` also raises if the step has failed on another
+    task.
+    """
 
     mailbox: StepMailbox
 

@@ -116,7 +116,7 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A server's copy of a client's graph, which grows when the client's graph has grown.
+    """A server's copy of a client's graph; operations that the client adds are added to it.
 
     increments: the serialized GraphDefs from which the copy was built, each with the number of
     operations that the client's graph had after it.

@@ -144,9 +144,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates its messages.
 
-        The first call to a server with a key is a `GREETING`: until the server has proven that it
-        has the key, no other message is sent to it. wait_s, limit_s: as in `call`, for the
-        greeting."""
+        The first call to a server with a key is a `GREETING`: no other message is sent before the
+        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting."""
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
         shown, proofs = open_call(self._access.key, method, self._incarnation)
@@ -168,7 +167,7 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Send a message over a stream; return the answer's bytes. Raises as `call`."""
+        """Send a message over a stream; return the answer's bytes. Raises the errors of `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
@@ -302,7 +301,8 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Add arrays to a field of a message for this server, which stores large ones first."""
+        """Add arrays to a field of a message for this server. Large arrays are sent before the
+        message."""
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
@@ -325,7 +325,7 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that this process reads these parcels no longer."""
+        """Notify the server that this process no longer reads these parcels."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
@@ -356,7 +356,7 @@ class StreamedCall:
         self._is_answered = False
 
     def __call__(self) -> Any:
-        """Wait for the answer and return it; raises as `Peer.call`."""
+        """Wait for the answer and return it; raises the errors of `Peer.call`."""
         return answered(self.method, self.content())
 
     def content(self) -> memoryview | bytes:

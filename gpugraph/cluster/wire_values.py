@@ -186,7 +186,7 @@ def chunks(memory: Memory) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces to an array of `size` bytes; InvalidArgumentError if they have more or fewer
+    """Join pieces into an array of `size` bytes; InvalidArgumentError if they have more or fewer
     bytes.
     """
     memory: Memory = np.empty(size, np.uint8)
@@ -262,10 +262,10 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Do as `put`, but keep the parcel in shared memory, to which `memory` is copied unless it
-        is there already.
+        """Do as `put`, but keep the parcel in shared memory. `memory` is copied there, unless it is
+        shared memory already.
 
-        Returns ticket and segment, or None if there is no shared memory.
+        Returns the ticket and the name of the segment, or None if there is no shared memory.
         """
         lease = self.segments.lease_of(memory)
         if lease is None:

@@ -55,7 +55,7 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Extend a session's graph by a serialized GraphDef; the first one creates the session."""
+        """Extend a session's graph by a serialized GraphDef; the first call creates the session."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -68,7 +68,7 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process, whose graph it shares."""
+        """Return the worker's session for the master in this process; both use the same graph."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; AbortedError if it is unknown to this task."""
+        """Return a session; AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -150,7 +150,7 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here, in sessions or for other tasks."""
+        """Drop the tensors of a failed step that this task keeps, for sessions or other tasks."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -158,7 +158,7 @@ class Worker:
     def _collectives(
         self, handle: str, part: Part, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """Return the object that executes a run's collectives over processes, None without any."""
+        """Return the object that executes a run's collectives over processes, if it has any."""
         if not part.collectives:
             return None
         assert self.peers is not None
@@ -173,13 +173,13 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step here and on the other tasks, unless another task has ended it."""
+        """End a step on this task and the part's other tasks, unless another task has ended it."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
 
     def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
-        """End a step with an error, here and on these other tasks."""
+        """End a step with an error, on this task and on the tasks `others`."""
         self.mailboxes.abort(step, error)
         for task in others:
             self._others.abort(task, step, error)
@@ -381,7 +381,7 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
+    """The shared memory of a run: other tasks' parcels that are read, and leases for the results.
 
     has_client: whether a client reads the leased memory; the leases are dropped after the answer to
     the client."""

@@ -45,7 +45,7 @@ class LocalWorker:
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Create the worker's session, if there is none, on the master's copy of the graph."""
+        """Create the worker's session, if there is none, with the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
@@ -74,7 +74,7 @@ class LocalWorker:
 
 
 class LocalRun:
-    """A run of a part in this process; the call of this object executes it."""
+    """A run of a part in this process; calling this object executes it."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
@@ -151,8 +151,8 @@ class RemoteWorker(SessionMemory):
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Return the attributes of the worker's devices, once its server answers.
 
-        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or the
-        server of another task does.
+        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
+        the server that answers is another task's.
         """
         status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:
@@ -238,7 +238,7 @@ class RemoteWorker(SessionMemory):
 
 
 class RemoteRun:
-    """A run of a part on another server; the call of this object waits for its results."""
+    """A run of a part on another server; calling this object waits for the results."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions

@@ -22,8 +22,8 @@ from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
 MAX_PARTS = 1024
-"""The maximum number of parts that one session registers on a worker. Beyond it, the least recently
-run part is dropped.
+"""The maximum number of parts that one session registers on a worker. If there are more, the least
+recently run part is dropped.
 """
 
 CLIENT = ""
@@ -55,10 +55,10 @@ class CompiledStage(NamedTuple):
 class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
-    is_alone: whether no other task and no collective over processes takes part. waits: whether it
-    may wait for other runs. lent: the keys of collectives' results that are sent or fetched; these
-    are copied, as the next run overwrites their memory. copied: the keys of received values that
-    are fetched, and therefore copied.
+    is_alone: whether no other task and no collective over processes takes part. waits: whether the
+    part may wait for other runs. lent: the keys of collectives' results that are sent or fetched;
+    these are copied, as the next run overwrites their memory. copied: the keys of received values
+    that are fetched, and therefore copied.
     """
 
     stages: Sequence[CompiledStage]

@@ -40,7 +40,7 @@ def _check_edges(unit: Unit) -> None:
 
 
 def _check_shapes(unit: Unit) -> None:
-    """Check that each output has a shape, and that a constant's shape is that of its value."""
+    """Check that each output has a shape, and that a constant and its value have the same shape."""
     for node in unit.graph.op_nodes():
         shapes = unit.shapes.get(node.id)
         if shapes is None or len(shapes) != len(node.output_types):
@@ -68,8 +68,8 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """Check that no data edge leads from one device's memory to another's, and that no tensor is
-    sent to a device twice.
+    """Check that no data edge leads from one device's memory to another device's, and that no
+    tensor is sent to a device twice.
     """
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
@@ -90,7 +90,7 @@ def _check_partition(unit: Unit) -> None:
 
 
 def _check_order(unit: Unit) -> None:
-    """Check that each node comes once, after all its inputs."""
+    """Check that the order has each node exactly once, after all of its inputs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
         raise _fail(unit.graph.source, "the order does not hold each node once")
@@ -131,7 +131,9 @@ def _check_memory(unit: Unit) -> None:
 
 
 def _check_loop_inputs(unit: Unit) -> None:
-    """Check that tensors from outside a loop that its ops read live until the loop has ended."""
+    """Check that a tensor from outside a loop lives until the loop has ended, if ops of the loop
+    read it.
+    """
     if unit.flow is None:
         return
     frames = unit.flow.frames
@@ -150,9 +152,9 @@ def _check_loop_inputs(unit: Unit) -> None:
 def _check_contents(unit: Unit) -> None:
     """Check that whenever a tensor is read, its memory holds the value written as that tensor.
 
-    The order is replayed: `held` is the content of each piece of memory, `content` the content of
-    each tensor. Reading a reference reads the current content. A Recv reads its Send's input, and
-    fetches are read at the end.
+    The order is replayed, with a record of the content of each piece of memory and of each tensor.
+    Reading a reference reads the current content. A Recv reads its Send's input, and fetches are
+    read at the end.
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -260,7 +262,7 @@ class _Replay:
         return False
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
-        """Return whether no op of that frame, under that guard, ever runs."""
+        """Return whether no op of the frame ever runs under the guard."""
         loops = [loop for loop in frame.up() if loop.parent is not None] if frame else []
         outer = self.unit.flow.outer if self.unit.flow is not None else {}
         return holds_never(guard) or any(holds_never(outer[loop]) for loop in loops)

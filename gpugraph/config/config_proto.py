@@ -1,11 +1,10 @@
 """Settings of sessions, devices and runs, with the names and structure that TensorFlow 1.15 has.
 
-They are plain Python objects that behave like TensorFlow's protocol messages as far as programs
-notice. Every field is declared with a type and has a default. A nested message exists as soon as it
-is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
-checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
-names or types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports
-them.
+They are plain Python objects that programs can use like TensorFlow's protocol messages. Every field
+is declared with a type and has a default. A nested message exists as soon as it is accessed, so
+`config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment checks the
+value and stores a copy. The error for an unknown name or a wrong type lists the valid names or
+types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
 host, to rehearse placements and memory limits without a GPU.
@@ -86,8 +85,8 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """Experimental settings. virtual_devices: one message per visible GPU, which splits that
-        GPU.
+        """Experimental settings. virtual_devices: for each visible GPU, a message that splits the
+        GPU into parts.
         """
 
         class VirtualDevices(Message):

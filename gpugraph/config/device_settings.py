@@ -33,7 +33,9 @@ class PhysicalDevice(NamedTuple):
 
 
 source: list[DeviceSource] = []
-"""The source of the lists of devices. `devices` registers itself here when it is imported."""
+"""The source of the lists of devices. The package `devices` registers itself here when it is
+imported.
+"""
 _visible: list[list[PhysicalDevice]] = []
 _growth: dict[PhysicalDevice, bool] = {}
 _parts: dict[PhysicalDevice, list[VirtualDeviceConfiguration]] = {}

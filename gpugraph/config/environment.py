@@ -1,7 +1,7 @@
 """The environment variables that gpugraph reads: one table, one parser (docs/switches.md).
 
 An invalid value of one of gpugraph's variables raises an InvalidArgumentError that lists the valid
-ones. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
+values. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
 """
 
 from __future__ import annotations

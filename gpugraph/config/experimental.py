@@ -1,8 +1,8 @@
 """Settings of the whole process, under the names of `tf.config.experimental`.
 
 Settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
-module has the settings on which compiled plans depend. When one changes, sessions are notified and
-compile their plans again, so that runs need not read the settings.
+module has the settings on which compiled plans depend. When one of these settings changes, sessions
+are notified and compile their plans again, so that runs need not read the settings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Watcher(Protocol):
     """An object, such as a session, whose state depends on the settings."""
 
     def settings_changed(self) -> None:
-        """Rebuild the state that depends on the settings, one of which has changed."""
+        """Rebuild the state that depends on the settings; called after a setting has changed."""
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()

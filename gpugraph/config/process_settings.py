@@ -49,8 +49,8 @@ def forget() -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether new sessions without a config run an op on another device if its own has no
-    kernel. False by default.
+    """Return whether new sessions without a config run an op on another device if the op's device
+    has no kernel for it. False by default.
     """
     return bool(_numbers.get("allow_soft_placement", False))
 

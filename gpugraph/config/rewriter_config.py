@@ -84,9 +84,9 @@ class RewriterConfig(Message):
       recomputation_limit_mb: a field that TensorFlow lacks. Recompute only if the arenas of a run
         would need more MiB than this; and then, if the cheap parts are not enough, everything
         between checkpoints.
-    Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
-    OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
-    reports the ones that are set.
+    Each of the first six fields is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which
+    follows OptimizerOptions. The other fields are TensorFlow's and have no effect here;
+    `Session.explain` reports the ones that are set.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

@@ -33,8 +33,8 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value`, a Const's array, itself if kernels can use it because it is C-contiguous,
-        else None.
+        """Return `value`, a Const's array, if kernels can use it in place because it is
+        C-contiguous; else None.
         """
         return value if value.flags.c_contiguous else None
 

@@ -79,9 +79,9 @@ class Block:
 class Device(ABC):
     """A device of a session. name: in full, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
-    has_kernels: whether it has a launcher, `kernels`, that may bind steps instead of `bind`; true
-    for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory for a block of such
-    a kernel.
+    has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
+    `bind`; true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory of a
+    block, for kernels of the launcher.
     """
 
     has_kernels = False
@@ -306,7 +306,7 @@ class HostDevice(Device):
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory. name: of the step."""
+        """Raise InternalError if an array is in another device's memory. name: the step's name."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

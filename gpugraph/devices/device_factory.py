@@ -20,7 +20,7 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """Create the devices for these options, with names that begin with `name_prefix`."""
+        """Create the devices that the options request. Their names begin with `name_prefix`."""
 
 
 class _Entry(NamedTuple):
@@ -29,7 +29,9 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """The factories of this process and their priorities, by device type."""
+    """The process-wide registry of device factories, with a factory and its priority for each
+    device type.
+    """
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
     _lock = new_lock()

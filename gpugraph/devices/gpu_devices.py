@@ -3,8 +3,8 @@
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
 Programs are placed, partitioned and planned for it as for a CUDA GPU, and binding a kernel to
 arrays in another device's memory is an error. So placement and memory use can be tested without a
-GPU. A virtual GPU runs kernels as their NumPy `Call`, so its results have the same bits as those of
-the CPU. An emulated GPU runs CUDA kernels on the host.
+GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit
+for bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ remedies.
     All of 3.00MiB there is held by: <bytes, tensor, line of the program>
     It would fit: <the possible changes>
 
-All such errors of devices are created here.
+All out-of-memory errors of devices are created here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MemorySpace(Protocol):
 
 @dataclass
 class PlainSpace:
-    """A memory space that is no device, with a name and an allocator."""
+    """A memory space that is not a device, with a name and an allocator."""
 
     name: str
     allocator: Allocator
@@ -102,8 +102,7 @@ def out_of_memory(
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
     requested: the text that describes the requested memory, such as `tensor_words`. owner: the op
-    that requested it.
-    step: the needs of the step, if the whole step is refused.
+    that requested it. step: the memory that the step needs, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)

@@ -46,7 +46,8 @@ another thread compiles a plan into it.
 
 
 class SharedBlock(Block):
-    """A block with several users. It is freed when the last user leaves it or is deleted.
+    """A block with several users. The memory is freed when its last user leaves the block or is
+    deleted.
 
     is_left: whether the last user has left; no user can be added after that. is_given_up: whether
     its plans are to be compiled again with another block. number: blocks are numbered in the order
@@ -86,8 +87,8 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Record the owners of the memory for messages. Does nothing here; a subclass whose owners
-        depend on its users overrides it.
+        """Record the owners of the memory for messages. This method does nothing; a subclass
+        overrides it if the owners depend on the block's users.
         """
 
 
@@ -124,14 +125,14 @@ class Lease:
 class RunMemory:
     """The memory that plans time-share.
 
-    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires it by `setdefault(0,
-    plan) is plan`: one atomic call, which is faster than a lock. why: the reason for sharing it,
-    for reports about a plan.
+    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires the memory by
+    `holder.setdefault(0, plan) is plan`: one atomic call, which is faster than a lock. why: the
+    reason for sharing the memory, for reports about a plan.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
         """give_up: a function that drops the plans in a block. The block's memory is freed
-        immediately, or when the runs of these plans end.
+        immediately, or when the current runs of these plans end.
         """
         self.why = why
         self.holder: dict[int, Any] = {}
@@ -189,11 +190,12 @@ class RunMemory:
 
 
 class ScratchPool:
-    """Blocks of scratch memory on one device. Steps share them, as they run one after the other.
+    """Blocks of scratch memory on one device. Steps share the buffers, as the steps run one after
+    the other.
 
     A step gets the smallest large enough block that it does not use already. If there is no such
-    block, a new one is allocated, a little larger than needed. So all plans together hold about as
-    much scratch memory as the step that needs the most.
+    block, a new block is allocated, a little larger than needed. So all plans together hold about
+    as much scratch memory as the step that needs the most.
     """
 
     def __init__(self, device: Device) -> None:

@@ -1,4 +1,4 @@
-"""Session resources: state that outlives a run: variables, kernel states, and constants on devices.
+"""Session resources: the variables, kernel states and constants on devices that outlive a run.
 
 A `VariableState` is an array on one device under a name, and whether it is initialized. Plans are
 bound to its memory. If the variable gets memory of another shape, plans that are bound to the old

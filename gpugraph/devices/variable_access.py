@@ -53,7 +53,7 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other must not overlap: one of them writes a variable
+        """Return whether this run and the other run must not overlap: one of them writes a variable
         that both use, and this run does not interrupt the other.
         """
         return other not in self.around and not (
@@ -63,7 +63,7 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no earlier run collides with this one, then enter the table. `check` is called
+        """Wait until no earlier run collides with this run, then enter the table. `check` is called
         repeatedly meanwhile, and raises an error to end the wait.
         """
         table = self.table

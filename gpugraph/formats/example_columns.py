@@ -75,7 +75,7 @@ class Column(NamedTuple):
 class ExampleColumns:
     """The locations of the features `keys` in a batch of serialized Examples.
 
-    Raises Irregular for Examples in another form than protobuf writes.
+    Raises Irregular for Examples whose form differs from the form that protobuf writes.
     """
 
     def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:

@@ -1,7 +1,7 @@
 """Serialization of protobuf messages, field by field, without protobuf.
 
 A field is its number and wire type in a varint, then its value: a varint, 4 or 8 bytes, or a length
-and that many bytes. This module is for messages of which a run writes thousands.
+and that many bytes. This module is for messages that a run writes by the thousand.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""The maximum number of elements of a tensor whose message has less than half as many values."""
+"""The maximum number of elements of a tensor if its message has values for less than half of
+them.
+"""
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:

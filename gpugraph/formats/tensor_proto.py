@@ -47,7 +47,7 @@ _FIELDS: dict[DType, str] = {
     dtypes.variant: "variant_val",
     **dict.fromkeys(_AS_INT, "int_val"),
 }
-"""The field of a TensorProto that holds values of each dtype."""
+"""By dtype: the field of a TensorProto that holds its values."""
 
 _STORED_AS: dict[DType, Any] = {
     dtypes.float16: np.uint16,

@@ -32,8 +32,8 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable of each
-    run.
+    """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable that
+    each run calls.
 
     bind: binds the kernel to a context and arrays. context: the `KernelContext`. arrays: inputs,
     then outputs. writes: the indices of inputs that the kernel writes. dynamic: whether the kernel

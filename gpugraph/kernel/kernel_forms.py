@@ -61,7 +61,7 @@ class Call(NamedTuple):
     writes: tuple[int, ...] = ()
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """Return the callable of each run for these arrays: inputs, then outputs."""
+        """Return the callable that each run calls for these arrays: inputs, then outputs."""
         if not self.direct and has_bfloat16(context):
             return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
         return self._bind(context, arrays)

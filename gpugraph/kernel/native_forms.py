@@ -38,9 +38,9 @@ class Builder(Protocol):
     ) -> int:
         """Add an elementwise expression of values, which broadcast.
 
-        dtype: of the result. type: the expression's `T`, by default the dtype of the last input.
-        fails: an expression of the same inputs, and a message; if the expression is true for an
-        element, the run ends in an InvalidArgumentError with that message.
+        dtype: the dtype of the result. type: the expression's `T`, by default the dtype of the last
+        input. fails: an expression of the same inputs, and a message; if the expression is true for
+        an element, the run ends in an InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
@@ -60,9 +60,9 @@ class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
     `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
-    writes variables, the values of the inputs that it writes, in the order of the inputs. `inputs`
-    are the values of all inputs except the host inputs, whose arrays are in the signature. A
-    value's shape may differ from its output's by axes of size 1. `build` raises
+    writes variables, it returns the new values of the inputs that are written, in their order.
+    `inputs` are the values of all inputs except the host inputs, whose arrays are in the signature.
+    A value's shape may differ from its output's by axes of size 1. `build` raises
     NotImplementedError, with the reason, for attrs or shapes without expressions.
     """
 

@@ -69,8 +69,8 @@ class KernelContext(Signature, Protocol):
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory that only this step uses, as long as the plan
-        exists.
+        """Allocate an array on the device for this step alone; it exists as long as the plan
+        does.
         """
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:

@@ -92,7 +92,7 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """Return the lifetime of each buffer, where each allocation is one step of time.
+        """Return the lifetime of each buffer, in time steps, one per allocation.
 
         Buffers that are not freed live until the end of the trace.
         """
@@ -142,8 +142,8 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Return the bytes from the region's start to the last byte that BFC uses, in one unlimited
-    region.
+    """Allocate the trace by BFC in one unlimited region; return the offset in bytes at which the
+    used part ends.
     """
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}

@@ -100,21 +100,25 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated, which may exceed the bytes requested. Raises as
+        """Return the bytes allocated, which may exceed the bytes requested. Raises the errors of
         `requested_size`.
         """
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, counted from 1; 0 if the allocator counts none."""
+        """Return the number of the allocation, counted from 1; 0 if the allocator does not count
+        them.
+        """
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters; all zero if none are kept."""
+        """Return a copy of the counters; all zero if the allocator keeps none."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restart the number of allocations and the peaks; do nothing if none are kept."""
+        """Restart the number of allocations and the peaks; do nothing if the allocator keeps no
+        counters.
+        """
 
     def host_region(self, address: int) -> HostRegion:
         """Return the host buffer that holds `address`.
@@ -140,7 +144,9 @@ class Allocator(ABC):
 
 
 class AllocatorWrapper(Allocator):
-    """An allocator on top of another: it forwards all calls unless overridden."""
+    """An allocator on top of another allocator, to which it forwards all calls that a subclass does
+    not override.
+    """
 
     def __init__(self, allocator: Allocator) -> None:
         self._inner = allocator

@@ -60,7 +60,9 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Logs each call and its outcome as a line of text, by `log` (by default a logger's `info`)."""
+    """Passes each call and its outcome, as a line of text, to the function `log` (by default a
+    logger's `info`).
+    """
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
         super().__init__(allocator)

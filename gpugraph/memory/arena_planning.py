@@ -1,7 +1,7 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during which
-it must keep its bytes. Two buffers may share bytes if and only if their intervals do not intersect.
+The problem. Each buffer has a size, and an interval of steps, including both ends, during which it
+must keep its contents. Two buffers may share bytes if and only if their intervals do not intersect.
 Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
 plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 
@@ -22,9 +22,9 @@ used. The search stops as soon as a plan meets the lower bound:
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
    that live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
    graphs.
-4. While no plan is within half a percent of the bound: the best of these orders with some large
-   buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse becomes the next
-   one to be changed.
+4. While no plan is within half a percent of the bound, the best of these orders is tried again with
+   some large buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse
+   becomes the next one to be changed.
 
 Everything is deterministic: equal inputs give equal plans.
 """
@@ -185,7 +185,9 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Yield plans for random orders, each with some large buffers of the best one moved forward."""
+    """Yield plans for random orders: each is the best order so far, with some large buffers moved
+    forward.
+    """
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
     small = [i for i in order if buffers.sizes[i] * _SMALL <= bound]

@@ -1,4 +1,4 @@
-"""Restacking: offsets in an arena whose buffers have other sizes than in its plan.
+"""Restacking: offsets in an arena whose buffers have sizes that differ from those in its plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the
 other. If that order is kept, each buffer can lie on top of the buffers below it, whatever the

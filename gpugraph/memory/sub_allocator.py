@@ -122,8 +122,9 @@ class HostSubAllocator(SubAllocator):
 class FakeSubAllocator(SubAllocator):
     """A range of addresses without memory; regions follow each other upwards from `base`.
 
-    `total` limits the bytes that are allocated at a time; None is no limit. Addresses are never
-    reused. Visitors are called after each allocation and before each deallocation of a region.
+    `total` limits the bytes that are allocated at a time; None means that there is no limit.
+    Addresses are never reused. Visitors are called after each allocation and before each
+    deallocation of a region.
     """
 
     def __init__(

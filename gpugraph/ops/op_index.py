@@ -279,7 +279,7 @@ training.sparse_row_updates SparseApplyAdadelta SparseApplyAdagrad SparseApplyAd
     SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum
     SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp
 """
-"""Each entry: a module below `gpugraph.ops`, then the op types and operators that it declares.
+"""Entries of a module below `gpugraph.ops` and the op types and operators that the module declares.
 """
 
 
@@ -293,7 +293,7 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 MODULE_OF = dict(_modules())
-"""The module below `gpugraph.ops` that declares an op type or implements a Python operator."""
+"""By op type or Python operator, the module below `gpugraph.ops` that declares it."""
 
 
 @uninterrupted

@@ -1,5 +1,5 @@
-"""Records of the memory of a plan: the buffers of each arena with their lifetimes, its peak, and
-the memory that each iteration of a loop keeps in addition."""
+"""Records of the memory of a plan: the buffers of each arena with their lifetimes, the arena's
+peak, and the additional memory that each iteration of a loop keeps."""
 
 from __future__ import annotations
 

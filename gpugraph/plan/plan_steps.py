@@ -162,7 +162,7 @@ class WaitingRun:
 
 
 class StepSequence:
-    """Calls steps one after the other, including or excluding guards.
+    """Calls steps one after another, including or excluding guards.
 
     A guard is a step that checks that a variable is initialized.
     """

@@ -208,7 +208,7 @@ def IsDirectory(dirname: Any) -> bool:
 
 @uninterrupted
 def Stat(filename: Any) -> FileStatistics:
-    """Return the size, the time of the last change, and whether it is a folder.
+    """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
     NotFoundError for a missing file.
     """
@@ -278,7 +278,7 @@ def MkDir(dirname: Any) -> None:
 def MakeDirs(dirname: Any) -> None:
     """Create a folder and all missing parents.
 
-    FailedPreconditionError if one of them exists as a file."""
+    FailedPreconditionError if the folder or one of its parents exists as a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)

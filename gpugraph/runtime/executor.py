@@ -139,7 +139,7 @@ def _execute_traced(
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
-    """Run a step. If it is a group whose steps may run separately, run them one by one."""
+    """Run a step. If the step is a group whose steps may run separately, run these one by one."""
     begun = perf_counter_ns()
     plan.clock.check_ended(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None

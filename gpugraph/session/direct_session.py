@@ -1,8 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners and a bounded number of plans, whose runs use the same memory one
-after another. If a device is full, plans that no thread is running release their memory.
+The session keeps its runners and a bounded number of plans, which time-share memory. If a device is
+full, plans that no thread is running release their memory.
 """
 
 from __future__ import annotations

@@ -185,7 +185,9 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """Return the report of each pass with its duration, then `code_lines`, and `memory`."""
+        """Return the report of each pass with its duration, then the texts of `code_lines` and
+        `memory`.
+        """
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
@@ -194,9 +196,9 @@ class Explanation:
     def memory(self) -> str:
         """Return the memory of the run on each device, as text.
 
-        For each arena: its size, the node at its peak and the largest tensors there. Then: whether
-        other plans use the arena, the memory that each iteration of a loop keeps in addition, and
-        the number of tensors whose size is known only in a run.
+        For each arena, the text has the size, the node at the peak, the largest tensors there, and
+        whether other plans use the arena. Then follow the memory that each iteration of a loop
+        keeps in addition, and the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):

@@ -1,7 +1,7 @@
 """Fetches: flattening of nested lists, tuples, named tuples and dicts, and rebuilding from values.
 
-Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that is
-fetched twice is computed once; both positions get the same object. Other types can be added by
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that occurs
+twice is computed once; both positions get the same object. Other types can be added by
 `register_session_run_conversion_functions`.
 """
 

@@ -3,9 +3,9 @@
 Before the process forks, no new run may begin. The fork waits until each run in another thread that
 writes variables ends, or enters a Python function of the user, during which the run writes nothing.
 It waits for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues,
-and values that it is writing may be half-written in the child. The wait can't deadlock. A run that
-the fork waits for may itself wait for variables that another run holds, but that other run ends as
-well, or is in a user function, for which the fork does not wait.
+and values that it is writing may be half-written in the child. The wait can't deadlock. The fork
+waits for a run, which may itself wait for variables that another run holds. But that other run also
+ends, or is in a user function, for which the fork does not wait.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Compilation with open sizes: the units of a runner whose fed shapes vary.
 
 The first set of shapes is compiled for exactly these shapes. From the second on, the sizes that
-have differed are left open (`base/sizes.py`): the passes run once for many sets, and each set only
+have differed are left open (`base/sizes`): the passes run once for many sets, and each set only
 takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
-row"); other sets need another unit. If a runner needs too many units, its further sets of shapes
-get plans of their own. So do runs in which many tensors get their sizes from values, where a unit
-saves little.
+row"); other sets need another unit. Further sets of shapes are compiled to exact plans if the
+runner has too many units. The same applies if the sizes of many tensors depend on values, as a unit
+saves little then.
 """
 
 from __future__ import annotations

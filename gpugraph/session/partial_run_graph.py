@@ -3,7 +3,8 @@
 Operations that can't be separated run together, as one group:
 
 - the operations of a branch or a loop, with its final Merge and Exit, since no value from inside
-  can be kept between parts: the value may be dead, or belong to one of many iterations;
+  the branch or loop can be kept between parts: the value may be dead, or belong to one of many
+  iterations;
 - operations that share a TensorArray or a stack, which last for one run only.
 
 A variable or a constant is available in each part.

@@ -143,8 +143,8 @@ class PartialRun:
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
         """Compute a fetch inside a group, other operations of which still lack feeds.
 
-        The operations that it needs will run once more with their group, so UnimplementedError is
-        raised if one of them has a lasting effect.
+        The operations that the tensor needs will run once more with their group, so
+        UnimplementedError is raised if one of these operations has a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]

@@ -1,27 +1,27 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
-A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several, it
-gets one plan that leaves the varying sizes open, and allocates tensors during a run, so that the
-number of plans does not grow with new shapes. `PlanCache` bounds the plans of all runners of a
-session.
+A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several such
+plans, the runner gets one plan that leaves the varying sizes open and allocates tensors during a
+run, so that the number of plans does not grow with new shapes. `PlanCache` bounds the plans of all
+runners of a session.
 
-A plan holds memory. It frees that when it is dropped: because there are too many plans (the oldest
-is dropped), its variables moved, the session closes, a device is full, or a plan with a larger
-arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs finishes
-its run first: its memory is freed with its last reference. A run that gets a plan's lock after the
-plan was dropped finds it stale and looks for another.
+A plan holds memory. It frees this memory when it is dropped: because there are too many plans (the
+oldest is dropped), its variables moved, the session closes, a device is full, or a plan with a
+larger arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs
+finishes its run first; its memory is freed with the last reference to the plan. A run that gets a
+plan's lock after the plan was dropped finds it stale and looks for another.
 
 A run holds its plan's lock, and its kernels may take the session's lock, by nested runs. So a
-thread that holds the session's lock never blocks on a plan's lock: it only tries it, and if the
-plan is busy, it goes on without it.
+thread that holds the session's lock never blocks on a plan's lock. It only tries to acquire that
+lock, and continues without the plan if the plan is busy.
 
-A run that finds its plan busy waits, as long as each run that holds the plan is short. Then it gets
-a `spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs
-of the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
-replica that is found idle is dropped.
+A run that finds its plan busy waits for it as long as the runs that hold the plan are short. Then
+it gets a `spare`, a replica of the plan, compiled once again, which may run at the same time. So
+nobody is blocked by two runs of the same fetches that wait for each other, by nested runs, or by a
+run that never ends. A replica that is found idle is dropped.
 
-All plans of a session time-share one block of memory. A run that finds it in use by another plan's
-run does not wait: its plan is compiled again, for memory that only the plans of its runner
+All plans of a session time-share one block of memory. A run that finds this block in use by another
+plan's run does not wait. Its plan is compiled again, for memory that only the plans of its runner
 time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
 memory."""
 
@@ -42,8 +42,8 @@ from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
-"""The number of sets of fed shapes for which a runner has a separate plan each, before a plan
-leaves sizes open."""
+"""The maximum number of plans that a runner has for one set of fed shapes each, before it gets a
+plan that leaves sizes open."""
 
 MOST_PLANS = 256
 """The maximum number of plans that a session keeps."""
@@ -53,7 +53,7 @@ _PATIENCE_S = 0.1
 replica."""
 
 OpenShape = tuple[int | None, ...] | None
-"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
+"""A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
 
 
 _ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
@@ -185,7 +185,8 @@ class PlanCache:
                 plan.lock.release()
 
     def all(self) -> list[Plan]:
-        """Return the plans. A caller without the lock gets the plans of this moment."""
+        """Return the current plans. The cache may change afterwards unless the caller holds the
+        lock."""
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:

@@ -16,8 +16,8 @@ delayed because they may read variables, which are only consistent between runs.
 
 A signal that arrives again before its handler has run is merged with the first, as the system does.
 A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately. Exceptions
-that other code than a signal handler injects (`PyThreadState_SetAsyncExc`, trace functions) can't
-be deferred.
+that are injected otherwise than by a signal handler (by `PyThreadState_SetAsyncExc` or trace
+functions) can't be deferred.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
 
 PENDING: dict[int, float] = {}
-"""Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
+"""By the number of a signal whose handler has not run yet: the arrival time by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
 _system: Any = importlib.import_module("_signal")  # the C module below `signal`
@@ -160,7 +160,7 @@ def install_handlers() -> None:
 
 
 def is_main_thread() -> bool:
-    """Return whether this is the thread that runs signal handlers."""
+    """Return whether the calling thread is the thread that runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -206,7 +206,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _insists(number: int) -> bool:
-    """Return whether this is a second Ctrl-C, at least a second after the first."""
+    """Return whether the signal `number` is a second Ctrl-C, at least a second after the first."""
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 

@@ -19,7 +19,7 @@ def whole(size: Any) -> Any:
 
 
 def is_open(sizes: Iterable[Any]) -> bool:
-    """Return whether any of these is a Size."""
+    """Return whether any of `sizes` is a Size (is open), not an int."""
     return any(type(size) is Size for size in sizes)
 
 

@@ -6,10 +6,10 @@
     if length > 1: ...                   taken as it is here; the trace records the condition
 
 A `Size` stands for an int wherever passes compute with sizes. Arithmetic yields Sizes in a normal
-form, so that equal expressions are equal without a condition. A comparison whose outcome depends
-on the inputs is decided by their first values, and its outcome becomes a condition; so does the
-value of a Size where an int is required (`__index__`). So the result of a compilation with Sizes
-holds for all inputs for which `SizeTrace.values` returns values: those that meet every condition.
+form, so that equal expressions are equal without a condition. A comparison whose outcome depends on
+the inputs is decided by their first values, and its outcome becomes a condition; so does the value
+of a Size where an int is required (`__index__`). So the result of a compilation with Sizes holds
+for all inputs that meet every condition. For other inputs `SizeTrace.values` returns None.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class SizeTrace:
         return SizeValues(atoms)
 
     def apply(self, name: str, left: Any, right: Any) -> Any:
-        """Return the result of an operation that no polynomial expresses, such as a division, as a
-        Size.
+        """Return, as a Size, the result of an operation that no polynomial expresses, such as a
+        division.
         """
         key = (name, _terms(left), _terms(right))
         number = self._numbers.get(key)

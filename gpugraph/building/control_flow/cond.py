@@ -33,11 +33,11 @@ def cond(
 ) -> Any:
     """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
 
-    pred: a bool scalar tensor. Both functions are called once, now, and must return the same
-      structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
-      SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations. Ops
-      made in a function run only if its branch is taken; the tensors from outside that a function
-      reads are computed in any case.
+    pred: a bool scalar tensor. Both functions are called once, when the graph is built, and must
+      return the same structure (nested lists, tuples, dicts) of tensors of the same dtypes,
+      TensorArrays, SparseTensors, IndexedSlices (their indices become int64 if they differ), or
+      operations. Ops created in a function run only if its branch is taken; the tensors from
+      outside that a function reads are always computed.
     strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
     fn1, fn2: older names of `true_fn` and `false_fn`.
 
@@ -115,7 +115,7 @@ def _branch(
 
 
 def _lone(structure: Any) -> Any:
-    """Return the element of a list or tuple of length 1; anything else as it is."""
+    """Return the element of a list or tuple of length 1; return any other value unchanged."""
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         return structure[0]
     return structure

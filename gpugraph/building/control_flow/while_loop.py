@@ -42,14 +42,14 @@ def while_loop(
 ) -> Any:
     """Return `loop_vars` after `body` has been applied to them while `cond` of them is true.
 
-    cond: maps the loop variables to a bool scalar. body: maps them to values of the same number,
-      structure and dtypes. Both are called once, now.
+    cond: a function from the loop variables to a bool scalar. body: a function from them to values
+      of the same number, structure and dtypes. Both are called once, when the graph is built.
     loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
       and of TensorArrays, SparseTensors and IndexedSlices.
     shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
       that hold in each iteration; by default shapes must not change. For a SparseTensor it is the
       shape of its `dense_shape`, for IndexedSlices that of their values.
-    parallel_iterations: how many iterations may overlap, at least 1.
+    parallel_iterations: the number of iterations that may overlap, at least 1.
     back_prop: whether the loop is differentiable. swap_memory: whether values that gradients need
       may be kept in host memory.
     maximum_iterations: an int scalar; the loop ends after this number of iterations at the latest.
@@ -132,7 +132,7 @@ class _Loop:
     """Builds one loop.
 
     `originals` are the flat loop variables as the caller passed them; `tensors` their components;
-    `shapes` the shape that each component has in all iterations, or None for that at entry.
+    `shapes` the shape that each component has in all iterations, or None for the shape at entry.
     """
 
     def __init__(self, context: WhileContext, loop_vars: Any, shape_invariants: Any) -> None:

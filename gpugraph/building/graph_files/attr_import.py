@@ -48,12 +48,12 @@ _LATER: dict[str, list[Any] | None] = {
     "Tk": ["int32"],
     "Tsegmentids": ["int32"],
     "Tshape": ["int32"],
-    "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
+    "validate_shape": [False, True],  # of AssignVariableOp; shapes are checked here in any case
 }
 """Attrs that later TensorFlows add to op types, with values for which the op is as in 1.15.
 
 None stands for any value. Attrs with such a value are dropped on import; nodes with other values
-need a later TensorFlow and are refused.
+need a later TensorFlow and are rejected.
 """
 
 

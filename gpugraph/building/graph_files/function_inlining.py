@@ -66,7 +66,7 @@ def _inline(nodes: NodeImport, op: Operation) -> None:
         op._refusal = _refusal(op, error)
         return
     finally:
-        for key, items in contexts.items():  # contexts in the body join no collection
+        for key, items in contexts.items():  # contexts inside the body are not added to collections
             graph.get_collection_ref(key)[:] = items
     call = InlinedCall(op._op_def, op._attrs, op._inputs, op._control_inputs, body)
     op_def = OP_DEFS["IdentityN" if results else "NoOp"]
@@ -153,7 +153,7 @@ class _Call:
             return self.body_of(named.name, named.attr, arguments)
 
     def branch(self, named: Any, scope: str, arguments: Sequence[Tensor]) -> Any:
-        """Return a branch's results for `tf.cond`, or an operation if there are none."""
+        """Return a branch's results for `tf.cond`; if it has none, an operation."""
         results, controls = self.function_of(named, scope, arguments)
         with self.graph.control_dependencies(controls):
             if not results:
@@ -191,7 +191,9 @@ def _chosen(call: _Call, results: Any) -> Results:
 
 
 def _truth(value: Tensor) -> Tensor:
-    """Return a bool tensor: whether the value counts as true, i.e. is neither zero nor empty."""
+    """Return a bool tensor: whether the value counts as true, which means neither zero nor
+    empty.
+    """
     if value.dtype.base_dtype is bool_type:
         return value
     if value.shape.rank != 0:

@@ -1,9 +1,9 @@
 """Resource variables: variables behind a handle, through which ops read and change them.
 
-A reference variable has one read op that all its users share. A resource variable is read
-separately by each user, where that is built: after the control dependencies there, and in each
-iteration of a loop. Ops that change it do not return a reference, but an `UnreadVariable`: the
-variable as it is after the change.
+A reference variable has one read op that all its users share. For a resource variable, each user
+has a separate read op, which runs after the control dependencies of that user, and in each
+iteration of its loop. Methods that change the variable do not return a reference, but an
+`UnreadVariable`: the variable as it is after the change.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ResourceVariable(Variable):
     def _after(self) -> AbstractContextManager[Any]:
         """Return the context for reads and changes of the variable; here without dependencies.
 
-        In an `UnreadVariable` they depend on the op that changed it.
+        For an `UnreadVariable`, reads and changes depend on the op that changed the variable.
         """
         return nullcontext()
 
@@ -116,7 +116,7 @@ class ResourceVariable(Variable):
             return identity(value)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the rows at `indices`, as `tf.gather`."""
+        """Return the rows at `indices`, as `tf.gather` does."""
         with self._after():
             rows: Tensor = raw_ops.ResourceGather(
                 self._variable, indices, dtype=self._dtype, name=name or "Gather"
@@ -124,7 +124,7 @@ class ResourceVariable(Variable):
         return identity(rows)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the slices at `indices`, as `tf.gather_nd`."""
+        """Return the slices at `indices`, as `tf.gather_nd` does."""
         with self._after():
             slices: Tensor = raw_ops.ResourceGatherNd(
                 self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
@@ -176,7 +176,7 @@ class ResourceVariable(Variable):
         return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
-        """Return the variable for users that must see the change by `op`."""
+        """Return the variable for users that must read the value after the change by `op`."""
         return UnreadVariable(self, op)
 
 

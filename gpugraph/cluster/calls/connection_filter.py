@@ -1,9 +1,9 @@
 """A kernel filter that drops connection requests of some hosts before they reach this process.
 
 A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
-privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. It drops only
-SYN packets, so established connections are unaffected, even those of the hosts whose requests are
-dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
+privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. The filter
+drops only SYN packets, so established connections are unaffected, even connections of the hosts
+whose requests are dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Closes connections to a server whose other side does not soon prove that it has the key.
+"""Closes a server's connection if the client does not soon prove that it has the key.
 
 gRPC itself never closes a connection that is silent, sends half a call, or sends ten thousand
 refused calls. Each such connection holds a file descriptor, threads and memory. Therefore a thread
@@ -157,7 +157,8 @@ class Doorkeeper:
                         logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """Return the remote address of a socket that this port has accepted; None for any other.
+        """Return the remote address of a socket that this port has accepted; None for any other
+        socket.
 
         is_shut: also shut the connection.
         """

@@ -4,7 +4,7 @@ connections ended without a proof.
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
 `FALL_PER_S` each second. With a count above `MANY`, the host may open one connection in four; with
 a count above `TOO_MANY`, none. If another connection of the host has proven itself within the last
-minute, one in four is accepted even then.
+minute, one request in four is accepted even then.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class HostLimits:
             del self._counts[next(iter(self._counts))]
 
     def shares(self) -> dict[str, float]:
-        """Return the share of new connections to drop, 0 to 1, of each host that is limited now."""
+        """Return, by host, the share of new connections to drop, 0 to 1, for the hosts that are
+        limited now.
+        """
         self._forget()
         return {
             host: _SHARE_OF_MANY

@@ -2,12 +2,12 @@
 
 Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
 the caller's process, the number of the call within that process, the incarnation of the called
-server, and an authentication code of these data and the method. From the same data and the key both
-sides derive a key for this call, with which each authenticates its messages, including those of a
-stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction,
-the number of the message, and all of its bytes. So nobody without the key can change, omit or
-repeat a message, return it to its sender, or pass it off as the answer to another call. The key
-does not encrypt; TLS does.
+server, and an authentication code of these data and the method. From the same data and the key,
+both sides derive a key for this call. With it, each side authenticates its messages, including the
+messages of a stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over
+the direction, the number of the message, and all of its bytes. So nobody without the key can
+change, omit or repeat a message, return it to its sender, or pass it off as the answer to another
+call. The key does not encrypt; TLS does.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NO_INCARNATION = 0
 _VALID_S = 300
 _MAX_CALLERS = 1 << 16
 _WINDOW = 1 << 15
-"""A call whose number is lower than the caller's highest number by this much is rejected as a
-repetition.
+"""A call is rejected as a repetition if its number is lower than the caller's highest number by
+this much.
 """
 _CODE_BYTES = 16
 _SHA = "sha256"
@@ -59,7 +59,9 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send, consisting of these parts, with its code."""
+        """Return the next message to send: the given parts, followed by the message's
+        authentication code.
+        """
         if not self._has_key:
             return b"".join(parts)
         self._num_sent += 1
@@ -94,8 +96,8 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Choose another name. A forked child must do so, because its call numbers repeat those of
-        its parent.
+        """Choose another name. A forked child must call this, because otherwise it would repeat its
+        parent's call numbers.
         """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
@@ -119,7 +121,8 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the gRPC service name that callers with the key use; others can't derive it.
+    """Return the gRPC service name that callers with the key use; nobody can derive it without the
+    key.
 
     gRPC has a queue for each registered method name, and one for all others. So calls of strangers
     do not delay calls of callers that have the key.

@@ -1,7 +1,8 @@
 """GrpcSession: a session whose runs are executed by a server.
 
-The server has a copy of the graph, which is extended before a run if the client's has grown. A run
-sends names and fed values, and receives values. A server in the same process is called directly.
+The server has a copy of the graph, which is extended before a run if the client's graph has grown.
+A run sends names and fed values, and receives values. A server in the same process is called
+directly.
 """
 
 from __future__ import annotations

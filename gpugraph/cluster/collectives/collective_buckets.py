@@ -1,7 +1,7 @@
 """The choice of collectives that cross processes, and of collectives that run together.
 
 A member is one collective operation of a group, on one device. A group whose members are all in one
-run and on one task is joined when that task compiles its part
+run and on one task is replaced by local ops when that task compiles its part
 (`compile/lowering/collectives_joined.py`). All other groups are done between stages: the stage that
 computes a member's input hands the input over immediately, and the collective's output is fed to
 later stages.

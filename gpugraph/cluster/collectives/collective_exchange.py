@@ -1,9 +1,9 @@
 """The exchange between the members of a collective, and the order of reduction.
 
-Each element of the result is computed by one member, in an order that follows from the number of
-members and the element's index, and is sent to the other members unchanged. So all members have
-the same bits, and equal inputs give equal results in each run. The order differs between the three
-algorithms, which are chosen by size:
+Each element of the result is computed by one member, and sent to the other members unchanged. The
+order of the summands depends only on the number of members and the element's index. So all members
+have the same bits, and equal inputs give equal results in each run. The order differs between the
+three algorithms, which are chosen by size:
 
     halving and doubling  small arrays: log2(n) exchanges of halves, then log2(n) back
     ring                  large arrays: n parts circulate; all members always send and receive
@@ -70,7 +70,7 @@ def bounds(count: int, parts: int) -> list[int]:
 
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce a flat array over all members, and divide it, in place."""
+    """Reduce a flat array over all members, and divide the result by `divisor`, in place."""
     is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
     (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 

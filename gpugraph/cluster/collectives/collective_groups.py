@@ -156,7 +156,9 @@ class CollectiveGroups:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
     def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members for a step that the member of `attempt` has left or passed."""
+        """End the waits of members for a step, because the member of `attempt` has left or passed
+        that step.
+        """
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
         return [self._end(waiting, wait, error) for wait, error in late.items() if error]
@@ -296,8 +298,8 @@ class CollectiveGroups:
         """Record that a member won't join in a step, or no longer waits; fail the members that wait
         for it.
 
-        wait: the name of the member's wait, if it has begun. is_own: whether the member's step
-        failed by itself, not because another member had failed.
+        wait: the name of the member's wait, if it has begun. is_own: whether the member's step has
+        failed on its own, not because another member failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)

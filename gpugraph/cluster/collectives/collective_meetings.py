@@ -18,8 +18,8 @@ class Member(NamedTuple):
     """The members of a collective on one task and in one session, which join together as one
     member.
 
-    devices: their devices, by full names. segment: the shared memory that holds their input; its
-    name is empty if there is no shared memory.
+    devices: the members' devices, by full names. segment: the shared memory that holds their input;
+    its name is empty if there is no shared memory.
     """
 
     task: str
@@ -61,7 +61,9 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """The member and the round of this request, which are recorded beyond the wait."""
+        """The member and the round of this request; the leader keeps this record after the wait has
+        ended.
+        """
         return Attempt(self.member.devices[0], self.member.session, self.round)
 
 

@@ -47,7 +47,7 @@ class _Ending:
 
 
 class CollectivePeers:
-    """The part of one task's server in collectives, as member and as leader.
+    """The part that a task's server takes in collectives, as member and as leader.
 
     peer: returns the connection to another task. others: sends tensors of a step to other tasks.
     """
@@ -198,7 +198,7 @@ class CollectivePeers:
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Handle the request of a member of another task to join, as the leader.
+        """As the leader, handle a request to join from a member of another task.
 
         Returns the meeting, or an empty message if the member must wait. Raises
         InvalidArgumentError if the member's task is not in the cluster, or if it names no device,

@@ -5,13 +5,14 @@ often the step has executed the collective before. When members meet, the leader
 of all. From then on a member's **place** is the number of its steps since the meeting, and members
 meet at equal places only. If a member's step fails before the meeting, its place is lost for all
 members: a member that waits at that place, or reaches it later, fails too; a member beyond that
-place is not affected. So members whose steps fail together stay in step, however late each is
-notified of the other's failure.
+place is not affected. So members whose steps fail together stay in step, even if they are notified
+late of each other's failure.
 
-Members that have not met in a collective yet meet there at any place. Whether one of them is then
-concerned by a failure of the other is decided by a different collective of the group in which the
-two have met, and by their numbers of steps with any collective since then. A member whose session
-has met none of the others gets the error of a failure that is less than 10 seconds old, once.
+Members that have not met in a collective yet meet there at any place. If one of two such members
+then fails, a different collective of the group, in which the two have met, decides whether the
+failure affects the other member: their numbers of steps with any collective since then are
+compared. A member whose session has met none of the other members gets, once, the error of a
+failure that is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _Failure:
 
 
 class CollectiveHistory:
-    """The last meeting of one collective, and the failures of its members' steps since then.
+    """The last meeting of a collective's members, and the failures of their steps since then.
 
     last_of_group: the rounds, by device, of the last meeting of any collective of the group.
     """
@@ -49,7 +50,7 @@ class CollectiveHistory:
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
         """Return by how many steps, and executions within a step, `attempt` is ahead of `other`.
 
-        Steps are counted from their meeting. None if their sessions have not met in this
+        Steps are counted from the meeting of their sessions. None if these have not met in this
         collective.
         """
         met = _are_in(self._met, attempt, other)

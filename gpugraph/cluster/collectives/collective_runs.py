@@ -10,7 +10,7 @@
 So the plan continues to compute while its first gradients are reduced. Only in a branch or a loop
 does the plan itself wait for a result (`_CollectiveExchange`). No stage waits for a collective of
 the same level, so a run does not wait for itself. A collective with members in other sessions waits
-for them until they join, or until it is certain that they never will."""
+until they join, or until it is certain that they will never join."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """The collectives of one bucket in a run of one task. Reductions use one array."""
+    """The collectives of one bucket in a run of one task, whose reductions use one array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round

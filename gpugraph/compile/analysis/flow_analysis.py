@@ -1,9 +1,9 @@
 """Flow: the loop of each op, and the op's guard, which is the condition under which the op is
 alive.
 
-Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, which are run or
-skipped as one. In the order of the surrounding ops, a loop is one item; it runs if its inputs may
-be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
+Ops with equal guards (`compile/unit/guards.py`) become regions of the plan; a region is run or
+skipped as a whole. In the order of the surrounding ops, a loop is one item; it runs if its inputs
+may be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
 An op with a dead input is dead, even if the input is a control edge or comes from another device.
@@ -120,8 +120,8 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """One walk over all frames that computes the guard of each node; a loop is finished before the
-    ops that read its Exits.
+    """One walk over all frames that computes the guard of each node; a loop comes before the ops
+    that read its Exits.
     """
 
     def __init__(self, unit: Unit, flow: Flow) -> None:

@@ -55,8 +55,8 @@ Shape = tuple[int, ...]
 class Space(NamedTuple):
     """The iteration space of a kernel that contains this op.
 
-    `inside`: for each output, whether other ops of the same kernel may read it. They may not if it
-    is complete only after the kernel has covered all rows."""
+    `inside`: for each output, whether other ops of the same kernel may read it. They may not read
+    an output that is complete only after the kernel has covered all rows."""
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -301,8 +301,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition, by building its kernel on
-    trial; None if it has none.
+    """Return the iteration space of an op that has a decomposition, by a trial build of its kernel;
+    None if the op has no decomposition that fits.
     """
     trial = Fusion(gpu)
     inputs = [

@@ -34,8 +34,8 @@ SLOWER = 1.3
 """Native code that takes more than this multiple of NumPy's time is not used."""
 
 LEAST_ELEMENTS = 50_000
-"""The minimum number of elements for which NumPy may be faster: over fewer elements native code
-always is.
+"""The minimum number of elements for which NumPy may be faster: over fewer elements, native code is
+always faster.
 """
 
 ONE_THREAD = {

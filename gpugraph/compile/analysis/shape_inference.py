@@ -39,7 +39,7 @@ _PUTS = {
     "TensorArraySplitV3": 1,
 }
 """The index of the input that is written to the container. Scatter writes each row of the input as
-an element, Split each part of the input.
+an element; Split writes each part of the input.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
@@ -82,8 +82,8 @@ class Inference:
         self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
-        """Set the shape of each loop variable to the common shape with the value for its next
-        iteration; return whether one changed.
+        """Set the shape of each loop variable to the common shape of its current value and its next
+        value; return whether a shape has changed.
         """
         changed = False
         for node in order:

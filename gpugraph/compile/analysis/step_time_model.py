@@ -82,7 +82,7 @@ def node_seconds(unit: Unit, node: Node) -> float:
 def recomputed_part(unit: Unit) -> float:
     """Return the time of recomputing nodes, divided by the time of all other nodes.
 
-    Nodes that recompute and are fused with the gradients that read them count as free.
+    A recomputing node that is fused with the gradient that reads it counts as free.
     """
     again = whole = 0.0
     for node in unit.order:

@@ -1,8 +1,8 @@
 """References: the variable to which each tensor of a reference dtype refers.
 
 Ops that write through a reference return the reference. Ops that only forward a tensor, such as
-Identity, return it too. A RefMerge refers to a variable if all of its inputs refer to that
-variable; otherwise its output is a value, which no op can assign.
+Identity, also return a reference that they receive. A RefMerge refers to a variable if all of its
+inputs refer to that variable; otherwise its output is a value, which no op can assign.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Binding: creation of the plan from the unit, with its memory, its callables, and a report of each
-op's placement.
+"""Binding: creation of the plan from the unit: memory, callables, and a report of each op's
+placement.
 """

@@ -18,7 +18,7 @@ _MAX_TRIALS = 6
 """The maximum number of batch sizes for which the step is compiled."""
 
 _DEGREES = {CHEAP: "", ALL: " and recomputation_limit_mb = 1"}
-"""The degrees of recomputation, with the settings that request each, in addition to
+"""By degree of recomputation: the settings that request it, in addition to
 `memory_optimization`.
 """
 

@@ -49,7 +49,9 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Return the reason for a node's device as text, followed by its loop and its guard, if any."""
+    """Return the reason for a node's device as text, followed by the node's loop and guard, if
+    any.
+    """
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:
         return reason

@@ -18,8 +18,8 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """The flags that some step sets, frame by frame. A flag set around a loop is valid inside the
-    loop.
+    """The flags of conditions for which the plan has a step that sets them, by frame. A flag set
+    around a loop is valid inside the loop.
     """
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:

@@ -222,8 +222,8 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the action of a step: as a native call if it has one, otherwise as a step that Python
-        runs.
+        """Add the instruction that executes a step: a native call if the step has one, otherwise a
+        return to Python.
         """
         if run is do_nothing:
             return
@@ -253,8 +253,8 @@ class LoopProgram:
             self._steps(code.final_steps)
 
     def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
-        """Add an inner loop: as instructions if all of its runs of steps are native, otherwise as a
-        step that Python runs.
+        """Add an inner loop: as instructions if all its steps are native, otherwise as one step
+        that Python runs.
         """
         _, head, _, tail, _ = loop.loop_steps
         unsettled = [code for code in codes((*head, *tail)) if code.final_steps is None]

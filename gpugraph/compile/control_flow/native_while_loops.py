@@ -1,4 +1,4 @@
-"""Native loops: a loop over numbers, or vectors of one size, as one C function.
+"""Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
 All ops of such a loop are elementwise. The loop's steps run until the function is compiled, and in
 each run with a time limit. The compilation starts in the background once the loop has taken a
@@ -35,7 +35,7 @@ compilation.
 
 
 class NativeLoop(StepGroup):
-    """Runs a loop by a C function once that is compiled, until then by its steps.
+    """Runs a loop: by its steps until its C function is compiled, after that by the function.
 
     It does not check that variables are initialized.
     """

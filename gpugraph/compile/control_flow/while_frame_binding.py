@@ -146,8 +146,8 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """Return the steps before and after the loop's condition; None if they can't be split
-        there.
+        """Return the steps before and after the loop's condition; None if the steps can't be
+        divided at the condition.
 
         The steps before it always run and do not set the condition's flag. The steps after it set
         flags, or run only if the loop continues.
@@ -166,7 +166,7 @@ class WhileFrameBinding:
 
     def _carrying(self) -> tuple[Run, Step]:
         """Return the condition of a loop whose variables may end in different iterations, and the
-        step that records which of them continue.
+        step that records which variables continue.
         """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []
@@ -310,7 +310,7 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether each iteration writes the storage anew, and nothing reads it after the
+        """Return whether each iteration writes the storage again, and nothing reads it after the
         loop.
         """
         inside = self.begin <= storage.first and storage.last <= self.end
@@ -324,8 +324,8 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer for a value until the value that it would overwrite has been
-        copied.
+        """Return a side buffer that holds a loop variable's next value until the value that it
+        would overwrite has been copied.
         """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"

@@ -81,7 +81,7 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that `softmax` and its neighbors form; None if these ops are no
+        """Return the group that `softmax` and its neighbors form; None if these ops are not an
         attention, or if no kernel supports it.
         """
         last = only_taker(softmax, self.roots)

@@ -36,7 +36,7 @@ _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 @compile_pass("remapping")
 def remap(unit: Unit) -> Outcome:
-    """Replace the last op of each such sequence by a `_FusedConv2D` and remove the other ops."""
+    """Replace each sequence that a fused convolution can compute by a `_FusedConv2D`."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):

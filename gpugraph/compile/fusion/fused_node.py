@@ -1,4 +1,4 @@
-"""Fused nodes: one node that replaces a group, with the group's ops as its members."""
+"""Fused nodes: each replaces a group of ops, which are its members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The properties that all groups with equal ops share; only the names of the ops differ.
+    """The properties shared by all groups whose ops are equal except for their names.
 
     is_kernel: whether each of these groups can be one native kernel; None until
     `Record.is_one_kernel` has determined it.
@@ -143,7 +143,7 @@ def _stored_shape(
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
     """Replace the group's nodes by one `_Fused`; return the new node and a line for the report.
 
-    tiled: whether NumPy computes it tile by tile if there is no native kernel.
+    tiled: whether NumPy computes the group tile by tile if there is no native kernel.
     """
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)

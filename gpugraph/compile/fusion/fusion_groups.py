@@ -174,7 +174,7 @@ class _Search:
         reach_by_edge: for each edge into the node, the group at its start, and the bits of that
         group and all groups that it depends on.
         """
-        if len(edges) == 1:  # there is no other path than this edge
+        if len(edges) == 1:  # there is no path except this edge
             (group,) = groups
             return 0 if group is None or self._is_inside(edges[0]) else group.bits
         barred = 0
@@ -225,13 +225,13 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Return whether one of the groups depends on the other."""
+    """Return whether either group depends on the other group."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return an iteration space that covers both spaces, or None if one kernel can't cover both.
-    Native kernels may combine rows with one number per row.
+    """Return an iteration space that covers both spaces, or None if no single kernel can cover
+    both. Native kernels may combine rows with one number per row.
     """
     if one == other:
         return one

@@ -68,7 +68,7 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, and the time for which they are complete."""
+    """The groups that a node depends on, as bits, and the time until which this set is complete."""
 
     bits: int
     time: int
@@ -109,7 +109,7 @@ class Dependencies:
 
         edges: all edges into the node. Returns three results: for each edge, the bits of the groups
         on which the node depends through it; for each edge, the group of its source or None; and
-        all these bits together.
+        the union of all these bits.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of

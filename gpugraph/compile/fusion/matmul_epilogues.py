@@ -55,7 +55,7 @@ _VIEWS = ("Reshape", "Identity")
 
 @compile_pass("remapping")
 def epilogues(unit: Unit) -> Outcome:
-    """Replace the last op of each such chain by a fused product and remove the other ops."""
+    """Replace each matrix product and the ops of its epilogue by a fused product."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):

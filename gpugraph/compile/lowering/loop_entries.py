@@ -34,9 +34,7 @@ class _Wait(NamedTuple):
     source: Node
     """The operation that must run first, outside of the loop."""
     enter: Node
-    """The loop's Enter: of the constant, or the one that forwards the control dependency to
-    the op.
-    """
+    """The Enter of the loop through which the constant, or the op's control dependency, passes."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:

@@ -209,8 +209,8 @@ def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
     """Record the kin of each variable: the ops outside this run that refer to the variable, as
     nodes without edges.
 
-    Several nodes may stand for one variable, with the same shared name. If one of these nodes is
-    resizable, all are marked as resizable.
+    Several nodes may stand for one variable, with the same shared name. If one node of a variable
+    is resizable, all its nodes are marked as resizable.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}

@@ -3,13 +3,13 @@
 A reference variable is created with an Identity, `name/read`, which all its users share. In a run
 that also writes the variable, that read may come before or after the write. A user that the program
 orders after the write (by a control dependency, or by an input that depends on the write) expects
-the new value. It gets that in TensorFlow, where the Identity's output is the variable's memory
-itself. Here such a user gets a separate read, after the writes that it follows.
+the new value. In TensorFlow it gets the new value, as the Identity's output is the variable's
+memory itself. Here such a user gets a separate read, after the writes that it follows.
 
-Users that follow no write keep the shared read, which is a snapshot. So is every read that the
-program creates itself (`read_value`): see `compile/memory/memory_planning.py`. In a loop that
-writes the variable, users see in each iteration the value written in the previous iteration, so
-each iteration reads the variable again.
+Users that follow no write keep the shared read, which is a snapshot. A read that the program
+creates itself (`read_value`) is always a snapshot: see `compile/memory/memory_planning.py`. In a
+loop that writes the variable, users see in each iteration the value written in the previous
+iteration, so each iteration reads the variable again.
 
 One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
@@ -48,8 +48,8 @@ def reread(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The writes of variables, numbered in topological order, and for each node the writes that
-    precede it.
+    """One topological walk, which numbers the writes of variables, and records for each node the
+    writes that precede it.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -108,9 +108,9 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """Add reads for users of `read`, the shared read of the variable `key`, that follow writes
-    which it does not follow, and for users in a loop that writes the variable. Return a report line
-    for each new read."""
+    """Add separate reads for some users of `read`, the shared read of the variable `key`: users
+    that run after a write which need not precede `read`, and users in a loop that writes the
+    variable. Return a report line for each new read."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_UserPosition, list[Edge]] = {}
@@ -147,7 +147,7 @@ class _UserPosition(NamedTuple):
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
     """Return the inputs of the user that come after the writes `missed`. The new read waits for
-    these, not for the writes, which may be in branches that are not taken."""
+    these inputs, not for the writes, as the writes may be in branches that are not taken."""
     user = edge.dst
     others = [
         other.src

@@ -29,8 +29,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Op types that may take handles of resource variables, in addition to the keys of `LOWERED`, which
-the op families extend when they are loaded.
+"""Op types that may take handles of resource variables, in addition to the types in `LOWERED`, to
+which the modules of ops add types when they are imported.
 """
 
 
@@ -144,8 +144,8 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """Return the indices of the inputs that the op's node needs as references; it reads the value
-    of a reference at any other input.
+    """Return the indices of the inputs that the op's node needs as references. At any other input,
+    the node reads the value to which a reference refers.
     """
     lowering = _lowering(op)
     return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)

@@ -1,4 +1,4 @@
-"""Serialization: several updates of one variable in one run take effect one after the other.
+"""Serialization: several updates of one variable in one run take effect one after another.
 
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
@@ -182,10 +182,10 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return by id of the write the edges from reads whose values no other op uses.
+        """Return, by a write's id, the edges from reads whose values only this write uses.
 
         If the program created the read itself, the edge leads into the read. If it is the shared
-        read of a reference variable, the edges lead from it to its users.
+        read of a reference variable, the edges lead from the shared read to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -206,7 +206,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the writes that
-        its value reaches, combined with `_OTHER` if the value also has another effect.
+        the node's value reaches first. The bits include `_OTHER` if the node also has another
+        effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
@@ -255,7 +256,7 @@ class _Serializer:
         """Make the read that begins an update run after the previous update's write.
 
         A shared read is copied for this. No cycle arises, as only the update's own write depends on
-        the read. Reads in another loop or branch than the write are left as they are.
+        the read. A read that is not in the loop and branch of the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -1,5 +1,5 @@
-"""Records of a plan's memory: the buffers of each device's arena, its peak, and the tensors that
-loops keep.
+"""Records of a plan's memory: the buffers of each device's arena, the arena's peak, and the tensors
+that loops keep.
 """
 
 from __future__ import annotations

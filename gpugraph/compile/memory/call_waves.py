@@ -5,8 +5,8 @@
 
 Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
 and wait forever. A wave begins with the ops that depend on no call of this wave or of later waves.
-Then the calls of the wave follow, all at one depth, as none of these calls depends on another.
-`compile/steps/concurrent_calls.py` makes one step of them.
+Then the calls of the wave follow, all at one depth, because they do not depend on each other.
+`compile/steps/concurrent_calls.py` combines the calls of a wave into one step.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def in_waves(
 ) -> dict[I, int]:
     """Return new depths that put each call at the end of its wave.
 
-    depth: of each item. after: returns the successors of an item, which get a greater depth than
-    it. calling: the items that are calls.
+    depth: the current depth of each item. after: returns the items that depend on an item; their
+    depths are greater than that item's depth. calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):

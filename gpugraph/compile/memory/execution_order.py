@@ -34,8 +34,8 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _FIRST = "_CollectiveInput"
-"""The op type that comes first in its depth: other processes wait for the value that it passes to
-the collective, while this process continues.
+"""The op type whose ops come first among the ops of equal depth: other processes wait for the
+values that they pass to the collective, while this process continues.
 """
 
 

@@ -3,7 +3,7 @@
   members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
   members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
 
-In NumPy the members run one after the other, each over whole tensors. A member whose value is an
+In NumPy the members run one after another, each over whole tensors. A member whose value is an
 output of the fused op writes to the plan's memory. It may overwrite an input if no later member
 reads that input and the member itself reads it element by element. In native code, a loop reads an
 element of all inputs before it writes that element of the outputs

@@ -75,7 +75,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
     """Return the tensors of the device's arena that may be swapped, each with one idle time. If an
-    op requests the swap, it is the idle time before that op; otherwise it is the longest."""
+    op requests the swap, this is the idle time before that op; otherwise it is the tensor's longest
+    idle time."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -124,8 +125,8 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """Return the edges by which each tensor or a view of it is read, and the tensors that must not
-    be swapped.
+    """Return, by tensor, the edges that read the tensor or a view of it; and the tensors that must
+    not be swapped.
     """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()

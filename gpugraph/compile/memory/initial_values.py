@@ -81,7 +81,7 @@ def _bytes(unit: Unit, node: Node, slot: int) -> int:
 
 
 class _Chains:
-    """The chains of ops that lead to each Assign. The tensors between them have one reader each."""
+    """The chains of ops that lead to each Assign. Each tensor within a chain has one reader."""
 
     def __init__(self, unit: Unit, references: Mapping[TensorId, Node]) -> None:
         self.unit = unit

@@ -99,8 +99,8 @@ class Lifetimes:
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position until which an edge's tensor must live to be used at `position`: the
-        end of the loop if it is computed outside of the loop that uses it.
+        """Return the position until which an edge's tensor must live to be used at `position`: if
+        it is computed outside of the loop that uses it, this is the end of that loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

@@ -108,8 +108,8 @@ class _Planner:
         """Return, by output, the input whose bytes the output may share.
 
         There are two exceptions to the op's declaration. A tensor whose size is known only at run
-        time is shared only by ops that forward it unchanged. An Exit by which a loop may or may not
-        be left (`Flow.irregular`) shares nothing."""
+        time is shared only by ops that forward it unchanged. An Exit that may be dead after its
+        loop has run (`Flow.irregular`) shares nothing."""
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
             return _NONE
@@ -129,9 +129,9 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred before.
+        """Return whether the kernel sets the sizes of its outputs, even if the sizes were inferred.
 
-        Dequeues (`gives_up`) are no such nodes: a queue's elements have the shapes that it was
+        Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
         created with."""
         if node.node_class in NO_KERNEL:
             return False
@@ -224,7 +224,7 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, output: _Output) -> Storage | None:
-        """Return the storage of the Merge that takes the output; its first input allocates it."""
+        """Return the storage of the Merge that reads the output; its first input allocates that."""
         node, slot = output.node, output.slot
         is_made_merge = slot == 0 and node.id in self.of_merge  # computed by an input
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
@@ -238,7 +238,7 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage of the loop variable whose next value this is, if it is free here."""
+        """Return the storage, if free, of the loop variable whose next value the output is."""
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
@@ -259,7 +259,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can write the output over its inputs that have this storage."""
+        """Return whether the node can overwrite those of its inputs that have this storage."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -272,7 +272,7 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input last used here, with the output's shape and item size."""
+        """Return the storage of an input of equal shape and item size that is last used here."""
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
@@ -291,8 +291,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the inputs that an output may overwrite: the declared one, and for a NumPy ufunc,
-        which handles overlapping arrays, then all others."""
+        """Return the inputs that an output may overwrite: the declared input, followed by all other
+        inputs for a NumPy ufunc, which handles overlapping arrays."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)

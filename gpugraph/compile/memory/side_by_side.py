@@ -4,12 +4,12 @@ time.
   order      a@b  relu  Recv  c@d  add      of two devices, or of one
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without holding Python's lock, so two products take the time of one if
-there is a processor for each. The nodes between them are moved before the products, or after them
-if they depend on a product. Stateful ops and ops that use variables keep their order, so that
-results do not depend on the number of processors. All products of a group count as one position in
-the order, as their inputs and outputs are live at the same time (`Unit.positions`).
-`compile/steps/parallel_steps.py` makes the step.
+NumPy computes a product without holding Python's lock, so two products take the time of one product
+if each has a processor. The nodes between them are moved before the products, or after them if they
+depend on a product. Stateful ops and ops that use variables keep their order, so that results do
+not depend on the number of processors. All products of a group count as one position in the order,
+as their inputs and outputs are live at the same time (`Unit.positions`).
+`compile/steps/parallel_steps.py` combines each group into one step.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many products may run at the same time (1: they run one after the other), and the
+    """Return how many products may run at the same time (1: they run one after another), and the
     reason as text.
     """
     wanted = unit.target.config.inter_op_parallelism_threads
@@ -115,8 +115,8 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
 
 
 def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
-    """Move the large products next to each other, starting at each in turn; a group has at most
-    `max_size`.
+    """Form groups of large products, moved next to each other, of at most `max_size` products
+    each.
     """
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}

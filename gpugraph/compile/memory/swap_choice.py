@@ -7,11 +7,12 @@ smaller.
   arena   |------- x ---------------|      |------ x -----------|
 
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
-requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these too, and then
-repeat: find the peak of the arena, and of the tensors that are live there swap the one that is idle
-longest. They continue as long as the copies are hidden, that is, take place during computation.
-Copies of one direction run one after the other (`step_time_model` has their duration). Tensors
-whose copies would not be hidden stay on the GPU, unless the arena exceeds its memory.
+requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors too.
+Then they repeatedly find the peak of the arena and, of the tensors that are live there, swap the
+tensor that is idle longest. They stop when copies would no longer be hidden, that is, take place
+during computation. Copies of one direction run one after another (`step_time_model` has their
+duration). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds its
+memory.
 """
 
 from __future__ import annotations

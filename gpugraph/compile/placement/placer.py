@@ -153,8 +153,8 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Return the devices that can run the group, and the reason. Ops of other runs that refer to
-    its variables are respected, if possible.
+    """Return the devices that can run the group, and the reason. The devices can also run the ops
+    of other runs that refer to the group's variables, if possible.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:

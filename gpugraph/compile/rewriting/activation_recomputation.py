@@ -219,8 +219,8 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a recomputing copy can read a tensor that is not kept longer just for this
-        purpose.
+        """Return whether a recomputing copy can read a tensor without extending the tensor's
+        lifetime.
         """
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
@@ -308,8 +308,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node: its deepest late input, after which copies for it may
-        run.
+        """Return the trigger of a late node: its deepest late input, after which the recomputed
+        copies that it reads may run; None if it has no late input.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
@@ -318,7 +318,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Find the trigger of each copy: the shallowest one of its readers."""
+        """Find the trigger of each copy: the shallowest among the triggers of its readers."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None

@@ -35,7 +35,7 @@ the addition.
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Split each large AddN whose terms become available one after the other, with all of them in
+    """Split each large AddN whose terms become available one after another, with all of them in
     one loop and under one guard.
     """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):

@@ -213,8 +213,8 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """Return the only edge from a node, if the node is no root, and the edge carries data to a node
-    on the same device; else None.
+    """Return the only edge from a node, if the node is not a root, and the edge carries data to a
+    node on the same device; else None.
     """
     if node.id in roots or len(node._out) != 1:
         return None

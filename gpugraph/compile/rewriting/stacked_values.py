@@ -100,8 +100,8 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
-    """Return whether one loop pushes and another loop, which is neither inside nor around it,
-    pops.
+    """Return whether one loop pushes and a different loop pops, where neither loop contains the
+    other.
     """
     forward, backward = flow.frames.at(push), flow.frames.at(pop)
     elem = push.input_edge(1)

@@ -105,8 +105,8 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Return whether a Transpose by `order` keeps the order of all axes of other sizes than 1, and
-    a Reshape can produce the output's shape.
+    """Return whether a Transpose by `order` keeps the order of all axes whose size is not 1, and a
+    Reshape can produce the output's shape.
     """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):

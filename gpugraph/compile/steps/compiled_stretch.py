@@ -4,10 +4,10 @@
     mixed      each step switches to its code in the run that finds it compiled
     joined     adjacent native steps are called as one; the others stay
 
-Code that is compiled is used, unless `native_cost` estimates that NumPy is faster. Steps over large
-arrays are compiled from the first run on: while NumPy computes the first steps, the code of later
-steps is compiled or loaded from the cache. One run spends at most `PORTION_S` seconds on
-translating and binding, so that no run of a large plan is much delayed.
+Compiled code is used unless `native_cost` estimates that NumPy is faster. Steps over large arrays
+are compiled from the first run on: while NumPy computes the first steps, the code of later steps is
+compiled or loaded from the cache. One run spends at most `PORTION_S` seconds on translating and
+binding, so that no run of a large plan is much delayed.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ MOST_NAMES = 8
 class _Member:
     """A step of the run of steps: NumPy, or native code once that is compiled.
 
-    step: the step to run now. calls: the native calls, if native code is used. reason: why it is
-    not.
+    step: the step to run now. calls: the native calls, if native code is used. reason: why no
+    native code is used.
     """
 
     def __init__(self, entry: Entry) -> None:
@@ -200,7 +200,7 @@ class CompiledStretch:
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the current steps, and the code that runs each of them."""
+        """Yield each current step, with the code that runs it."""
         failure = runtime_failure()
         for number, member in enumerate(self._members):
             code = member.status()

@@ -1,10 +1,10 @@
 """Concurrent calls of user functions that do not depend on each other.
 
-TensorFlow runs such functions in a thread pool, so that one may wait for another. Here adjacent
-calls of one level of the order (see `compile/memory/execution_order.py`) under one guard are one
-step. The step reads the inputs and writes the results in its own thread, and calls each function in
-a separate thread. It waits briefly for a function before it calls the next one, so that quick
-functions run in their order.
+TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
+Here adjacent calls of one level of the order (see `compile/memory/execution_order.py`) under one
+guard are one step. The step reads the inputs and writes the results in its own thread, and calls
+each function in a separate thread. It waits briefly for a function before it calls the next one, so
+that quick functions run in their order.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Wait until all calls have returned. If one raises an error, calls that wait for other runs
+    """Wait until all calls have returned. If a call raises an error, calls that are still running
     are abandoned.
     """
     waited = list(calls)

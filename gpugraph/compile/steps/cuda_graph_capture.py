@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Check:
-    """A check that a variable is initialized; calling it raises an error otherwise."""
+    """A check that a variable is initialized; calling it raises an error if the variable is not."""
 
     __slots__ = ("state",)
 

@@ -1,7 +1,7 @@
 """Steps with tensors whose size is known only during a run.
 
 In each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
-binds its kernel and calls it. Then it frees the tensors of which it is the last user.
+binds its kernel and calls it. Then the step frees the tensors that no later step uses.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DynamicStep:
         ]
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses, as far as it is known."""
+        """Return the code that the next run uses, as far as the code is known already."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
@@ -189,7 +189,8 @@ class CallingStep(DynamicStep):
 
     The call itself touches no memory of the plan. So several calls can run concurrently in separate
     threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a time limit,
-    a single call runs in a separate thread too, unless it polls the run and gives up by itself.
+    a single call runs in a separate thread too, unless the call itself checks whether the run must
+    end.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:

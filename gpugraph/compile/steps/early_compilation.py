@@ -26,15 +26,15 @@ _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 
 _LARGE_PRODUCT = 1 << 24
-"""The minimum number of multiplications of a large product, which take 0.3 ms."""
+"""The minimum number of multiplications of a large product; that many take 0.3 ms."""
 
 _ROWS = 32
 """The assumed number of rows of a batch of unknown size."""
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Start to compile the C files of the graph's ops with large results, after the files that this
-    plan needs.
+    """Start to compile the C files of the graph's ops with large results, after the files that the
+    current plan needs.
     """
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)

@@ -66,7 +66,7 @@ class JoinFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetFlags:
-    """Sets all of some flags to one value."""
+    """Sets a number of flags to the same value."""
 
     values: bytearray
     flags: Sequence[int]

@@ -65,7 +65,8 @@ class BoundNode:
 
     refusals: receives the reports of bad input from the plan's kernels on `runner`; None if kernels
     raise errors themselves. host: the inputs whose values the kernel reads on the host. is_late:
-    whether it reads them in each run. array_slots: the inputs that the kernel receives as arrays.
+    whether the kernel reads these values in each run. array_slots: the inputs that the kernel
+    receives as arrays.
     """
 
     node: Node

@@ -73,10 +73,10 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
-    """Return the commands in groups, which run one after the other.
+    """Return the commands in groups, which run one after another.
 
     The commands of one group are of one kind and independent of each other. Two commands that
-    access the same memory keep their order if one of them writes it.
+    access the same memory keep their order if at least one writes it.
     """
     touched = _LastTouches(commands)
     groups: list[list[int]] = []

@@ -52,7 +52,7 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Run the NumPy step of the call that has refused its input, which raises the error."""
+        """Run, in NumPy, the step whose call has refused its input; this raises the error."""
         step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
         with noting_step(step):
             step.run()

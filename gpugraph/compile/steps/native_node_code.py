@@ -141,7 +141,7 @@ def _in_place_of(array: Any, memory: Any) -> Any:
 
 
 class Calls(NamedTuple):
-    """The calls of a native step, and whether they may refuse their input."""
+    """The native calls of a step, and whether they may refuse their input."""
 
     calls: Sequence[NativeCall]
     may_fail: bool = False
@@ -159,8 +159,8 @@ class Piece(NamedTuple):
     """Native code that is not compiled yet. source: a program, a file, or None if there is nothing
     to compile. bind: returns the step's calls, given the compiled function.
 
-    is_exact: whether its results have the same bits as NumPy's results. work: for a program, the
-    number of values that it computes, over all elements."""
+    is_exact: whether its results equal NumPy's, bit for bit. work: for a program, the number of
+    values that it computes, over all elements."""
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
@@ -371,8 +371,8 @@ def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
     without a source.
 
     Files of `kernels/` come first, as their ops take longest in NumPy, then the programs, in order
-    of decreasing work. The cache stores them as one file for later processes.
-    """
+    of decreasing work. The cache stores the compiled code of all pieces as one file for later
+    processes."""
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {

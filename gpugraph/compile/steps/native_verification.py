@@ -60,7 +60,7 @@ def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[
 
 
 def disagreement() -> InternalError:
-    """Return the error to raise if native code computes other numbers than NumPy."""
+    """Return the error to raise if the numbers that native code computes differ from NumPy's."""
     return InternalError.of_no_node(
         "The native code of this op computes other numbers than NumPy: it amplifies rounding "
         "errors, or the C compiler is not sound"
@@ -93,11 +93,11 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents, up to rounding unless `exactly`. Signs of
-    zeros and bits of NaN never count.
+    """Return whether arrays have the expected contents, up to rounding unless `exactly`.
+    Differences in the signs of zeros and in the bits of NaNs are ignored.
 
-    spread: returns the tolerance of each element of each array; called only if some elements are
-    not near.
+    spread: returns the tolerance of each element of each array; called only if some elements differ
+    by more than rounding.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):

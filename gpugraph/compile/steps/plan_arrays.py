@@ -1,8 +1,8 @@
 """Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
 A device's arena lies in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module lists everything that a plan holds, to
-release it with the plan.
+tensor of static size is a view of the arena. This module lists everything that a plan holds, so
+that all of it can be released with the plan.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ class Arrays:
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
-        """Return the array of a tensor of static size, shared by tensors with the same bytes."""
+        """Return the array of a tensor of static size; tensors with the same memory share one
+        array.
+        """
         key = (id(home.storage), home.shape, home.dtype)
         if key not in self.arrays:
             self.arrays[key] = self._make_array(home)

@@ -69,7 +69,7 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses, as far as it is known."""
+        """The code that the next run uses, as far as the code is known already."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
@@ -138,8 +138,8 @@ class RunTimeNative:
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]]:
-        """Return a callable that calls the function on these arrays, and the outputs whose sizes it
-        determines, followed by the array that receives the count.
+        """Return a callable that calls the function on these arrays, and a list of arrays: the
+        outputs whose sizes the function determines, then the array that receives the count.
         """
         results: list[Any] = []
         if self.native.sizes is not None:

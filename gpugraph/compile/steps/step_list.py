@@ -69,7 +69,7 @@ class StepList(Arrays):
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
-        """Return the entries, with adjacent entries merged that become native calls or one CUDA
+        """Return the entries, with adjacent entries merged if they become native calls or one CUDA
         graph.
 
         Calls of user functions that do not depend on each other are merged into one step too, and

@@ -14,7 +14,7 @@ from gpugraph.plan import Run
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
     """Return a callable that copies a tensor to another storage on a device. take: whether the
-    source is not needed afterwards, so that its memory may be handed over.
+    source is not needed afterwards, so that the target may take over its memory.
     """
     (_, home), (_, target_home) = source, target
     if take and is_cell(home.storage) and target_home.storage.kind == "cell":

@@ -34,8 +34,8 @@ class Found(NamedTuple):
 
     what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
     "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
-    iteration), or "entered" (the Enter's input was alive when the loop started, which may run
-    without it).
+    iteration), or "entered" (the Enter's input was alive when the loop started; the loop may run
+    without that).
     """
 
     node: int
@@ -64,8 +64,8 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if one of these does; None if no set of atoms expresses
-    that.
+    """Return a guard that holds exactly if at least one of `guards` holds; None if no set of atoms
+    expresses that.
 
     For example {a, p} or {a, not p} is {a}. A guard that implies another guard adds nothing.
     """
@@ -114,11 +114,11 @@ class Flow:
     in the frame around it. leading: ids of Enters without which their loop would have no effect; it
     runs only if all of them are alive. entered: by id, the guards of Enters without which their
     loop may run, in the frame around it. go_on: by loop, the guard of another iteration; None if
-    its Merges have different ones. carried: the loops with different ones. irregular: ids of Exits
-    that may be dead after their loop has run. within: by atom, the guard that must hold for it to
-    hold at all, including the atom. sides: by Switch, the atoms that its two outputs add to its
-    guard. pred_of: by Switch, the tensor that computes its predicate, without ops that only forward
-    it; a Switch whose predicate is constant has no entry.
+    the loop's Merges have different guards. carried: the loops whose Merges have different guards.
+    irregular: ids of Exits that may be dead after their loop has run. within: by atom, the guard
+    that must hold for it to hold at all, including the atom. sides: by Switch, the atoms that its
+    two outputs add to its guard. pred_of: by Switch, the tensor that computes its predicate,
+    without ops that only forward it; a Switch whose predicate is constant has no entry.
     """
 
     frames: Frames

@@ -5,8 +5,8 @@
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features, so an object has another name if anything that affects it changes. Daemon
 threads compile the sources in order. A thread that waits for a result compiles the source itself,
-unless another thread is compiling it. If the compiler is missing, broken or slow, nothing here
-raises an error; the `Compilation` then has no library, and its `reason` says why.
+unless another thread is already compiling it. If the compiler is missing, broken or slow, nothing
+here raises an error; the `Compilation` then has no library, and its `reason` says why.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
                       compilation; 1, or unset: in the background
@@ -81,8 +81,8 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources: for each its compilation, and whether the caller waits until it has
-    ended."""
+    """A batch of sources: for each source, the compilation and whether the caller waits for the
+    compilation."""
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
@@ -133,8 +133,8 @@ class Compiler:
     def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
         """Begin to compile a source and return its `Compilation`.
 
-        name: for messages. waits: whether to return only when it is compiled; None to follow
-        GPUGRAPH_NATIVE."""
+        name: for messages. waits: whether to return only after the compilation; None: as
+        GPUGRAPH_NATIVE says."""
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
         bundle.add(source)

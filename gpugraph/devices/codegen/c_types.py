@@ -79,7 +79,9 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """Return `DIVISION` if the expression divides integers by `y`, else two empty strings."""
+    """Return `DIVISION` if a C expression divides integers by its operand `y`, else two empty
+    strings.
+    """
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
 

@@ -46,8 +46,8 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether the compilation has ended. If it has not, reading this queues it again, in case a
-        fork has lost it.
+        """Whether the compilation has ended. If it has not ended, reading this property queues the
+        compilation again, in case a fork has lost it.
         """
         if not self._is_done:
             self._serve(self)

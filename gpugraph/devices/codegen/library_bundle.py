@@ -1,10 +1,10 @@
-"""Bundles: the libraries that a plan needs together, as one entry of the cache, which is read and
-checked once.
+"""Bundles: all libraries that a plan needs, as a single cache entry, which is read and checked
+once.
 
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate entry, which serves other plans, and this one if the bundle is
-missing or damaged. A library from a bundle is checked against its key like any other.
+Each library is also a separate cache entry, which other plans use, and this plan too if the bundle
+is missing or damaged. A library from a bundle is checked against its key like any other.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle: remove it from the cache if it came from there, else stop collecting
-        libraries for it.
+        """Discard the bundle: remove it from the cache if it was read from the cache, else stop
+        collecting libraries for it.
         """
         with self._lock:
             if self._is_found:

@@ -1,4 +1,6 @@
-"""Loading of libraries from bytes in memory: the bytes that were checked are the ones that run."""
+"""Loading of libraries from bytes in memory, so that the bytes that were checked are also the bytes
+that run.
+"""
 
 from __future__ import annotations
 

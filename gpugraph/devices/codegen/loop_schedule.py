@@ -23,10 +23,10 @@ class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
     rows: values computed once per row, before the loop. values: the values computed for each
-    element, in this order. reloads: by value that an earlier pass has stored, the output in whose
-    memory it is. lanes: the reductions along the last axis that this pass computes. columns: the
+    element, in this order. reloads: for each value that an earlier pass has stored, the output that
+    contains it. lanes: the reductions along the last axis that this pass computes. columns: the
     reductions over rows; the pass adds each element to the total of its column. stores: the values
-    that it writes to outputs.
+    that the pass writes to outputs.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -39,13 +39,14 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """The passes of a program over each row, and the values that are computed outside of them.
+    """The passes of a program over each row, and the values that are computed outside of the
+    passes.
 
     spans: for each value, the axes along which it varies. once: scalars that depend on no
     reduction, computed before all rows. after: values computed after a row's passes, for row_stores
     (outputs with one element per row) and row_sums (reductions over rows of such values). late:
-    values computed after all rows, from the reductions over rows; late_stores: the outputs that
-    they go to.
+    values computed after all rows, from the reductions over rows; late_stores: the outputs to which
+    they are written.
     """
 
     program: Program
@@ -131,8 +132,8 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Return by value the output that can keep it: expensive values that the last pass needs and an
-    earlier one computes.
+    """Return, for each expensive value that the last pass needs and an earlier pass computes, an
+    output that can keep the value.
 
     The last pass writes that output itself, and it has the value's dtype. If both a value and its
     operand qualify, the value is kept.

@@ -70,7 +70,7 @@ def key_of(*parts: object) -> str:
 
 
 class ObjectCache:
-    """Entries of one kind, by key, as files with the suffix `ending` in a folder.
+    """A cache of entries, by key, in files with the suffix `ending` in a folder.
 
     reason: why nothing is stored; empty if there was no problem.
     """

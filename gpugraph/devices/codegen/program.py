@@ -86,7 +86,7 @@ class Program(NamedTuple):
     axes along which each output varies.
 
     An output's value is repeated along axes that only the output has. narrow: the size of the last
-    axis if it is so small that it is part of the source, else 0.
+    axis if the axis is so small that the source contains its size, else 0.
     """
 
     axes: int
@@ -106,7 +106,9 @@ class Program(NamedTuple):
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the number of the input whose array this input reads: itself if it has its own."""
+        """Return the number of the input whose array this input reads: the input itself if it has a
+        separate array.
+        """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
@@ -160,7 +162,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return, for each value, whether it varies along each axis."""
+        """Return, for each value, one bool per axis: whether the value varies along that axis."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -175,8 +177,8 @@ class Program(NamedTuple):
 
 class Loop(NamedTuple):
     """A while loop. variables: the numbers of the inputs that are loop variables. next: the numbers
-    of their values in the next iteration. condition: the number of the value that decides whether
-    there is another iteration."""
+    of the values that the loop variables have in the next iteration. condition: the number of the
+    value that decides whether there is another iteration."""
 
     axes: int
     values: tuple[Value, ...]

@@ -50,7 +50,7 @@ class Fused(NamedTuple):
 
 class Fusion:
     """Collects the values of a program. Its methods return values as numbers. gpu: whether the
-    program is for a GPU, which supports other dtypes than the CPU."""
+    program is for a GPU; GPUs and the CPU support different dtypes."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
@@ -139,7 +139,7 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add the value with the axes of this shape: its own, and additional ones of size 1.
+        """Add the value with the shape `shape`: its own axes and additional axes of size 1.
 
         Leading axes of size 1 make no difference, and are left out. ValueError if the shapes differ
         in another way.
@@ -158,8 +158,8 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add the value with its axes at other positions, which are counted from the last axis as
-        0; other axes have size 1. The value's operands are transposed with it."""
+        """Add the value with its axes moved to `positions`, counted from the last axis as 0; all
+        other axes have size 1. The value's operands are transposed with it."""
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
         if positions == tuple(range(len(shape))):
@@ -250,8 +250,8 @@ class Fusion:
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
-        """Return groups of the axes with sizes other than 1; adjacent axes that all values treat
-        alike are in one group.
+        """Return groups of the axes whose size is not 1. Adjacent axes that all values treat alike
+        are in the same group.
         """
         groups: list[list[int]] = []
         previous: Any = None

@@ -1,13 +1,13 @@
-"""Trusted folders: folders and files that no other user can have written. They are checked after
-they are opened, and then used by descriptor.
+"""Trusted folders: folders and files that no other user can have written. The folders are checked
+after they are opened, and then used by their descriptors.
 
     with open_folder(path) as folder:       created with its parents if missing, mode 0700
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
 With write access to a folder, a user can replace the folders in it, so all folders above are
-checked too, as ssh does. Each folder must belong to this user or to root, and no other user may be
-able to write to it, unless it has the sticky bit (such as /tmp).
+checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
+to write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations

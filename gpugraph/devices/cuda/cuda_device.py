@@ -194,8 +194,8 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Call `work` in a CUDA capture, which records the enqueued work instead of executing it.
-        Return a callable that launches this work as one graph.
+        """Call `work` in a CUDA capture, which records the enqueued work in a CUDA graph instead of
+        executing it. Return a callable that launches the graph.
 
         DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """

@@ -7,7 +7,7 @@ fraction, a device may use the GPU's free memory except for a reserve. Devices a
 over all GPUs.
 
 There are two differences to TensorFlow. A fraction above 1 means unified memory there; here it is
-an error. And here memory is allocated as it is needed, with or without `allow_growth`. TensorFlow
+an error. Memory is allocated when it is needed, with or without `allow_growth`. TensorFlow
 allocates all memory at once, and its sessions share it. Here each session has its own memory, so if
 the first session allocated everything, nothing would be left to the other sessions.
 """
@@ -46,8 +46,9 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     """Create the CUDA devices of a session; an empty list if there are no GPUs (`detect` has the
     reason).
 
-    Each device has its own driver, so it can be closed alone. InternalError if a GPU that was
-    detected can't be used now; the drivers that are open by then are closed.
+    Each device has a separate driver, so it can be closed without affecting the other devices.
+    InternalError if a GPU that was detected can't be used now; the drivers that are open by then
+    are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """Return a fetch of the array, for each run of a plan; None if there is no pinned memory for
-    it.
+    """Return an object that copies the array to the host in each run of a plan; None if there is no
+    pinned memory for the copy.
 
     lock: the lock to hold while enqueueing work on the GPU or waiting for it. owner: the device's
     name, for messages.
@@ -72,8 +72,8 @@ class Fetch(ABC):
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The callable of a step that enqueues the copy, after all work that is enqueued by
-        then.
+        """The callable of a step that enqueues the copy. The copy comes after all work that was
+        enqueued before.
         """
 
     @abstractmethod

@@ -53,7 +53,7 @@ class Prepared(Generic[Compiled]):
 
     def get_within(self, seconds: float) -> Compiled | None:
         """Return the function, after waiting up to `seconds` for the compiling thread. If no thread
-        compiles it, this one does.
+        is compiling it, the calling thread compiles it.
         """
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds

@@ -37,14 +37,16 @@ def blas_threads() -> int:
 
 
 def is_told() -> bool:
-    """Return whether `blas_threads` reads the number from the BLAS instead of assuming it."""
+    """Return whether `blas_threads` asks the BLAS for its number of threads instead of assuming
+    one.
+    """
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads; None if the BLAS has
-    no known function for that.
+    """Return the function of NumPy's BLAS that returns its number of threads; None if no such
+    function is known.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

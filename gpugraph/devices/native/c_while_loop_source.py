@@ -2,7 +2,7 @@
 function.
 
 The loop's variables are scalars, or vectors of one size; the inputs that don't change are scalars
-or vectors too. Each iteration computes the next values of all variables from their current ones.
+or vectors too. Each iteration computes the next values of all variables from their current values.
 After a while the function returns the status "more", so that Python can handle signals; it is then
 called again. If the run's stop flag is set, it returns the status "stopped".
 """

@@ -217,7 +217,7 @@ class LoopFunction:
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Store the addresses of the arrays, and the sizes, in the block; return the objects that must
-    live as long as it.
+    live as long as the block.
     """
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)

@@ -67,7 +67,7 @@ class _Source(ctypes.Structure):
 
 def _new_bytes(size: int) -> Any:
     """Return uninitialized memory as an array of bytes. Each byte is 255, so that a kernel that
-    reads it gives visibly wrong results.
+    reads a byte before writing it gives visibly wrong results.
     """
     return np.full(size, 255, np.uint8)
 
@@ -123,7 +123,7 @@ class SourceFile:
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
         """Return the block of a call, filled by the function's plan, and the objects that must live
-        as long as it.
+        as long as the block.
         """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
@@ -214,7 +214,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the contents of a file in `kernels/`, with its includes of other files there
-    inlined.
+    """Return the contents of a file in `kernels/`, with included files of that folder inserted in
+    place of the include lines.
     """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

@@ -1,4 +1,4 @@
-"""Iterations: a while loop as instructions, all of which one native call executes.
+"""Iterations: a while loop as a list of instructions that one native call executes.
 
     program = Iterations(
         [
@@ -95,7 +95,7 @@ class Iterations:
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
         """stop: an int64 array with one element; if it is not 0, the loop returns to Python. keep:
-        objects that live as long as this one."""
+        objects that must live as long as this object."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):

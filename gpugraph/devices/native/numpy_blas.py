@@ -42,8 +42,8 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""Templates of the names of CBLAS functions, and whether the integers that they take have 64
-bits.
+"""Templates of the names of CBLAS functions, each with whether these functions take 64-bit
+integers.
 """
 
 _THREADS = (
@@ -161,11 +161,12 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if it has a function for that.
+    """Limit NumPy's BLAS to one thread inside the block, if the BLAS lets its number of threads be
+    set.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads, and native code
-    after a product has to share its cores with them."""
+    that runs after a product has to share its cores with the spinning threads."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
@@ -183,7 +184,7 @@ def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Return two functions, to be called before and after the BLAS is limited to one thread. After
-    the last such use, its number of threads is restored.
+    the last such use, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these uses together with its own products.
     """

@@ -34,9 +34,9 @@ class Layout(NamedTuple):
 class ProductViews(NamedTuple):
     """A batch of products: each has m x n results, which are sums of k products.
 
-    layouts: of a, b and out. starts: for each of them, an array with the addresses of the batch's
-    matrices. If all products of the batch have the same b, the rows of the batch become the rows of
-    one product."""
+    layouts: of a, b and out. starts: for each of a, b and out, an array with the addresses of the
+    batch's matrices. If all products of the batch have the same b, the rows of the batch become the
+    rows of one product."""
 
     m: int
     n: int

@@ -24,8 +24,8 @@ _COUNT = 263
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """Return the reason not to use the compiler's code if it computes other numbers than NumPy,
-    else an empty string.
+    """Return the reason not to use the compiler's code if its numbers differ from NumPy's, else an
+    empty string.
 
     library: the loaded runtime. Several threads may call this function at the same time.
     """
@@ -47,8 +47,8 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Return whether `results`, functions of `reals`, are near NumPy's results in the same
-    dtype.
+    """Return whether `results`, which native code computed from `reals`, are near NumPy's results
+    in the same dtype.
     """
     rounded = reals.astype(results.dtype)
     x = rounded.astype(np.float64)

@@ -45,8 +45,8 @@ _SHORT = 4
 """If the last axis is smaller than this, a longer axis becomes the inner loop."""
 
 _SIDE = 128
-"""The maximum number of columns in a block of a transpose: a multiple of its tiles, which have 4 to
-16.
+"""The maximum number of columns in a block of a transpose: a multiple of the columns of a tile, 4
+to 16.
 """
 
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)

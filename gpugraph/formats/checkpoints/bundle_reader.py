@@ -46,8 +46,8 @@ def data_name(prefix: str, shard: int, num_shards: int) -> str:
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards, and the serialized entries of all tensors by key.
 
-    NotFoundError if there is no such checkpoint, InvalidArgumentError if it has the other byte
-    order, DataLossError for a malformed file.
+    NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
+    big-endian, DataLossError for a malformed file.
     """
     name = index_name(prefix)
     if not os.path.exists(name):

@@ -99,8 +99,8 @@ class BundleWriter:
     ) -> None:
         """Write a part of a tensor of the full `shape`.
 
-        InvalidArgumentError if the part is not inside of the shape, is already present, has another
-        dtype or full shape than other parts of the tensor, or if `array` does not have the shape of
+        InvalidArgumentError if the part is not inside of the shape, is already present, differs in
+        dtype or full shape from other parts of the tensor, or if `array` does not have the shape of
         the part.
         """
         check_slice(shape, part, os.fsdecode(name))

@@ -29,7 +29,9 @@ _BLOCK = 512 << 10
 _MAX_BUFFERS = 512
 """The maximum number of arrays that one system call reads; Linux allows 1024."""
 _MAX_BYTES = 32 << 20
-"""The number of bytes after which a new run of pieces starts, which another thread can read."""
+"""The number of bytes after which a new run of pieces starts, so that several threads can read
+runs.
+"""
 _MAX_THREADS = 4
 
 
@@ -91,7 +93,7 @@ def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Call `work` for each run of pieces; raise the error of the first run that has one."""
+    """Call `work` for each run of pieces; raise the error of the first run that fails."""
     if threads > 1 and len(runs) > 1:
         # a RuntimeError means that there are too many threads, or that the program is about to exit
         with (
@@ -163,7 +165,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes at an offset into buffers, possibly fewer than the buffers hold.
+    """Read bytes at an offset into buffers, possibly fewer bytes than fit into them.
 
     Return the number of bytes read.
     """

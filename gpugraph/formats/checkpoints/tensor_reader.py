@@ -32,7 +32,7 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 class TensorReader(ABC):
     """An open checkpoint; as a context manager it closes itself.
 
-    entries: for each tensor, by name: its dtype, its shape, and the parts that it is stored in, if
+    entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
     any.
     """
 
@@ -94,7 +94,7 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return a part that the checkpoint stores as exactly this part."""
+        """Return a part that the checkpoint stores as a separate entry."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """Return a part of a tensor, joined from the stored parts that overlap it.

@@ -1,9 +1,9 @@
 """The origin of an operation: the user's lines, outside of this package, that created it.
 
-Every error that names a node also names these lines, so they are recorded for every op. This must
-be cheap (about a microsecond): a frame is stored as its code object and the offset of its current
-instruction, and is converted to a line of text only on access. Operations created by the same lines
-share one `Origin`, which the graph keeps.
+Every error that names a node also names these lines, so they are recorded for every op. Recording
+must be cheap (about a microsecond): a frame is stored as its code object and the offset of its
+current instruction, and is converted to a line of text only on access. Operations created by the
+same lines share one `Origin`, which the graph keeps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _IS_OURS = _FilesOfPackage()
 
 
 class Origin:
-    """Up to three frames of user code, innermost first. `str()` returns `file.py:12 (in train)`."""
+    """Up to three frames of user code, innermost first; `str()` returns `file.py:12 (in train)`."""
 
     __slots__ = ("_frames",)
 
@@ -61,7 +61,7 @@ class Origin:
 
     @property
     def frames_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """As `frames`, with the first line of the function appended to each tuple."""
+        """The tuples of `frames`, with the first line of the function appended to each tuple."""
         starts = [code.co_firstlineno for code, _ in self._frames]
         return [(*frame, start) for frame, start in zip(self.frames, starts)]
 
@@ -142,7 +142,7 @@ def scope_place(obj: str | None) -> TraceableObject:
 
 
 def stack_level() -> int:
-    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line."""
+    """Return the `stacklevel` with which a `warnings.warn` in the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     outside = _outside(frame)
     while outside is not None and frame is not outside and frame.f_back is not None:

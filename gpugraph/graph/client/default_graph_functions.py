@@ -16,8 +16,8 @@ from gpugraph.platform import logging
 def get_default_graph() -> Graph:
     """Return the thread's default graph.
 
-    Outside of `with graph.as_default()` that is the thread's global default graph, which is created
-    on first use.
+    Outside of all `with graph.as_default()` blocks, it is the thread's global default graph, which
+    is created on first use.
     """
     graph: Graph | None = graph_stack.top()
     if graph is None:
@@ -35,7 +35,9 @@ def graph_or_default(graph: Any) -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Start a new global default graph; AssertionError inside a `with graph.as_default()`."""
+    """Start a new global default graph; raise AssertionError inside a `with graph.as_default()`
+    block.
+    """
     graph_stack.reset()
 
 
@@ -162,7 +164,7 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 def graph_of(values: Iterable[Any]) -> Graph:
     """Return the common graph of these values, or the default graph.
 
-    Raise ValueError for several.
+    Raise ValueError if they belong to several graphs.
     """
     graph: Graph | None = None
     first: Any = None

@@ -98,8 +98,8 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 def _write_constant(proto: Any, op: Any, key: str) -> None:
     """Fill a TensorProto with the value of a tensor attr.
 
-    A constant that was created from fewer values than its shape holds is written with those only;
-    readers repeat the last one.
+    A constant that was created from fewer values than its shape holds is written with only those
+    values; readers repeat the last value.
     """
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)

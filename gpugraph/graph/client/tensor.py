@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """TensorFlow's NotImplementedError; also a TypeError, as for other values of a wrong kind."""
+    """TensorFlow's NotImplementedError.
+
+    Also a TypeError, as for other values of an invalid type.
+    """
 
 
 class Tensor:
-    """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
+    """One output of an `Operation`. It holds no values: `eval` or `Session.run` compute them."""
 
     __slots__ = (
         "__dict__",  # programs add their own attributes to tensors
@@ -92,7 +95,9 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor, once for each input that does."""
+        """Return the operations that consume this tensor, once for each input that is this
+        tensor.
+        """
         return list(self._consumers)
 
     @property
@@ -110,7 +115,7 @@ class Tensor:
         )
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable stand-in that compares by identity; `deref()` returns the tensor."""
+        """Return a hashable wrapper that compares by identity; `deref()` returns the tensor."""
         return Reference(self)
 
     def __repr__(self) -> str:

@@ -21,7 +21,8 @@ from gpugraph.library.layers.layer_functions import layer_function, with_default
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 _ONES, _ZEROS = Ones(), Zeros()
-"""The initializers that layers use if neither the caller nor the variable scope gives another one.
+"""The initializers that layers use if neither the caller nor the variable scope gives
+another one.
 """
 
 _LAST = {"data_format": "channels_last"}

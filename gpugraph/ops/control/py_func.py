@@ -39,7 +39,7 @@ from gpugraph.ops.framework.shape_functions import unknown
 
 
 class _Function:
-    """A Python callable in an object to which weak references are possible."""
+    """A wrapper of a Python callable, because weak references to some callables are impossible."""
 
     __slots__ = ("__weakref__", "call")
 
@@ -56,7 +56,10 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
-"""Pairs (exception types, TensorFlow error raised for them); other exceptions: UnknownError."""
+"""Pairs (exception types, TensorFlow error raised for them).
+
+Other exceptions raise UnknownError.
+"""
 
 
 def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[], Any]:
@@ -108,7 +111,7 @@ def _as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raise InvalidArgumentError for another number of values; further errors as of `_result`.
+    Raise InvalidArgumentError for another number of values; further errors are those of `_result`.
     """
     if returned is None:
         returned = []
@@ -179,7 +182,7 @@ def py_func(
     """Add an op that calls `func` with the values of `inp` in each run; return its results as
     tensors.
 
-    `func` receives a NumPy array for each of `inp` (a NumPy scalar for a scalar, bytes for a
+    `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
     string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
     The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
     replace one of two calls with equal inputs by the other, and a session calls a function without
@@ -215,5 +218,7 @@ def py_func(
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Call `func` in each run as a stateful `py_func`; arguments and result as there."""
+    """Add an op that calls `func` in each run: a stateful `py_func`, with the same arguments and
+    result.
+    """
     return py_func(func, inp, Tout, stateful=True, name=name)

@@ -139,17 +139,17 @@ def _read_groups() -> dict[str, str]:
 
 
 INSTEAD = dict(line.split(": ", 1) for line in _INSTEAD.strip().splitlines())
-"""Op type of TensorFlow 1.15 that is not implemented -> its replacement."""
+"""By op type of TensorFlow 1.15 that is not implemented, its replacement."""
 
 GROUP_REASONS = _read_groups()
-"""Pattern of op types that are not implemented -> the reason; patterns of 1.15 come first."""
+"""By pattern of op types that are not implemented, the reason; patterns of 1.15 come first."""
 
 
 @functools.cache
 def left_out_reason(op_type: str) -> str:
     """Return an alternative to an op type of TensorFlow, or the reason why it is not implemented.
 
-    Unknown op types give the empty string.
+    Return the empty string for unknown op types.
     """
     if op_type in INSTEAD:
         return INSTEAD[op_type]

@@ -26,9 +26,10 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """Return the bytes of a TensorProto as `tensor_bytes` does, except for tensors of strings.
+    """Return the bytes of a TensorProto as `tensor_bytes` does, but write strings in
+    `tensor_content`.
 
-    These are written with TensorFlow's encoding of strings in `tensor_content`.
+    The strings have TensorFlow's encoding.
     """
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
@@ -180,7 +181,9 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """Join SparseTensors to one; its leading dimensions number them, and have the shape `outer`."""
+    """Join SparseTensors to one; its leading dimensions have the shape `outer` and number the
+    parts.
+    """
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):
         if len(shape) != rank:
@@ -223,7 +226,10 @@ _DESERIALIZED: dict[str, Any] = {
 }
 _deserialize_sparse = host_op(
     "DeserializeSparse",
-    doc="Deserialize strings to one SparseTensor; their last dimension holds its three parts.",
+    doc=(
+        "Deserializes strings to one SparseTensor; the last dimension of the strings "
+        "holds its three parts."
+    ),
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
     Tserialized=_TEXT,
@@ -300,6 +306,6 @@ def deserialize_sparse(
     """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
     `...`.
 
-    Other arguments and errors as of `deserialize_many_sparse`.
+    Other arguments and errors are those of `deserialize_many_sparse`.
     """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

@@ -53,8 +53,9 @@ def unary_in_double(
 ) -> Any:
     """Declare an elementwise op that is computed in double precision.
 
-    It has no C expression, because C's functions differ from these by more than rounding. function:
-    on float64 arrays. source: the name of the CUDA function, if there is one."""
+    The op has no C expression, because C's functions differ from these by more than rounding.
+    function: a function of float64 arrays. source: the name of the CUDA function, if there is one.
+    """
     call = in_double(function)
     return op(
         name,
@@ -138,9 +139,9 @@ def digamma_of(x: Array) -> Array:
 def _zeta(x: Array, q: Array) -> Array:
     """Return the sum of 1 / (q + k) ** x over k = 0, 1, ...
 
-    The first terms are added, the remainder is from the Euler-Maclaurin formula. As in TensorFlow:
-    NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and NaN at any
-    other q <= 0 unless x is an integer.
+    The first terms are added; the remainder is computed by the Euler-Maclaurin formula. As in
+    TensorFlow: NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and
+    NaN at any other q <= 0 unless x is an integer.
     """
     x, q = np.broadcast_arrays(x, q)
     total, base = np.zeros(x.shape), q

@@ -62,7 +62,7 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Return a function that cuts a string at each byte in `delimiters`; without any, between all
+    """Return a function that cuts a string at each byte in `delimiters`; if empty, between all
     bytes.
     """
     skips = attrs["skip_empty"]
@@ -159,9 +159,9 @@ def split(
 ) -> SparseTensor:
     """Split each string of a vector, as Python's `split` does, into a row of a SparseTensor.
 
-    The result is [n, maximum number of parts].
-    input (older name: source): a vector. sep: a string; by default, and if it is empty, strings are
-    cut at white space. maxsplit: the maximum number of cuts, from the left; -1: no limit.
+    The result is [n, maximum number of parts]. input (older name: source): a vector. sep: a string;
+    by default, and if it is empty, strings are cut at white space. maxsplit: the maximum number of
+    cuts, from the left; -1 for no limit.
 
     Raises ValueError for another rank and unless exactly one of input and source is passed;
     NotImplementedError for ragged results.

@@ -49,8 +49,9 @@ class TensorArraySpec(TypeSpec):
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether shape, dtype and growth of another spec or array match; `infer_shape` is
-        ignored.
+        """Return whether shape, dtype and growth match those of another spec or array.
+
+        `infer_shape` is ignored.
         """
         other = type_spec_from_value(spec_or_value)
         return (

@@ -258,7 +258,7 @@ class FlagValues:
     # -- help
 
     def get_help(self) -> str:
-        """Return one text that lists all flags, with their help and defaults."""
+        """Return a text that lists all flags with their help and defaults."""
         lines = []
         for name in sorted(self._flags):
             flag = self._flags[name]

@@ -36,8 +36,8 @@ def installed_version(name: str) -> str | None:
 
 
 def extra_for(driver_version: int | None) -> str:
-    """Return the pip command that installs CuPy for a driver that supports this CUDA version;
-    driver_version: None if there is no driver yet; the text then offers both CUDA versions.
+    """Return the pip command that installs CuPy for a driver that supports the CUDA version
+    `driver_version`. For None (no driver is installed yet), the text offers both CUDA versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
@@ -46,8 +46,8 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """Return the CuPy package that would be imported. If it can't be used, its `reason` has advice
-    for a driver of this version.
+    """Return the CuPy package that would be imported. If the package can't be used, its `reason`
+    has advice for a driver of this version.
     """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
@@ -80,8 +80,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why CuPy can't be imported, as far as its files show; an empty string if none is
-    missing. Only its part `cupy_backends` is needed.
+    """Return why CuPy can't be imported, judged by its installed files; an empty string if no file
+    is missing. Only its part `cupy_backends` is needed.
     """
     try:
         spec = find_spec("cupy_backends")

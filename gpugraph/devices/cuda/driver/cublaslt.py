@@ -176,8 +176,8 @@ class CublasLt:
         return description
 
     def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
-        """Return cublasLt's layouts of a, b and out. As it is column-major, a layout has the
-        columns of the row-major matrix as rows.
+        """Return cublasLt's layouts of a, b and out. cublasLt's matrices are column-major, so the
+        rows of a layout are the columns of the row-major matrix.
         """
         a, b, out = product.stored_shapes()
         return (

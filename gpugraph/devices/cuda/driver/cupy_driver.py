@@ -1,9 +1,8 @@
 """The driver of a CUDA GPU through CuPy's bindings: the only file that imports CuPy.
 
-It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`, which
-`cupy.cuda.runtime` and `cupy.cuda.driver` re-export). One Python call of these is one CUDA call,
-and CuPy's array library is not imported. The module can also be imported if CuPy is missing or
-broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
+It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`); CuPy's array
+library is not imported. One Python call is one CUDA call. The module can also be imported if CuPy
+is missing or broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
 need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
@@ -70,9 +69,8 @@ def runtime_version() -> int:
 class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
-    compiler: compiles kernel sources. make_products: returns the function that binds products; it
-    is called at the first matrix product, with this GPU current. Without it, `product` returns
-    None."""
+    compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
+    return the function that binds products. Without it, `product` returns None."""
 
     def __init__(
         self,
@@ -303,7 +301,8 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product; None if there is no algorithm for it."""
+        """Return a callable that computes a product; None if cublasLt has no algorithm for the
+        product."""
         if self._make_products is None:
             return None
         _call("use the GPU", driver.ctxSetCurrent, self._context)

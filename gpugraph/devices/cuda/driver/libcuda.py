@@ -26,7 +26,7 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for CUDA statuses, for drivers that are too old or broken to provide them."""
+"""Messages for CUDA statuses, for drivers that are too old or too broken to provide messages."""
 
 
 class Gpu(NamedTuple):

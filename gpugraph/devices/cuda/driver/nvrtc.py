@@ -114,8 +114,8 @@ class Nvrtc:
         """Return the architecture to compile for, so that a GPU of architecture `arch` can run the
         result.
 
-        It is `arch` itself if NVRTC supports that. DriverError if NVRTC supports only newer
-        architectures."""
+        The target is `arch` itself if NVRTC supports `arch`. DriverError if NVRTC supports only
+        newer architectures."""
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch

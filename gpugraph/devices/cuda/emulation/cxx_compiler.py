@@ -98,8 +98,8 @@ def host_compiler() -> _CudaCompiler:
 
 
 def kernel_names(source: str) -> tuple[str, ...]:
-    """Return the names of the `__global__` functions in a source, whose includes must be inlined,
-    in order.
+    """Return the names of the `__global__` functions in a source, in order. The includes of the
+    source must be inlined.
     """
     plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:

@@ -3,9 +3,9 @@
 Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
 memory, and all addresses in launches and copies are checked to be in it. Streams execute commands
 as late as events allow (`stream_timeline`). Two accesses to the same memory whose order nothing
-determines are an error (`stream_hazards`). During a capture the same calls are errors as in CUDA.
-The error of a failed kernel is raised when the host waits for the kernel's stream; after that the
-device is lost.
+determines are an error (`stream_hazards`). During a capture, the calls that CUDA forbids are errors
+here too. The error of a failed kernel is raised when the host waits for the kernel's stream; after
+that the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """
@@ -71,7 +71,7 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        """The emulated GPU's properties. The other GPUs of its machine are its peers."""
+        """The emulated GPU's properties. The other GPUs of the machine are this GPU's peers."""
         drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,
@@ -136,7 +136,9 @@ class HostDriver(HostGPU):
             return False
 
     def wait_for(self, event: HostEvent) -> None:
-        """Run the commands before the event, and raise the error of one that failed."""
+        """Run the commands before the event, and raise the error of a command that failed, if
+        any.
+        """
         with self._lock:
             self._begin("wait_for")
             mark = event.mark

@@ -179,8 +179,8 @@ class HostGPU:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Return the timeline and the stream that receive a stream's commands: during a capture
-        those of the capture, otherwise its own.
+        """Return the timeline and the stream that receive a stream's commands: during a capture,
+        the capture's; otherwise the machine's timeline and the stream itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

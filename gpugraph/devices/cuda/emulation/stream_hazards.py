@@ -118,9 +118,7 @@ class Hazards:
             yield reader, "reads"
 
     def _cut(self, address: int) -> None:
-        """Split the range that contains `address`, if there is one, so that a range begins
-        there.
-        """
+        """Split the range that contains `address`, if any, so that a range begins at `address`."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return
@@ -132,8 +130,8 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Split the ranges at both ends, and return the slice of `_starts` with the ranges between
-        them.
+        """Split the ranges at `start` and at `end`; return the slice of `_starts` with the ranges
+        between.
         """
         self._cut(start)
         self._cut(end)
@@ -141,7 +139,7 @@ class Hazards:
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
         """Return the ranges that together cover `start` to `end`, each with its first address;
-        missing ones are created.
+        create missing ranges.
         """
         if start >= end:
             return []

@@ -191,7 +191,7 @@ class Timeline:
         self._hazards.forget(address, size)
 
     def drop(self, owner: object) -> None:
-        """Drop the commands that have not run of the streams of `owner`, a GPU."""
+        """Drop the commands that the streams of `owner`, a GPU, have not run yet."""
         for stream in self.streams:
             if stream.owner is owner:
                 stream.pending.clear()

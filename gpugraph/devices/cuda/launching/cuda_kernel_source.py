@@ -190,8 +190,8 @@ class CudaSource(ProgramSource):
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """Return statements that compute one pack of elements. sums: statements for each element,
-        which add it to totals.
+        """Return statements that compute one pack of elements. sums: statements that add each
+        element to totals.
         """
         pack, values = self.variant.pack, self.values
         if pack == 1:
@@ -255,7 +255,7 @@ class CudaSource(ProgramSource):
         """Return the body of the form `columns`.
 
         A block has one column for each threadIdx.x. blockIdx.y selects `rows_each` rows, and
-        threadIdx.y some of these.
+        threadIdx.y selects some of these rows.
         """
         [row_pass] = self.schedule.passes
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
@@ -306,8 +306,8 @@ class CudaSource(ProgramSource):
         ]
 
     def _whole(self) -> str:
-        """Return the kernels of the form `whole`, one for each pass; each begins by combining the
-        partial results of the passes before. A kernel `end` stores the scalars.
+        """Return the kernels of the form `whole`, one for each pass; each kernel begins by
+        combining the partial results of the passes before it. A kernel `end` stores the scalars.
         """
         order, source = self.schedule, ""
         scalars = set(order.once)

@@ -1,7 +1,7 @@
 """Enqueued work: steps of a GPU plan whose call only enqueues work on the stream.
 
 An `Enqueued` neither waits nor allocates memory, so it can be captured in a CUDA graph. It lists
-the memory that its work reads and writes, so that independent launches can be joined.
+the memory that the enqueued work reads and writes, so that independent launches can be joined.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Enqueued:
                 state.initialized = True
 
     def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """Return a copy of the step that also marks these variables as initialized."""
+        """Return a copy of the step that also marks the variables `states` as initialized."""
         step = copy.copy(self)
         step.assigned = tuple(states)
         return step

@@ -6,8 +6,9 @@ each block finds its arguments in a table.
 The table is the kernel's only parameter, and is passed by value: it needs no device memory, and a
 captured graph keeps a copy. CUDA limits parameters to 4 KiB; a large number of tensors therefore
 takes several launches. An argument is stored once if all launches have the same value: the numbers
-of an optimizer's update (such as the learning rate), or an output that overwrites an input. The
-kernel has the statements of the single kernel, so the results have the same bits.
+of an optimizer's update (such as the learning rate), or an output that overwrites an input. A
+joined kernel executes the same statements as the kernel of a single launch, so the results have the
+same bits.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 class Table:
     """The table of arguments of some launches.
 
-    places: for each argument, where it is: -1 - i if it is number i of the equal arguments, or i if
-    it is number i of the arguments that each tensor has.
+    places: the place of each argument: -1 - i for argument number i of those that are equal in all
+    launches, or i for argument number i of those that differ.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:

@@ -157,7 +157,7 @@ def _product(
 
 def _parts(product: Product, matrices: list[_Matrix]) -> Iterator[tuple[Product, int]]:
     """Yield the parts of a product that the grid of a kernel and cublasLt's batch allow, each with
-    the offset in bytes of its results among those of the whole product.
+    the offset, in bytes, of its results within the results of the whole product.
     """
     a, b, out = matrices
     item, most_rows = as_dtype(product.dtype).size, MAX_BLOCKS * TILE

@@ -73,7 +73,7 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view; None if it is no view of a stand-in."""
+        """Return the GPU address of a view; None if it is not a view of a stand-in."""
         return self.address(view.__array_interface__["data"][0])
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 MAX_PIECE_BYTES = 1 << 30
-"""A value above this size is copied in pieces, so that its size is not limited by that of pinned
-memory."""
+"""A value above this size is copied in pieces, so that the size of pinned memory does not limit its
+size."""
 
 LARGE = 1 << 18
 """The minimum size in bytes of a value that is copied on a separate stream."""

@@ -93,7 +93,8 @@ _BATCH_HOOKS = {
     "on_predict_batch_begin": None,
     "on_predict_batch_end": None,
 }
-"""By method that runs for each batch: the older method that the base class calls from it, if any.
+"""By method that runs for each batch: the older method that the base class calls from it,
+if any.
 """
 
 

@@ -67,7 +67,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     """Whether `compute_mask` passes the mask of the inputs on to the outputs."""
 
     stateful = False
-    """Whether the layer keeps state, such as that of a recurrent layer, from one batch to the next.
+    """Whether the layer keeps state, such as that of a recurrent layer, from one batch to
+    the next.
     """
 
     _SHARED_BY_COPIES = ("_graph", "_scope", "_tracked")

@@ -28,7 +28,8 @@ END = "end of the generator"
 """The result of a worker when the generator has no further batch."""
 
 _SOURCES: dict[int, Any] = {}
-"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes inherit it.
+"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes
+inherit it.
 """
 
 _NUMBERS = itertools.count()

@@ -21,7 +21,8 @@ _ALWAYS: dict[str, Any] = {
     "ragged": False, "weight_decay": None, "multi_label": False, "num_labels": None,
     "label_weights": None, "from_logits": False, "axis": -1,
 }  # fmt: skip
-"""Arguments that are removed if they have this value, which is the only one or the default in 1.15.
+"""Arguments that are removed if they have this value, which is the only one or the default
+in 1.15.
 """
 
 _OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")

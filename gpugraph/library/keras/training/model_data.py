@@ -29,7 +29,8 @@ from gpugraph.library.keras.training.input_arrays import (
 )
 
 _MAX_BYTES = 1 << 28
-"""The maximum size in bytes of an array that is converted to its placeholder's dtype in one piece.
+"""The maximum size in bytes of an array that is converted to its placeholder's dtype in one
+piece.
 """
 
 

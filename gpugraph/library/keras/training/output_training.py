@@ -27,7 +27,8 @@ _BY_OUTPUT = {
         "sparse_categorical_crossentropy",
     ),
 }
-"""Functions for general names of metrics: for two classes, for more classes, and for class indices.
+"""Functions for general names of metrics: for two classes, for more classes, and for class
+indices.
 """
 
 _GENERAL = {"acc": "acc", "accuracy": "acc", "crossentropy": "crossentropy", "ce": "crossentropy"}

@@ -85,7 +85,9 @@ class AdamOptimizer(OneOpOptimizer):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """Multiply the powers of beta1 and beta2 by these, after all updates have used them."""
+        """Multiply the variables of beta1's and beta2's powers by beta1 and beta2, after all
+        updates.
+        """
         graph = get_default_graph()
         powers = self._powers(graph)
         done = []

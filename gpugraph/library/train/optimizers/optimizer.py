@@ -2,7 +2,7 @@
 
 An optimizer creates its own variables (slots: one per variable and name, on the variable's device)
 before it creates the update ops, so that one `global_variables_initializer` covers them. A
-subclass, here or in a program, creates the slots (`_create_slots`), tensors of its settings
+subclass, here or in a program, creates the slots (`_create_slots`), the tensors of its settings
 (`_prepare`), the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`,
 for gradients that are IndexedSlices), and the operation that runs after all of them (`_finish`).
 """
@@ -30,7 +30,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class Optimizer(Trackable):
-    """Base class of the optimizers. Subclasses define the slots and the update of a variable."""
+    """Base class of the optimizers; subclasses define the slots and the update of a variable."""
 
     GATE_NONE = 0
     GATE_OP = 1
@@ -91,9 +91,9 @@ class Optimizer(Trackable):
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
         gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
-        are computed; with GATE_GRAPH, none before all gradients are. `var_list` may contain tensors
-        too. Raises ValueError if it is empty and for a loss that is not floating, and
-        NotImplementedError for other objects in it.
+        are computed; with GATE_GRAPH, no gradient is used before all gradients of all ops are
+        computed. `var_list` may also contain tensors. Raise ValueError if `var_list` is empty or
+        the loss is not floating, and NotImplementedError for other objects in `var_list`.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -134,9 +134,9 @@ class Optimizer(Trackable):
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        It then increments `global_step`, if there is one. Raises ValueError if there are no
-        gradients, TypeError for one that is no tensor, and NotImplementedError for an object that
-        is no variable.
+        The operation then increments `global_step`, if that is not None. Raise ValueError if there
+        are no gradients, TypeError for a gradient that is not a tensor, and NotImplementedError for
+        an object that is not a variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -209,7 +209,11 @@ class Optimizer(Trackable):
         return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """Return the slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
+        """Return the slot `slot_name` of `var`; a new slot has zeros of the shape and dtype of
+        `var`.
+
+        op_name: the name of the new slot's ops.
+        """
         return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
@@ -219,7 +223,7 @@ class Optimizer(Trackable):
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """Return the slot `slot_name` of `var`, of its shape, from an initializer."""
+        """Return the slot `slot_name` of `var`; a new slot gets its value from `initializer`."""
         initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
@@ -253,7 +257,8 @@ class Optimizer(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The variables of `_create_non_slot_variable` in the default graph; not the slots.
+        """The variables of `_create_non_slot_variable` in the default graph; slots are not
+        included.
 
         A checkpoint finds slots by `get_slot`.
         """
@@ -287,15 +292,18 @@ class Optimizer(Trackable):
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """Do as `_apply_dense`, for a resource variable; subclasses may override it."""
+        """Create the op that changes a resource variable by `grad`.
+
+        Subclasses may override this.
+        """
         return self._apply_dense(grad, handle)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """Like `_apply_sparse_duplicate_indices`, for a resource variable.
+        """Create the op that changes rows of a resource variable; rows may repeat.
 
-        grad: the rows. indices: their numbers.
+        grad: the changes of the rows. indices: the row numbers.
         """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
             summed = summed_by_row(IndexedSlices(grad, indices))
@@ -303,7 +311,9 @@ class Optimizer(Trackable):
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """Do as `_apply_sparse`, for a resource variable; subclasses may override it."""
+        """Create the op that changes rows of a resource variable, each once; subclasses may
+        override this.
+        """
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
@@ -318,9 +328,9 @@ def _check_trained(tensor: Tensor | Variable) -> None:
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """Return the same gradient with each row once: rows that occur several times are summed.
+    """Return the same gradient with each row once: rows that occur several times are added up.
 
-    The ops are not colocated with the variable: Unique runs on the host.
+    The ops are not colocated with the variable, because Unique runs on the host.
     """
     with grad.graph.colocate_with(None, ignore_existing=True):
         rows, where = raw_ops.Unique(grad.indices)
@@ -329,7 +339,10 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 
 
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
-    """Return a gradient as a tensor or slices, or None; raise TypeError if it is no tensor."""
+    """Return a gradient as a tensor, IndexedSlices or None.
+
+    Raise TypeError if it is not a tensor.
+    """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad
     try:

@@ -15,7 +15,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class OneOpOptimizer(Optimizer):
-    """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.
+    """Changes whole variables by the op `Apply<update>`, and rows by the op `SparseApply<update>`.
 
     settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.

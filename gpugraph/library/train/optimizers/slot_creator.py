@@ -1,4 +1,4 @@
-"""Slots: variables beside a variable, under its name and of its shape, as optimizers keep them.
+"""Slots: variables that optimizers keep for another variable, under its name and with its shape.
 
 Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
@@ -25,10 +25,10 @@ def name_in_variable_scope(name: str) -> str:
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
-    """Create a variable named `primary`'s name/`name`, not trainable, initialized to `val`.
+    """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
 
-    The current variable scope precedes that name, even if `primary` was created in it.
-    val: a tensor, or a function that returns one. colocate_with_primary: whether it is on the
+    The name of the current variable scope precedes that name, even if `primary` was created in it.
+    val: a tensor, or a function that returns a tensor. colocate_with_primary: whether it is on the
     device of `primary`, a variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape
@@ -83,7 +83,7 @@ def initial_of_shape(
 ) -> Callable[[], Tensor]:
     """Return a function that creates the initializer's value.
 
-    It has the given shape, or `primary`'s if that is not fully defined.
+    The value has the shape `shape`, or the shape of `primary` if `shape` is not fully defined.
     """
 
     def initial() -> Tensor:
