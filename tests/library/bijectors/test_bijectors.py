@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,13 @@ import gpugraph as tf
 tfb = tf.contrib.distributions.bijectors
 X = np.array([0.3, 0.5, 0.7])
 TRIL = np.tril(np.random.RandomState(0).rand(3, 3) + 0.5)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    """Each test has a graph of its own."""
+    with tf.Graph().as_default():
+        yield
 
 
 def double(value: float) -> Any:

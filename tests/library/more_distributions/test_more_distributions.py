@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,13 @@ tfd = tf.contrib.distributions
 X = np.array([0.3, 1.0, 2.5])
 COUNTS = np.array([0.0, 3.0, 10.0])
 COVARIANCE = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    """Each test has a graph of its own."""
+    with tf.Graph().as_default():
+        yield
 
 
 def double(value: float) -> Any:
