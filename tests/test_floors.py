@@ -50,8 +50,12 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "checks",
         "gradients trackable",
         "variables",
+        "autograph",
         "variable_scope",
+        "functions",
+        "replication",
         "graph_files",
+        "function_calls",
         "compatibility",
     ),
     "library": (
@@ -59,8 +63,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "datasets distributions linear_operators losses train testing",
         "bijectors",
         "more_distributions",
-        "lookup metrics saved_models",
-        "feature_column",
+        "distribute lookup metrics saved_models",
+        "data feature_column",
         "keras",
         "layers",
         "contrib",
@@ -73,8 +77,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "attr_values default_types",
         "op_library",
         "client nodes",
+        "functions",
     ),
-    "base/sizes": ("size_traces", "size_functions", "size_arrays"),
+    "base/sizes": ("size_traces", "size_functions size_tables", "size_arrays"),
     "memory": (
         "allocator_stats arena_planning",
         "arena_stacking",
@@ -101,6 +106,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "nn strings",
         "collectives files fusion image parsing queues state",
         "readers summaries tables",
+        "datasets",
         "older_types",
     ),
     "library/keras": (
@@ -160,7 +166,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "writing_callbacks",
     ),
     "library/keras/training": (
-        "epoch_batches input_arrays step_functions",
+        "dataset_batches epoch_batches input_arrays step_functions",
         "epoch_loops example_weights output_training",
         "model_data training_setup",
         "generator_loops model_compilation",
@@ -211,6 +217,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "cupy": "devices",
     "google": "formats",  # protobuf
     "grpc": "cluster",
+    "malt": "building/autograph/malt_transpiler.py",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "library/keras/pictures/plot_model.py",
@@ -247,6 +254,11 @@ DOORS = frozenset(
         ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.library.keras.applications.applications_package", "keras_applications"),
+        # An extra, for functions that branch on tensors.
+        (
+            "gpugraph.building.autograph.function_conversion",
+            "gpugraph.building.autograph.malt_transpiler",
+        ),
         # An extra, for servers and their sessions.
         ("gpugraph.cluster.grpc_package", "grpc"),
         ("gpugraph.cluster.ray_actors", "ray"),

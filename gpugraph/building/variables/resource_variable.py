@@ -15,6 +15,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.variables.variable import KINDS, Variable
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -96,6 +97,10 @@ class ResourceVariable(Variable):
     def _as_graph_element(self) -> Tensor:
         return self._snapshot
 
+    def _component(self) -> ResourceVariable:
+        """Return the variable itself; a variable with several copies returns the current one."""
+        return self
+
     @property
     def handle(self) -> Tensor:
         """The resource tensor that represents the variable."""
@@ -165,7 +170,7 @@ class ResourceVariable(Variable):
     # -- changes
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
-        with self._graph.as_default(), self._after():
+        with traced_graph(self._graph).as_default(), self._after():
             tensor = convert_to_tensor(value, self._dtype)
             if op_type == "Assign" and not self._shape.is_compatible_with(tensor.shape):
                 raise ValueError(
@@ -184,14 +189,15 @@ class UnreadVariable(ResourceVariable):
     """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
-        vars(self).update(vars(variable))
+        vars(self).update(vars(variable._component()))
+        vars(self).pop("_distributed_container", None)
         self._changed = op
         self._cached = None
         with self._after():
             self._snapshot = self._read_here()
 
     def _after(self) -> AbstractContextManager[Any]:
-        return self._graph.control_dependencies([self._changed])
+        return self._changed.graph.control_dependencies([self._changed])
 
     @property
     def op(self) -> Operation:

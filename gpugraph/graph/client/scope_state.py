@@ -33,8 +33,8 @@ class ScopeState:
     """The scopes that apply to the next operation of one graph in one thread."""
 
     __slots__ = (
-        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
-        "devices", "name", "overrides", "places",
+        "attrs", "automatic", "colocate", "container", "control_flow", "controls", "creators",
+        "device", "devices", "name", "overrides", "places", "replication",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -44,12 +44,15 @@ class ScopeState:
         self.controls: tuple[ControlDependencies, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
+        self.automatic: Any = None  # the block that orders stateful ops, or None
         self.container = ""
         self.attrs: Mapping[str, Any] = {}
         self.overrides: Mapping[str, str] = {}  # by op type, the name of its gradient function
         self.places = NO_PLACES
         # the creators of variables, the innermost last
         self.creators: tuple[Callable[..., Any], ...] = ()
+        # the contexts of strategies, the innermost last
+        self.replication: tuple[Any, ...] = ()
 
 
 class ScopeStates(threading.local):

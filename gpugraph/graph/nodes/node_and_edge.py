@@ -182,6 +182,14 @@ class Node:
         self._in: dict[Edge, None] = {}
         self._out: dict[Edge, None] = {}
 
+    def with_attrs(self, attrs: dict[str, Any]) -> Node:
+        """Return a node with other attrs, and the same id and edges."""
+        node = object.__new__(Node)
+        for name in self.__slots__:
+            setattr(node, name, getattr(self, name))
+        node.attrs = attrs
+        return node
+
     # Edges
 
     @property

@@ -50,8 +50,7 @@ def _infer_tile(context: InferContext) -> Sequence[TensorShape]:
     if sizes is None or times is None:
         return [TensorShape.of((None,) * rank)]
     pairs = zip(sizes, times, strict=True)
-    # type: ignore[operator]
-    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])
+    tiled = tuple([None if None in pair else pair[0] * pair[1] for pair in pairs])  # type: ignore[operator]
     return [TensorShape.of(tiled)]
 
 
@@ -351,7 +350,7 @@ def pad(
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
     mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
-    border, with and without a copy of the border element. Raise ValueError for another mode, and
+    border, with and without a copy of the border element. Raise ValueError for any other mode, and
     for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()

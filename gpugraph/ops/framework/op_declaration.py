@@ -193,10 +193,10 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Mark a kernel that only copies as `direct`: it receives bfloat16, other kernels receive
-    float32 instead.
+    """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
 
-    A kernel only copies if its op also takes strings. The kernel also gets the indices `writes`.
+    A `direct` kernel receives bfloat16 arrays; other kernels receive float32 instead. An op that
+    also takes strings has a kernel that only copies.
     """
     if isinstance(kernel, HostOnly):
         return kernel

@@ -258,7 +258,7 @@ def boolean_mask(
     """Return the parts of `tensor` where the bool `mask` is true, in order.
 
     axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-    the sizes of the axes from there on. Raise ValueError for another shape, for a scalar mask and
+    the sizes of the axes from there on. Raise ValueError for any other shape, for a scalar mask and
     for a mask of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):

@@ -354,8 +354,7 @@ def matrix_solve_ls(
         if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
             element = source.dtype.base_dtype
             ridge = cast(convert_to_tensor(l2_regularizer), element)
-            # type: ignore[type-var]
-            gramian = gramian + ridge * eye(min(sizes[-2:]), dtype=element)
+            gramian = gramian + ridge * eye(min(sizes[-2:]), dtype=element)  # type: ignore[type-var]
         factor = raw_ops.Cholesky(gramian)
         if tall:
             return cholesky_solve(factor, matmul(source, rhs, adjoint_a=True))

@@ -63,7 +63,7 @@ class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
     """An initializer: `gain` times an orthonormal matrix at the centre of the window, zeros
     elsewhere.
 
-    For kernels with one to three spatial dimensions. Calls raise ValueError for another rank, and
+    For kernels with one to three spatial dimensions. Calls raise ValueError for any other rank, and
     if there are more channels than filters.
     """
 

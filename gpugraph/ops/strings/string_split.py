@@ -139,7 +139,7 @@ def string_split(
     is empty, strings are cut between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 
-    Raises ValueError for another rank, and NotImplementedError for ragged results.
+    Raises ValueError for any other rank, and NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep
@@ -163,7 +163,7 @@ def split(
     by default, and if it is empty, strings are cut at white space. maxsplit: the maximum number of
     cuts, from the left; -1 for no limit.
 
-    Raises ValueError for another rank and unless exactly one of input and source is passed;
+    Raises ValueError for any other rank and unless exactly one of input and source is passed;
     NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)

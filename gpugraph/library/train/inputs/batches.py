@@ -102,7 +102,7 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
-    """Return the components of each element: in a list's order, or by the sorted keys of a dict.
+    """Return the components of each element as a list; those of a dict are sorted by key.
 
     Raise ValueError if there are no elements, or if their keys differ.
     """
@@ -128,7 +128,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
 
-    Raise ValueError for another or an unknown rank.
+    Raise ValueError for any other rank, and for an unknown rank.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank

@@ -79,7 +79,7 @@ class AdamOptimizer(OneOpOptimizer):
         self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
     ) -> Tensor:
         """Return `slot` after it was multiplied by `beta`, and `new` was added to its `rows`."""
-        slot = self._slots[name][var]
+        slot = self._own_slot(var, name)
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
         with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)

@@ -65,7 +65,7 @@ class MomentumOptimizer(OneOpOptimizer):
         return change(
             f"{kind}Momentum",
             var._ref(),
-            self._slots["momentum"][var]._ref(),
+            self._own_slot(var, "momentum")._ref(),
             rate,
             *grad,
             momentum,

@@ -14,6 +14,8 @@ from typing import Any
 
 from gpugraph.base import nest
 from gpugraph.building.gradients import gradients
+from gpugraph.building.replication import colocated, has_strategy
+from gpugraph.building.replication.replicated_values import container_of
 from gpugraph.building.trackable.trackable import Trackable, TrackableReference
 from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.client_graph import Graph
@@ -22,6 +24,12 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.replicated_updates import (
+    distributed_apply,
+    listed_train_op,
+    merged_apply,
+    scaled_loss,
+)
 from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
 from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -111,6 +119,7 @@ class Optimizer(Trackable):
         for variable in variables:
             if not isinstance(variable, (Variable, Tensor)):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
+        value = scaled_loss(value)
         grads = gradients(
             value,
             [
@@ -149,6 +158,8 @@ class Optimizer(Trackable):
             if not isinstance(variable, Variable):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be updated")
             _check_trained(variable)
+        if has_strategy():
+            return merged_apply(self, used, global_step, name)
         graph = get_default_graph()
         with graph.control_dependencies(None):
             self._create_slots([variable for _, variable in used])
@@ -159,10 +170,16 @@ class Optimizer(Trackable):
                 done = self._finish(updates, scope)
             else:
                 done = self._count(graph, self._finish(updates, "update"), global_step, scope)
-        train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if done not in train_ops:
-            train_ops.append(done)
-        return done
+        return listed_train_op(graph, done)
+
+    def _distributed_apply(
+        self, distribution: Any, grads_and_vars: Any, global_step: Any = None, name: Any = None
+    ) -> Any:
+        """Return the operation that changes all copies of the variables by the summed gradients.
+
+        grads_and_vars: pairs of a gradient per replica and a variable.
+        """
+        return distributed_apply(self, distribution, grads_and_vars, global_step, name)
 
     def _update(self, graph: Graph, grad: Any, variable: Variable) -> Any:
         with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
@@ -199,7 +216,11 @@ class Optimizer(Trackable):
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return the slot `name` of a variable, or None."""
-        return self._slots.get(name, {}).get(var)
+        return self._slots.get(name, {}).get(container_of(var))
+
+    def _own_slot(self, var: Variable, name: str) -> Variable:
+        """Return the slot `name`, which `_create_slots` created, of a variable or of a copy."""
+        return self._slots[name][container_of(var)]
 
     def variables(self) -> list[Variable]:
         """Return the variables of the optimizer in the default graph, by name."""
@@ -242,7 +263,7 @@ class Optimizer(Trackable):
         """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
-            with colocate_with.graph.colocate_with(colocate_with.op):
+            with colocated(colocate_with):
                 self._non_slots[key] = Variable(
                     initial_value,
                     trainable=False,
@@ -341,7 +362,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raise TypeError if it is not a tensor.
+    Raise TypeError for any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad

@@ -57,7 +57,7 @@ class OneOpOptimizer(Optimizer):
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
         numbers = self._numbers(var)
         rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
-        slots = [self._slots[name][var]._ref() for name in self._slot_order]
+        slots = [self._own_slot(var, name)._ref() for name in self._slot_order]
         op_type = f"{kind}{self._update_name}"
         return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
 

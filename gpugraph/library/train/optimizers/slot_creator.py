@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from gpugraph.building.replication import colocated
 from gpugraph.building.variable_scope import get_variable_scope
 from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.tensor import Tensor
@@ -33,7 +34,7 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
     """
     graph, shape = primary.graph, primary.shape
     prefix = name_in_variable_scope(primary.op.name)
-    beside = graph.colocate_with(primary.op) if colocate_with_primary else nullcontext()
+    beside = colocated(primary) if colocate_with_primary else nullcontext()
     with graph.name_scope(None), beside:
         slot = Variable(
             val,

@@ -27,7 +27,7 @@ class CheckpointReader:
     def get_tensor(self, tensor_str: Any) -> Any:
         """Return the values of a tensor; a tensor saved in parts is returned as a whole.
 
-        Raises NotFoundError for another name, and DataLossError for damaged files.
+        Raises NotFoundError for any other name, and DataLossError for damaged files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))

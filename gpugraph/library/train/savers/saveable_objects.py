@@ -164,6 +164,8 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     for item in sorted(nest.flatten(list(op_list)), key=_name_of):
         if isinstance(item, SaveableObject):
             named[item.name] = item
+        elif hasattr(item, "_saveable"):  # a variable of a strategy, with several copies
+            _enter(named, item._shared_name, item)
         elif isinstance(item, PartitionedVariable):
             _enter(named, item.name, item)
         elif isinstance(item, Variable) and item._save_slice_info:
@@ -224,6 +226,8 @@ def _saveables(item: Any, name: Any) -> Iterator[SaveableObject]:
         )
     if isinstance(item, SaveableObject):
         yield item
+    elif hasattr(item, "_saveable"):
+        yield item._saveable(name)
     elif isinstance(item, (list, tuple, PartitionedVariable)):
         yield from _parts(list(item), name)
     elif isinstance(item, (Variable, Tensor)):

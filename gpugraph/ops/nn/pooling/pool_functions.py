@@ -145,7 +145,7 @@ def max_pool1d(
     each of the three dimensions.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
-    Raises ValueError for another format, and for windows that are longer than the sequences.
+    Raises ValueError for any other format, and for windows that are longer than the sequences.
     """
     return _of_sequences(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
 

@@ -61,7 +61,7 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """Return `value` as a list of `count` ints, 1 by default.
 
-    Raises ValueError for another length.
+    Raises ValueError for any other length.
     """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:

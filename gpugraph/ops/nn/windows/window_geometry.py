@@ -350,7 +350,7 @@ class Layout(NamedTuple):
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
         """Return the batch, spatial and channel sizes of `shape`, by the data format.
 
-        Raises ValueError for another rank.
+        Raises ValueError for any other rank.
         """
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)
