@@ -49,10 +49,9 @@ datasets.file_stages CacheDataset CacheDatasetV2 FixedLengthRecordDataset
     FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset
 datasets.function_stages ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset
     MapDataset ParallelMapDataset ParallelMapDatasetV2 ScanDataset TakeWhileDataset
-datasets.iterator_ops DatasetCardinality DatasetToSingleElement DeserializeIterator
-    ExperimentalDatasetCardinality Iterator IteratorFromStringHandle IteratorFromStringHandleV2
-    IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle
-    IteratorV2 MakeIterator OneShotIterator ReduceDataset SerializeIterator
+datasets.iterator_ops DeserializeIterator Iterator IteratorFromStringHandle
+    IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync
+    IteratorToStringHandle IteratorV2 MakeIterator OneShotIterator SerializeIterator
 datasets.nested_stages DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
     ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset FlatMapDataset
     GroupByReducerDataset GroupByWindowDataset InterleaveDataset
@@ -64,6 +63,8 @@ datasets.order_stages AssertCardinalityDataset ConcatenateDataset ExperimentalIg
 datasets.position_ops DatasetToTFRecord ExperimentalDatasetToTFRecord MultiDeviceIterator
     MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit _IteratorPosition
     _SetIteratorPosition
+datasets.result_ops DatasetCardinality DatasetToSingleElement ExperimentalDatasetCardinality
+    ReduceDataset
 datasets.shuffle_stages ShuffleAndRepeatDataset ShuffleDataset ShuffleDatasetV3
 datasets.source_stages ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset
     SparseTensorSliceDataset TensorDataset TensorSliceDataset

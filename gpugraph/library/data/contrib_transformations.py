@@ -10,12 +10,8 @@ from gpugraph.base.dtypes import int64
 from gpugraph.library.data import data_nest
 from gpugraph.library.data.data_options import Options
 from gpugraph.library.data.dataset_queries import get_single_element
-from gpugraph.library.data.experimental_transformations import (
-    Reducer,
-    Transformation,
-    group_by_reducer,
-    parallel_interleave,
-)
+from gpugraph.library.data.experimental_transformations import Transformation, parallel_interleave
+from gpugraph.library.data.grouped_datasets import Reducer, group_by_reducer
 from gpugraph.library.data.table_datasets import make_batched_features_dataset
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor

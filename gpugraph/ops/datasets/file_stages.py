@@ -18,7 +18,7 @@ from gpugraph.formats.record_files import InflatedFile
 from gpugraph.formats.tf_record import read_record, read_records, write_record
 from gpugraph.ops.datasets.ahead_stages import Cached
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
-from gpugraph.ops.datasets.order_stages import Passed
+from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.datasets.positions import packed, unpacked
 from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
 from gpugraph.ops.readers.record_sources import FixedLengths

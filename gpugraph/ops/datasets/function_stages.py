@@ -8,7 +8,7 @@ from typing import Any
 
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
-from gpugraph.ops.datasets.order_stages import Passed, Through
+from gpugraph.ops.datasets.passed_stages import Passed, Through
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.datasets.worker_threads import Workers
 from gpugraph.ops.framework.op_declaration import Attr

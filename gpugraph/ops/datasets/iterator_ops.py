@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,9 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.control.optional_ops import Optional
 from gpugraph.ops.datasets.dataset_declaration import FUNC, HOST, TYPES
 from gpugraph.ops.datasets.positions import packed, unpacked
-from gpugraph.ops.datasets.stage import (
-    SLICE_S,
-    Element,
-    Elements,
-    Function,
-    Pipeline,
-    Stage,
-    stage_in,
-)
+from gpugraph.ops.datasets.stage import SLICE_S, Element, Elements, Pipeline, Stage, stage_in
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
-from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs
+from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.queues.handle_ops import Run, held_object, infer_handle, waiting_op
 
 _UNINITIALIZED = (
@@ -357,78 +348,3 @@ waiting_op(
     "DeserializeIterator", _bind_deserialize, "Go to a position of an iterator.",
     inputs="resource_handle: resource, serialized: variant", infer=no_outputs,
 )  # fmt: skip
-
-
-# -- without an iterator
-
-
-def _bind_single(context: KernelContext, dataset: Any) -> Run:
-    def run() -> Element:
-        pipeline = Pipeline()
-        elements = stage_in(dataset).elements(pipeline)
-        try:
-            element = elements.next()
-            if element is None:
-                raise invalid_argument("Dataset was empty.")
-            if elements.next() is not None:
-                raise invalid_argument("Dataset had more than one element.")
-            return element
-        finally:
-            pipeline.end()
-            elements.close()
-            pipeline.release()
-
-    return run
-
-
-def _bind_reduce(context: KernelContext, dataset: Any, *arrays: Any) -> Run:
-    count = len(context.attrs["Tstate"])
-    call = context.function(context.attrs["f"])
-
-    def run() -> Element:
-        state = tuple(np.array(array) for array in arrays[:count])
-        pipeline = Pipeline()
-        captured = [np.array(array) for array in arrays[count:]]
-        function = Function(call, captured).started(pipeline)
-        elements = stage_in(dataset).elements(pipeline)
-        try:
-            while (element := elements.next()) is not None:
-                pipeline.check()
-                state = function((*state, *element))
-            return state
-        finally:
-            pipeline.end()
-            elements.close()
-            pipeline.release()
-
-    return run
-
-
-def _bind_cardinality(context: KernelContext, dataset: Any, out: Any) -> Run:
-    def run() -> None:
-        out[()] = stage_in(dataset).cardinality()
-
-    return run
-
-
-waiting_op(
-    "DatasetToSingleElement", _bind_single, "The only element of a dataset.",
-    inputs="dataset: variant", outputs="components: output_types", attrs=TYPES,
-    infer=infer_elements,
-)  # fmt: skip
-_LIST = partial(Attr, "list(type)", required=True)
-waiting_op(
-    "ReduceDataset", _bind_reduce, "The last state of a function of a state and each element.",
-    inputs="input_dataset: variant, initial_state: Tstate, other_arguments: Targuments",
-    outputs="components: output_types", infer=infer_elements,
-    attrs={
-        "f": FUNC, "Tstate": _LIST(minimum=1), "Targuments": _LIST(minimum=0), **TYPES,
-        "use_inter_op_parallelism": Attr("bool", True),
-    },
-)  # fmt: skip
-for _op_type in ("DatasetCardinality", "ExperimentalDatasetCardinality"):
-    declare_handle_op(
-        _op_type, _bind_cardinality, "The number of elements of a dataset, if it is known.",
-        inputs="input_dataset: variant", outputs="cardinality: int64",
-        infer=lambda _: [SCALAR],
-    )  # fmt: skip

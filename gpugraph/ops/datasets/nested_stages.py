@@ -9,7 +9,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.batch_stages import ListStage
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
-from gpugraph.ops.datasets.order_stages import Through
+from gpugraph.ops.datasets.passed_stages import Through
 from gpugraph.ops.datasets.stage import (
     Element,
     Elements,

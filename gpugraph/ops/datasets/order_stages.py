@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from gpugraph.base.errors import FailedPreconditionError, OpError, invalid_argument
+from gpugraph.base.errors import invalid_argument
+from gpugraph.ops.datasets.checked_stages import Asserted, Shard, Unique, WithoutErrors
 from gpugraph.ops.datasets.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.passed_stages import Passed, Through
 from gpugraph.ops.datasets.stage import (
     INFINITE,
     UNKNOWN,
@@ -18,35 +20,6 @@ from gpugraph.ops.datasets.stage import (
     times,
 )
 from gpugraph.ops.framework.op_declaration import Attr
-
-
-class Through(Elements):
-    """An iteration over another one's elements."""
-
-    kept: ClassVar[tuple[str, ...]] = ("source",)
-
-    def __init__(self, source: Elements) -> None:
-        self.source = source
-
-    def next(self) -> Element | None:
-        """Return the next element of the source."""
-        return self.source.next()
-
-
-class Passed(Stage):
-    """A dataset with the elements of another one: options of the runtime."""
-
-    def __init__(self, source: Stage) -> None:
-        self.source = source
-        self.like(source)
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the source."""
-        return self.source.elements(pipeline)
-
-    def cardinality(self) -> int:
-        """Return that of the source."""
-        return self.source.cardinality()
 
 
 class Take(Passed):
@@ -297,175 +270,6 @@ class ZippedElements(Elements):
                 return None
             components += element
         return tuple(components)
-
-
-class Shard(Passed):
-    """Every `num_shards`-th element, from element `index` on."""
-
-    kind = "Shard"
-
-    def __init__(self, source: Stage, num_shards: int, index: int) -> None:
-        super().__init__(source)
-        if num_shards <= 0:
-            raise invalid_argument(
-                f"Number of shards must be greater than zero (currently num_shards = {num_shards})."
-            )
-        if not 0 <= index < num_shards:
-            raise invalid_argument(
-                f"Index must be between 0 and {num_shards - 1} (currently index = {index})."
-            )
-        self.num_shards, self.index = num_shards, index
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the shard."""
-        return ShardElements(self.source.elements(pipeline), self.num_shards, self.index)
-
-    def cardinality(self) -> int:
-        """Return the number of elements of the shard."""
-        number = self.source.cardinality()
-        return number if number < 0 else len(range(self.index, number, self.num_shards))
-
-
-class ShardElements(Through):
-    """An iteration that returns every n-th element."""
-
-    kept = ("position", "source")
-
-    def __init__(self, source: Elements, num_shards: int, index: int) -> None:
-        super().__init__(source)
-        self.num_shards, self.index = num_shards, index
-        self.position = 0
-
-    def next(self) -> Element | None:
-        """Return the next element of the shard."""
-        while True:
-            element = self.source.next()
-            if element is None:
-                return None
-            place, self.position = self.position, self.position + 1
-            if place % self.num_shards == self.index:
-                return element
-
-
-class WithoutErrors(Passed):
-    """The elements for which no error occurs."""
-
-    kind = "IgnoreErrors"
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over them."""
-        return ElementsWithoutErrors(self.source.elements(pipeline), pipeline)
-
-    def cardinality(self) -> int:
-        """Return UNKNOWN."""
-        return UNKNOWN
-
-
-class ElementsWithoutErrors(Through):
-    """An iteration that goes on after errors."""
-
-    def __init__(self, source: Elements, pipeline: Pipeline) -> None:
-        super().__init__(source)
-        self.pipeline = pipeline
-
-    def next(self) -> Element | None:
-        """Return the next element that can be computed."""
-        while True:
-            try:
-                return self.source.next()
-            except OpError:
-                self.pipeline.check()
-
-
-class Unique(Passed):
-    """The first of equal elements, each a scalar."""
-
-    kind = "Unique"
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over them."""
-        return UniqueElements(self.source.elements(pipeline))
-
-    def cardinality(self) -> int:
-        """Return UNKNOWN."""
-        return UNKNOWN
-
-
-class UniqueElements(Through):
-    """An iteration that omits elements which it has returned before."""
-
-    kept = ("seen", "source")
-
-    def __init__(self, source: Elements) -> None:
-        super().__init__(source)
-        self.seen: dict[Any, None] = {}
-
-    def next(self) -> Element | None:
-        """Return the next new element."""
-        while True:
-            element = self.source.next()
-            if element is None:
-                return None
-            key = element[0].item() if element[0].ndim == 0 else element[0].tobytes()
-            if key not in self.seen:
-                self.seen[key] = None
-                return element
-
-    def save(self) -> Any:
-        """Return the position with the elements seen."""
-        return [list(self.seen), self.source.save()]
-
-    def restore(self, state: Any) -> None:
-        """Continue with the elements seen before."""
-        self.seen = dict.fromkeys(state[0])
-        self.source.restore(state[1])
-
-
-class Asserted(Passed):
-    """A dataset of which the number of elements is declared, and checked at its end."""
-
-    kind = "AssertCardinality"
-
-    def __init__(self, source: Stage, number: int) -> None:
-        super().__init__(source)
-        self.number = number
-
-    def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate and count."""
-        return AssertedElements(self.source.elements(pipeline), self.number)
-
-    def cardinality(self) -> int:
-        """Return the declared number."""
-        return self.number
-
-
-class AssertedElements(Through):
-    """An iteration that raises FailedPreconditionError for a wrong number of elements."""
-
-    kept = ("position", "source")
-
-    def __init__(self, source: Elements, number: int) -> None:
-        super().__init__(source)
-        self.number, self.position = number, 0
-
-    def next(self) -> Element | None:
-        """Return the next element."""
-        element = self.source.next()
-        if element is not None:
-            self.position += 1
-        is_too_many = element is not None and 0 <= self.number < self.position
-        if is_too_many or (element is None and self.position != self.number):
-            raise _wrong_number(self.number, self.position, is_too_many)
-        return element
-
-
-def _wrong_number(number: int, actual: int, is_too_many: bool) -> OpError:
-    expected = "an infinite number of" if number == INFINITE else str(number)
-    relation = "at least " if is_too_many else ""
-    return FailedPreconditionError.of_no_node(
-        f"Input dataset was expected to contain {expected} elements but contained "
-        f"{relation}{actual} element{'s' if actual != 1 else ''}."
-    )
 
 
 # -- op types

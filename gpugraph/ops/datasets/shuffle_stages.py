@@ -12,7 +12,7 @@ from typing import Any
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
-from gpugraph.ops.datasets.order_stages import Passed
+from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Pipeline, Stage, times
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.queues.element_orders import random_words

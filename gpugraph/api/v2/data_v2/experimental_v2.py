@@ -22,16 +22,17 @@ from gpugraph.library.data.dataset_versions import (
     from_variant as from_variant, get_structure as get_structure, to_variant as to_variant,
 )
 from gpugraph.library.data.experimental_transformations import (
-    Reducer as Reducer, assert_cardinality as assert_cardinality,
-    bucket_by_sequence_length as bucket_by_sequence_length, copy_to_device as copy_to_device,
-    dense_to_ragged_batch as dense_to_ragged_batch, dense_to_sparse_batch as dense_to_sparse_batch,
-    enumerate_dataset as enumerate_dataset, group_by_reducer as group_by_reducer,
-    group_by_window as group_by_window, ignore_errors as ignore_errors,
-    map_and_batch as map_and_batch,
-    map_and_batch_with_legacy_function as map_and_batch_with_legacy_function,
-    parallel_interleave as parallel_interleave, prefetch_to_device as prefetch_to_device,
-    scan as scan, shuffle_and_repeat as shuffle_and_repeat, take_while as take_while,
-    unbatch as unbatch, unique as unique,
+    assert_cardinality as assert_cardinality, copy_to_device as copy_to_device,
+    dense_to_ragged_batch as dense_to_ragged_batch, dense_to_sparse_batch as
+    dense_to_sparse_batch, enumerate_dataset as enumerate_dataset, ignore_errors as
+    ignore_errors, map_and_batch as map_and_batch, map_and_batch_with_legacy_function as
+    map_and_batch_with_legacy_function, parallel_interleave as parallel_interleave,
+    prefetch_to_device as prefetch_to_device, scan as scan, shuffle_and_repeat as
+    shuffle_and_repeat, take_while as take_while, unbatch as unbatch, unique as unique,
+)
+from gpugraph.library.data.grouped_datasets import (
+    Reducer as Reducer, bucket_by_sequence_length as bucket_by_sequence_length, group_by_reducer
+    as group_by_reducer, group_by_window as group_by_window,
 )
 from gpugraph.library.data.iterators import get_next_as_optional as get_next_as_optional
 from gpugraph.library.data.sampled_datasets import ( choose_from_datasets as choose_from_datasets,
