@@ -176,8 +176,27 @@ def large() -> Iterator[tuple[str, Sample]]:
         yield "Where", case(sparse.astype(dtype))
         yield "Where", case(sparse.ravel().astype(dtype))
         yield "Where", case(np.where(numbers(5000) > 9, 3.0, -0.0).astype(dtype))
+    yield from images()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
+
+
+def images() -> Iterator[tuple[str, Sample]]:
+    """Images of several blocks of rows, of few and of many channels, enlarged and reduced."""
+    for channels, dtype in ((1, np.float32), (3, np.uint8), (3, np.float64), (37, np.float32)):
+        pixels = np.abs(numbers(2, 61, 83, channels)).astype(dtype)
+        for size in ((150, 201), (17, 200), (130, 9)):
+            modes = {"half_pixel_centers": size[0] == 17, "align_corners": size[0] == 130}
+            new = np.array(size, np.int32)
+            for kind in ("Bilinear", "Bicubic", "NearestNeighbor"):
+                yield f"Resize{kind}", case(pixels, new, **modes)
+            yield "ResizeArea", case(pixels, new)
+            if pixels.dtype != np.float32:
+                continue
+            for kind in ("Bilinear", "Bicubic"):
+                grads = numbers(2, *size, channels)
+                yield f"Resize{kind}Grad", case(grads, pixels, **modes)
+            yield "ResizeNearestNeighborGrad", case(grads, np.array([61, 83], np.int32), **modes)
 
 
 @pytest.fixture(scope="module")
