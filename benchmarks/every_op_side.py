@@ -29,8 +29,11 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ci" / "against_tensorflow"))
 every_op, op_cases, sides = map(importlib.import_module, ("every_op", "op_cases", "sides"))
 
-LIMIT_S = 60
+LIMIT_S = 20
 """The time after which an op is given up."""
+
+SLOW_S = 0.2
+"""The time from which one run is enough."""
 
 CHUNKS = 6
 """The number of measurements whose minimum counts."""
@@ -49,7 +52,7 @@ class Side:
         self.run: Callable[[], Any] = lambda: None
 
     def build(self, case: Case, what: str) -> float:
-        """Build the op or its gradient, run it three times; return the seconds of the last run."""
+        """Build the op or its gradient, run it up to three times; return the last run's seconds."""
         if self.session is not None:
             self.session.close()
         self.run = lambda: None
@@ -64,6 +67,8 @@ class Side:
             start = perf_counter()
             self.run()
             taken = perf_counter() - start
+            if taken > SLOW_S:
+                break
         return taken
 
     def _variable(self, array: Any) -> Any:
@@ -106,7 +111,7 @@ class Side:
         once = max(perf_counter() - start, 1e-7)
         repeats = max(1, round(seconds / CHUNKS / once))
         wall = cpu = float("inf")
-        for _ in range(CHUNKS):
+        for _ in range(CHUNKS if once < seconds else 1):
             start, begun = perf_counter(), process_time()
             for _ in range(repeats):
                 self.run()

@@ -34,6 +34,7 @@ LEFT_OUT = (
     "native code has integers of 4 and 8 bytes",
     "one number is written to all rows",
     "there are no images",
+    "boxes, scores and limits are not all float32",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
 )
@@ -101,9 +102,15 @@ def agrees(results: Any, wanted: Any, is_exact: bool) -> bool:
     return all(
         np.array_equal(a, b)
         if b.dtype.kind in "iu"
-        else np.allclose(a, b, 0, 64 * np.finfo(b.dtype).eps * max(1, np.abs(b).max(initial=0)))
+        else np.allclose(a, b, 0, 64 * np.finfo(b.dtype).eps * _size(b), equal_nan=True)
         for a, b in zip(results, wanted, strict=True)
     )
+
+
+def _size(array: np.ndarray) -> float:
+    """Return the size of the largest number that is finite, and at least 1."""
+    sizes = np.abs(array)
+    return max(1.0, float(sizes[np.isfinite(sizes)].max(initial=0)))
 
 
 def numbers(*shape: int, seed: int = 1, dtype: Any = np.float32) -> np.ndarray:
@@ -177,6 +184,7 @@ def large() -> Iterator[tuple[str, Sample]]:
         yield "Where", case(sparse.ravel().astype(dtype))
         yield "Where", case(np.where(numbers(5000) > 9, 3.0, -0.0).astype(dtype))
     yield from images()
+    yield from boxes_and_colors()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 
@@ -197,6 +205,45 @@ def images() -> Iterator[tuple[str, Sample]]:
                 grads = numbers(2, *size, channels)
                 yield f"Resize{kind}Grad", case(grads, pixels, **modes)
             yield "ResizeNearestNeighborGrad", case(grads, np.array([61, 83], np.int32), **modes)
+        corners = np.random.default_rng(4).uniform(-0.3, 1.3, (40, 4)).astype(np.float32)
+        which, crops = indices(40, 2), numbers(40, 9, 11, channels)
+        for method in ("bilinear", "nearest"):
+            size = np.array([9, 11], np.int32)
+            yield "CropAndResize", case(pixels, corners, which, size, method=method)
+            shape = np.array(pixels.shape, np.int32)
+            back = case(crops, corners, which, shape, T=tf.float32, method=method)
+            yield "CropAndResizeGradImage", back
+        yield "CropAndResizeGradBoxes", case(crops, pixels, corners, which)
+
+
+def boxes_and_colors() -> Iterator[tuple[str, Sample]]:
+    """Boxes that overlap, with equal scores and NaN; colours with several of the same size."""
+    random = np.random.default_rng(9)
+    corners = random.random((300, 4)).astype(np.float32)
+    corners[::17] = corners[5]
+    scores = np.round(random.random(300), 2).astype(np.float32)
+    scores[7], corners[8, 2] = np.nan, np.nan
+    most, half, low = np.array(60, np.int32), np.float32(0.3), np.float32(0.2)
+    yield "NonMaxSuppression", case(corners, scores, most, iou_threshold=0.4)
+    yield "NonMaxSuppressionV2", case(corners, scores, most, half)
+    yield "NonMaxSuppressionV3", case(corners, scores, most, half, low)
+    shared = random.random((300, 300)).astype(np.float32)
+    yield "NonMaxSuppressionWithOverlaps", case(shared, scores, most, np.float32(0.9), low)
+    for pads in (False, True):
+        options = {"pad_to_max_output_size": pads}
+        yield "NonMaxSuppressionV4", case(corners, scores, most, half, low, **options)
+        for sigma in (0.0, 0.4):
+            limits = half, low, np.float32(sigma)
+            yield "NonMaxSuppressionV5", case(corners, scores, most, *limits, **options)
+    pixels = random.random((2, 70, 67, 3)).astype(np.float32)
+    pixels[0, :9] = np.round(pixels[0, :9] * 3) / 3
+    pixels[1, 3, 3, 1] = np.nan
+    for dtype in (np.float32, np.float64):
+        yield "RGBToHSV", case(pixels.astype(dtype))
+        yield "HSVToRGB", case(pixels.astype(dtype))
+    for op_type, by in (("AdjustContrastv2", 1.7), ("AdjustSaturation", 0.6), ("AdjustHue", -0.3)):
+        yield op_type, case(np.nan_to_num(pixels), np.float32(by))
+    yield "AdjustContrastv2", case(numbers(3, 40, 41, 7), np.float32(0.5))
 
 
 @pytest.fixture(scope="module")

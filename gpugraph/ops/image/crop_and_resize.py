@@ -22,6 +22,7 @@ from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.native_image_sources import cropped
 
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
 
@@ -167,6 +168,7 @@ op(
     host=[3],
     cpu=Call(make=_bind_crops),
     gpu=_ON_HOST,
+    native=cropped("gg_crop", images=0, crops=3),
     grad=_crops_back,
     doc="The boxes of images, each of the image that box_ind names, resized to crop_size; "
     "extrapolation_value where a box is outside of its image.",
@@ -203,6 +205,7 @@ op(
     host=[3],
     cpu=Call(make=_bind_image_grad),
     gpu=_ON_HOST,
+    native=cropped("gg_crop_back", images=3, crops=0),
     grad=NO_GRADIENT,
     doc="The gradient of CropAndResize by the images, which are of shape image_size.",
 )
@@ -240,6 +243,7 @@ op(
     infer=_infer_box_grad,
     cpu=Call(_box_grad),
     gpu=_ON_HOST,
+    native=cropped("gg_box_back", images=1, crops=0),
     grad=NO_GRADIENT,
     doc="The gradient of a bilinear CropAndResize by the boxes.",
 )

@@ -7,6 +7,7 @@ these and their columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,48 @@ def nearest_pixels(nearest: Nearest) -> RowSource:
         return [*sizes, *places[0], *places[1]]
 
     return RowSource("host_nearest.h", "gg_nearest", parameters, None)
+
+
+def cropped(function: str, images: int, crops: int) -> RowSource:
+    """Return the native kernel of crops or of their gradients (host_crops.h).
+
+    images, crops: the numbers of the arguments with images and crops, inputs and then outputs
+    without host inputs."""
+
+    def parameters(signature: Signature) -> list[int]:
+        inputs = 4 if function == "gg_box_back" else 3
+        shapes = [*signature.input_shapes[:inputs], signature.output_shapes[0]]
+        types = [*signature.input_types[:inputs], signature.output_types[0]]
+        image, crop = shapes[images], shapes[crops]
+        if min(*image, *crop) <= 0 or types[-1].base_dtype is not dtypes.float32:
+            raise NotImplementedError("there are no images, or they are not float32")
+        method = signature.attrs["method"]
+        bilinear = int(method in (b"bilinear", "bilinear"))
+        outside = np.float32(signature.attrs.get("extrapolation_value", 0.0)).view(np.int32)
+        kind = pixel_kind(types[images])
+        return [crop[0], *image, *crop[1:3], kind, bilinear, int(outside)]
+
+    return RowSource("host_crops.h", function, parameters, element=-1, is_exact=False)
+
+
+TO_HSV, TO_RGB, SATURATION, HUE = range(4)
+"""The conversions of host_colors.h."""
+
+
+def colored(conversion: int) -> RowSource:
+    """Return the native kernel that converts or changes colours along the last axis."""
+
+    def parameters(signature: Signature) -> list[int]:
+        return [prod(signature.input_shapes[0][:-1]), conversion]
+
+    return RowSource("host_colors.h", "gg_colors", parameters, is_exact=False)
+
+
+def contrasted() -> RowSource:
+    """Return the native kernel of AdjustContrastv2."""
+
+    def parameters(signature: Signature) -> list[int]:
+        *images, height, width, channels = signature.input_shapes[0]
+        return [prod(images), height * width, channels]
+
+    return RowSource("host_colors.h", "gg_contrast", parameters, is_exact=False)

@@ -24,6 +24,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.box_selection import choose_boxes, overlaps_of_boxes, overlaps_without_nan
+from gpugraph.ops.image.native_box_selection import chosen_boxes, chosen_boxes_with_scores
 
 _REASON = "how many boxes it selects depends on values, which the host must read"
 _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
@@ -75,6 +76,7 @@ op(
     outputs="selected_indices: int32",
     infer=_infer_overlaps,
     cpu=Call(_of_overlaps, dynamic=True),
+    native=chosen_boxes(by_overlaps=True),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
     "by more than overlap_threshold.",
@@ -164,6 +166,7 @@ op(
     attrs={"T": (float32, float16), "T_threshold": (float32, float16)},
     infer=lambda context: [_infer_boxes(context)],
     cpu=Call(_best, dynamic=True),
+    native=chosen_boxes(),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
     "by more than iou_threshold.",
@@ -180,6 +183,7 @@ op(
     },
     infer=lambda context: [_infer_boxes(context), SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
+    native=chosen_boxes(),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, without those that overlap a better one "
     "by more than iou_threshold, optionally padded with 0; and their number.",
@@ -192,6 +196,7 @@ op(
     attrs={"T": (float32, float16), "pad_to_max_output_size": Attr("bool", False)},
     infer=lambda context: [*[_infer_boxes(context)] * 2, SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
+    native=chosen_boxes_with_scores(),
     **_ON_HOST,
     doc="The boxes of the highest scores, the best first, their scores, which fall by "
     "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and their number.",
