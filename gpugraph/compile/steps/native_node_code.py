@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
-from gpugraph.compile.steps.source_layouts import NewArray, function_arrays, function_dtype
+from gpugraph.compile.steps.source_layouts import function_arrays, function_dtype
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
@@ -44,9 +44,12 @@ from gpugraph.kernel import (
     MatmulWithEpilogue,
     MatrixProducts,
     Native,
+    NewArray,
     RowSource,
     Signature,
+    SourceStages,
     ViewCopies,
+    ViewCopy,
 )
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -206,6 +209,8 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
             return _products(native, step)
         if isinstance(native, CSource):
             return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
+        if isinstance(native, SourceStages):
+            return stages_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
             return row_piece(native, step.context, arrays, step.new_scratch)
         return _program(native, step, {} if known is None else known)
@@ -228,6 +233,32 @@ def source_piece(
         return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
 
     return Piece(FileOf(native.file, function_dtype(arrays)), bind)
+
+
+def stages_piece(
+    native: SourceStages,
+    signature: Signature,
+    arrays: Sequence[Any],
+    new_scratch: Callable[[int], Any],
+    new_array: NewArray,
+) -> Piece:
+    """Return the code of copies and functions of one file."""
+    dtype = str(arrays[-1].dtype)
+    if dtype not in ("float32", "float64"):
+        raise NotImplementedError(f"its functions are of float32 and float64, not {dtype}")
+    stages = native.stages(signature, arrays, new_array)
+
+    def bind(code: Any) -> Calls:
+        return Calls(
+            [
+                move(*stage)
+                if isinstance(stage, ViewCopy)
+                else code.bind(stage.function, stage.parameters, stage.arrays, new_scratch)
+                for stage in stages
+            ]
+        )
+
+    return Piece(FileOf(native.file, dtype), bind)
 
 
 def row_piece(

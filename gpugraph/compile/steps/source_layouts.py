@@ -15,12 +15,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.devices.native import move
-from gpugraph.kernel import CSource, Signature
-
-NewArray = Callable[[int, tuple[int, ...], Any], Any]
-"""new_array(number, shape, dtype): memory for the time that the step runs; each number has separate
-memory."""
-
+from gpugraph.kernel import CSource, NewArray, Signature
 
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.

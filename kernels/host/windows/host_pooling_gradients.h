@@ -17,7 +17,7 @@ static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t 
     for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
         GG_NAME(gg_vector) best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0}, found, number;
         found = number = (GG_NAME(gg_vector)){0};
-        if (w->rows > 0 && w->columns > 0)
+        if (w->rows > 0 && w->columns > 0 && !p->of_volume)
             best = GG_NAME(gg_first)(work->images + from + c, channels - c, work->images_end);
         else
             found -= 1;

@@ -37,6 +37,7 @@ from gpugraph.ops.nn.pooling.pool_launches import (
     mean_gradient_launches,
 )
 from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
+from gpugraph.ops.nn.windows.native_volume_sources import VOLUME_POOLING
 from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,
     PADDING,
@@ -299,7 +300,7 @@ def _op(
     host: Sequence[int] = (),
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
-    """Declare a pooling op or a gradient of one; only ops over images have native kernels.
+    """Declare a pooling op or a gradient of one.
 
     host: the indices of the inputs that are in host memory. more_types: further attrs for dtypes.
     """
@@ -313,7 +314,7 @@ def _op(
         host=host,
         cpu=kernel,
         gpu=Source("pooling.cu", partial(launches, layout), kernel),
-        native=pooling_source(*native) if layout is IMAGES else None,
+        native=pooling_source(*native) if layout is IMAGES else VOLUME_POOLING.get(native[0]),
         grad=grad,
         doc=doc,
     )
