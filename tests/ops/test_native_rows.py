@@ -35,6 +35,7 @@ LEFT_OUT = (
     "one number is written to all rows",
     "there are no images",
     "boxes, scores and limits are not all float32",
+    "inputs of several shapes are broadcast",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
 )
@@ -185,6 +186,7 @@ def large() -> Iterator[tuple[str, Sample]]:
         yield "Where", case(np.where(numbers(5000) > 9, 3.0, -0.0).astype(dtype))
     yield from images()
     yield from boxes_and_colors()
+    yield from special_functions()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 
@@ -244,6 +246,32 @@ def boxes_and_colors() -> Iterator[tuple[str, Sample]]:
     for op_type, by in (("AdjustContrastv2", 1.7), ("AdjustSaturation", 0.6), ("AdjustHue", -0.3)):
         yield op_type, case(np.nan_to_num(pixels), np.float32(by))
     yield "AdjustContrastv2", case(numbers(3, 40, 41, 7), np.float32(0.5))
+
+
+def special_functions() -> Iterator[tuple[str, Sample]]:
+    """Numbers of all sizes and special ones, of float32 and float64."""
+    random = np.random.default_rng(5)
+    special = [0.0, -0.0, 1.0, 2.0, -1.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
+    for dtype in (np.float32, np.float64):
+        usual = np.concatenate([10.0 ** random.uniform(-3, 3, 500), random.uniform(0, 30, 500)])
+        usual = usual.astype(dtype)
+        wide = np.concatenate([usual, -usual[:100], special]).astype(dtype)
+        for op_type in ("Lgamma", "Digamma", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e"):
+            yield op_type, case(wide if "I0" not in op_type[-3:] else np.minimum(wide, dtype(50)))
+            yield op_type, case(np.minimum(usual, dtype(30)))
+        shares = np.concatenate([random.random(700), 10.0 ** random.uniform(-30, 0, 300)])
+        for op_type in ("Erfinv", "Ndtri"):
+            yield op_type, case(np.concatenate([shares, -shares, special]).astype(dtype))
+        pairs = np.array([(a, b) for a in special for b in special if a != b]).T
+        a = np.concatenate([usual, random.uniform(0.1, 9, 300), pairs[0]]).astype(dtype)
+        b = np.concatenate([usual[::-1], random.uniform(0.1, 9, 300), pairs[1]]).astype(dtype)
+        for op_type in ("Igamma", "Igammac", "IgammaGradA", "RandomGammaGrad", "Zeta"):
+            yield op_type, case(a, b)
+        small = np.minimum(np.round(a[:1000]), 20), np.clip(b[:1000], 0.5, None)
+        yield "Polygamma", case(*(array.astype(dtype) for array in small))
+        x = random.random(len(a)).astype(dtype)
+        a, b = (np.where(np.isfinite(c) & (c > 0), np.clip(c, 0.1, 30), c).astype(dtype) for c in (a, b))
+        yield "Betainc", case(a, b, x)
 
 
 @pytest.fixture(scope="module")
