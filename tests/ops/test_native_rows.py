@@ -36,6 +36,12 @@ LEFT_OUT = (
     "there are no images",
     "boxes, scores and limits are not all float32",
     "inputs of several shapes are broadcast",
+    "native code writes plain int32 and int64",
+    "characters are counted by NumPy",
+    "letters of UTF-8 are converted by NumPy",
+    "native code cuts any number of times",
+    "numbers of uint",
+    "strings and positions are broadcast",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
 )
@@ -187,6 +193,7 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield from images()
     yield from boxes_and_colors()
     yield from special_functions()
+    yield from texts()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 
@@ -272,6 +279,40 @@ def special_functions() -> Iterator[tuple[str, Sample]]:
         x = random.random(len(a)).astype(dtype)
         a, b = (np.where(np.isfinite(c) & (c > 0), np.clip(c, 0.1, 30), c).astype(dtype) for c in (a, b))
         yield "Betainc", case(a, b, x)
+
+
+def texts() -> Iterator[tuple[str, Sample]]:
+    """Many strings: empty, long, with white space, zeros and bytes that are no UTF-8."""
+    random = np.random.default_rng(6)
+    words = [b"", b" ", b"Graph", b"of ", b",", b";;", b"\t\n", b"\xff\0", b"T1" * 200, b"ab"]
+    lines = np.empty(500, object)
+    lines[:] = [b"".join(random.choice(words, 6)) for _ in range(500)]
+    space, both, none = (np.array(text, object) for text in (b" ", b" ,", b""))
+    for op_type in ("StringLength", "StringLower", "StringUpper", "StringStrip", "EncodeBase64"):
+        yield op_type, case(lines)
+    yield "EncodeBase64", case(lines, pad=True)
+    for delimiter in (space, both, none):
+        yield "StringSplitV2", case(lines, delimiter)
+        for skips in (True, False):
+            yield "StringSplit", case(lines, delimiter, skip_empty=skips)
+    for suffix in ("", "Fast"):
+        yield f"StringToHashBucket{suffix}", case(lines, num_buckets=997)
+    yield "StringToHashBucketStrong", case(lines, num_buckets=997, key=[-1, 1 << 62])
+    long = np.array([line + b"0123456789" for line in lines], object)
+    for start, size in ((0, 3), (-10, 1000), (4, -1), (10, 0)):
+        yield "Substr", case(long, np.array(start, np.int32), np.array(size, np.int32))
+    yield "Substr", case(long, indices(500, 10, np.int64), indices(500, 30, np.int64) - 1)
+    values = numbers(400, dtype=np.float64) * 10.0 ** random.integers(-40, 40, 400)
+    for form in ("%.17g", " %.3f\n", "%+.9e", "%.30f"):
+        written = np.array([(form % value).encode() for value in values], object)
+        yield "StringToNumber", case(written, out_type=tf.float32)
+        yield "StringToNumber", case(written, out_type=tf.float64)
+    for dtype in (np.int32, np.int64):
+        whole = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 300, dtype)
+        whole[:3] = 0, np.iinfo(dtype).min, np.iinfo(dtype).max
+        yield "AsString", case(whole)
+        small = np.array([b"%d" % value for value in whole // 1000], object)
+        yield "StringToNumber", case(small, out_type=tf.as_dtype(dtype))
 
 
 @pytest.fixture(scope="module")
