@@ -6,9 +6,10 @@
 Each package is one process that keeps its inputs in variables (`every_op_side.py`), and both
 measure alternately; a row has the minima of wall and of processor time of a run. Cases are the
 samples of tests/ops, repeated, or chosen ones (`every_op_cases.py`). A sample grows until a run
-takes TensorFlow about a millisecond, or has a million elements. Prints the distribution of the ratios (TensorFlow : gpugraph,
-above 1 gpugraph is faster), their geometric mean, the rows below 1 / 1.1 and the worst. --json keeps
-the rows, --compare prints the rows beside those of such a file. Native code is waited for.
+takes TensorFlow about a millisecond, or has a million elements. Prints the distribution of the
+ratios (TensorFlow : gpugraph, above 1 gpugraph is faster), their geometric mean, the rows below
+1 / 1.1 and the worst. --json keeps the rows, --compare prints the rows beside those of such a
+file. Native code is waited for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import exp, log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +36,7 @@ SIZES = [4**power for power in range(6, 11)]
 
 BOUND = 1.1
 LEAST_WORK_S = 30e-6
-"""Rows that take TensorFlow less, such as views, are printed but not counted: they measure calls."""
+"""Rows that take TensorFlow less, such as views, are printed but not counted: they are calls."""
 
 BINS = (0.1, 0.25, 0.5, 1 / 1.1, 1.0, 1.5, 2.0, 4.0)
 
@@ -199,7 +201,7 @@ def report(rows: Sequence[Row], worst: int) -> None:
         print(f"{slow} slower by more than {BOUND} ({100 * slow / len(ratios):.1f} %)", end=", ")
         print(f"{sum(ratio < 0.5 for ratio in ratios)} by more than 2")
         edges = [0.0, *BINS, float("inf")]
-        for low, high in zip(edges, edges[1:]):
+        for low, high in pairwise(edges):
             count = sum(low <= ratio < high for ratio in ratios)
             print(f"  {low:5.2f} to {high:5.2f}: {count:4}")
     print(f"\nthe worst {worst}:\n{HEAD}")

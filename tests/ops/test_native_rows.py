@@ -277,7 +277,9 @@ def special_functions() -> Iterator[tuple[str, Sample]]:
         small = np.minimum(np.round(a[:1000]), 20), np.clip(b[:1000], 0.5, None)
         yield "Polygamma", case(*(array.astype(dtype) for array in small))
         x = random.random(len(a)).astype(dtype)
-        a, b = (np.where(np.isfinite(c) & (c > 0), np.clip(c, 0.1, 30), c).astype(dtype) for c in (a, b))
+        a, b = (
+            np.where(np.isfinite(c) & (c > 0), np.clip(c, 0.1, 30), c).astype(dtype) for c in (a, b)
+        )
         yield "Betainc", case(a, b, x)
 
 

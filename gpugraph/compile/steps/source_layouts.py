@@ -17,6 +17,7 @@ from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.devices.native import move
 from gpugraph.kernel import CSource, NewArray, Signature
 
+
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.
 

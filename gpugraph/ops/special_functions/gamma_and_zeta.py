@@ -60,7 +60,7 @@ def unary_in_double(
     """Declare an elementwise op that is computed in double precision.
 
     It has no C expression, because C's functions differ from these by more than rounding. function:
-    on float64 arrays. native: the same in C. source: the name of the CUDA function, if there is one."""
+    on float64 arrays. native: the same in C. source: the CUDA function's name, if any."""
     call = in_double(function)
     return op(
         name,

@@ -15,12 +15,7 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.kernel import RowSource, Signature
 
-_FUNCTIONS = (
-    "PyBytes_FromStringAndSize",
-    "Py_DecRef",
-    "PyGILState_Ensure",
-    "PyGILState_Release",
-)
+_FUNCTIONS = ("PyBytes_FromStringAndSize", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release")
 _BYTES_BEFORE = 32
 """The bytes of a bytes object before its content."""
 

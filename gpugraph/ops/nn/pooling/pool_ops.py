@@ -36,8 +36,8 @@ from gpugraph.ops.nn.pooling.pool_launches import (
     max_gradient_launches,
     mean_gradient_launches,
 )
-from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
 from gpugraph.ops.nn.windows.native_volume_sources import VOLUME_POOLING
+from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
 from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,
     PADDING,

@@ -110,9 +110,7 @@ def _convolution(signature: Signature, arrays: Sequence[Any], new: NewArray) -> 
     z, y, x = _axes(work, source, filter.shape[:3])
     images, weights = _deep(work, source, z), _deep_filter(work, filter)
     sizes = (*source.shape[2:4], weights.shape[2])
-    numbers = _convolution_numbers(
-        source.shape[0] * z.out, sizes, weights, target.shape[2:4], y, x
-    )
+    numbers = _convolution_numbers(source.shape[0] * z.out, sizes, weights, target.shape[2:4], y, x)
     work.call("gg_conv2d", numbers, images, weights, target)
     return work.finish(target, out)
 
@@ -127,9 +125,7 @@ def _filter_gradient(signature: Signature, arrays: Sequence[Any], new: NewArray)
     deep = work.new(height, width, depth, channels, outputs)
     weights = deep.reshape(height, width, depth * channels, outputs)
     sizes = (*source.shape[2:4], depth * channels)
-    numbers = _convolution_numbers(
-        source.shape[0] * z.out, sizes, weights, slope.shape[2:4], y, x
-    )
+    numbers = _convolution_numbers(source.shape[0] * z.out, sizes, weights, slope.shape[2:4], y, x)
     work.call("gg_conv2d_back_filter", numbers, images, slope, weights)
     work.copy(deep.transpose(2, 0, 1, 3, 4), out)
     return work.stages
@@ -148,9 +144,7 @@ def _input_gradient(signature: Signature, arrays: Sequence[Any], new: NewArray) 
         work.copy(slope[:, windows], deep[:, places, :, :, element])
     weights = work.copied(filter.transpose(1, 2, 3, 0, 4))
     weights = weights.reshape(*weights.shape[:3], -1)
-    numbers = _convolution_numbers(
-        batch * depth, target.shape[2:], weights, (height, width), y, x
-    )
+    numbers = _convolution_numbers(batch * depth, target.shape[2:], weights, (height, width), y, x)
     work.call("gg_conv2d_back_input", numbers, weights, deep, target)
     return work.finish(target, out)
 
