@@ -27,6 +27,7 @@ from gpugraph.ops.framework.row_update_launches import (
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.linalg.matmul import matrix_transpose
+from gpugraph.ops.sparse.native_sparse_sources import dense_sum, sparse_product, to_dense
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     check_increasing,
@@ -125,6 +126,7 @@ sparse_to_dense_op = op(
     host=[1],
     cpu=Call(make=_bind_to_dense),
     gpu=Source("row_gather_and_put.cu", _launch_to_dense, Call(make=_bind_to_dense)),
+    native=to_dense(),
     grad=_to_dense_back,
     doc="dense[sparse_indices[i]] = sparse_values[i] (or the one value), default_value elsewhere. "
     "InvalidArgumentError for indices outside, and if validated out of order or repeated.",
@@ -195,6 +197,7 @@ sparse_dense_matmul_op = sparse_op(
         "adjoint_b": Attr("bool", False),
     },
     host=[2],
+    native=sparse_product(),
     doc="The product of a sparse matrix and a dense one, or of their adjoints. "
     "InvalidArgumentError for indices outside.",
 )  # fmt: skip
@@ -228,6 +231,7 @@ sparse_dense_add_op = sparse_op(
     outputs="output: T",
     attrs={"T": NUMERIC, "Tindices": INDEX},
     host=[2],
+    native=dense_sum(),
     doc="A dense tensor plus a sparse one of its shape.",
 )  # fmt: skip
 
