@@ -42,6 +42,7 @@ LEFT_OUT = (
     "native code cuts any number of times",
     "numbers of uint",
     "strings and positions are broadcast",
+    "matrices of 300 rows are LAPACK's",
     "the dense matrix is transposed",
     "products are of float32 and float64",
     "elements of ",
@@ -200,6 +201,7 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield from special_functions()
     yield from texts()
     yield from sparse_tensors()
+    yield from factors()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 
@@ -314,6 +316,23 @@ def sparse_tensors() -> Iterator[tuple[str, Sample]]:
         yield "SparseToDense", case(a, shape, values[0], dtype(-1))
         repeated = case(a[mixed], shape, values[0], dtype(3), validate_indices=False)
         yield "SparseToDense", repeated
+
+
+def factors() -> Iterator[tuple[str, Sample]]:
+    """Matrices of sizes that fill vectors and that do not."""
+    for size, columns in ((33, 100), (64, 16), (5, 1), (100, 70)):
+        for dtype in (np.float32, np.float64):
+            matrices = numbers(3, size, size, dtype=dtype) / 8
+            yield "Lu", case(matrices)
+            yield "Lu", case(matrices, output_idx_type=tf.int64)
+            # a diagonal that dominates: solutions do not grow
+            triangles = matrices / size + 2 * np.eye(size, dtype=dtype)
+            right = numbers(3, size, columns, seed=2, dtype=dtype)
+            for lower in (True, False):
+                for adjoint in (True, False):
+                    options = {"lower": lower, "adjoint": adjoint}
+                    yield "MatrixTriangularSolve", case(triangles, right, **options)
+    yield "MatrixTriangularSolve", case(np.eye(300)[None], np.ones((1, 300, 1)))
 
 
 def texts() -> Iterator[tuple[str, Sample]]:
