@@ -16,7 +16,12 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
-from gpugraph.compile.steps.source_layouts import function_arrays, function_dtype
+from gpugraph.compile.steps.source_layouts import (
+    function_arrays,
+    function_dtype,
+    in_place_of,
+    span_of,
+)
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
@@ -94,16 +99,16 @@ class Candidate(NamedTuple):
         """Return the same step over copies of the arrays that it writes; with `isolated` of
         variables too, so that no other run changes its inputs. changed: returns the replacement
         of each input array."""
-        written = {_span(array) for array in self.written}
+        written = {span_of(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
-            span, is_input = _span(array), index < self.num_inputs
+            span, is_input = span_of(array), index < self.num_inputs
             is_own = span in written or (isolated and index in self.variables)
             if is_input and (changed or is_own):
                 copies[span] = changed(array) if changed else array.copy()
             elif not is_input and span not in copies:
                 copies[span] = np.empty_like(array)
-        arrays = [_in_place_of(array, copies.get(_span(array))) for array in self.arrays]
+        arrays = [in_place_of(array, copies.get(span_of(array))) for array in self.arrays]
         return self._replace(arrays=arrays)
 
     def new_scratch(self, size: int) -> Any:
@@ -122,18 +127,6 @@ class Candidate(NamedTuple):
         finally:
             for container in owned:
                 container.release()
-
-
-def _span(array: Any) -> tuple[int, int]:
-    """Return the address and size of an array. Arrays of a plan that overlap are the same."""
-    return array.ctypes.data, array.nbytes
-
-
-def _in_place_of(array: Any, memory: Any) -> Any:
-    """Return `memory` as an array of the same dtype and shape; if it is None the array itself."""
-    if memory is None:
-        return array
-    return memory.reshape(-1).view(array.dtype).reshape(array.shape)
 
 
 class Calls(NamedTuple):

@@ -90,3 +90,15 @@ def _turn(
     else:
         result.before.append(lambda _: move(view, operand))
     return operand
+
+
+def span_of(array: Any) -> tuple[int, int]:
+    """Return the address and size of an array. Arrays of a plan that overlap are the same."""
+    return array.ctypes.data, array.nbytes
+
+
+def in_place_of(array: Any, memory: Any) -> Any:
+    """Return `memory` as an array of the same dtype and shape; if it is None the array itself."""
+    if memory is None:
+        return array
+    return memory.reshape(-1).view(array.dtype).reshape(array.shape)

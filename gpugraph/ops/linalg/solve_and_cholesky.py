@@ -57,7 +57,8 @@ def lapack_op(
 ) -> OpFunction:
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
-    native: the kernel in C for matrices that are not large. attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
+    native: the kernel in C for matrices that are not large. attrs: `T`, if given, holds the
+    allowed dtypes, by default LAPACK_TYPES.
     """
     return op(
         op_type,
