@@ -173,6 +173,7 @@ if TYPE_CHECKING:
     from gpugraph.graph.op_def import OpDef as OpDef
     from gpugraph.library import (
         distributions as distributions,
+        feature_column as feature_column,
         keras as keras,
         layers as layers,
         lookup as lookup,

@@ -199,7 +199,9 @@ def test_the_extras_for_cuda_are_of_one_release(
     *always, cupy, toolkit = capsys.readouterr().out.splitlines()
     assert [name.partition(">")[0] for name in always] == ["numpy", "protobuf"]
     assert cupy.startswith(f"cupy-cuda{major}x")
-    parts, release = re.fullmatch(r"cuda-toolkit\[([\w,]+)\]==(\d+)\.\*.*", toolkit).groups()  # type: ignore[union-attr]
+    found = re.fullmatch(r"cuda-toolkit\[([\w,]+)\]==(\d+)(?:\.\d+)?\.\*.*", toolkit)
+    assert found is not None
+    parts, release = found.groups()
     assert set(parts.split(",")) == {"cublas", "cudart", "nvrtc"} and release == major
 
 

@@ -21,6 +21,7 @@ CONTRIB = (
     tf.contrib,
     tf.contrib.crf,
     tf.contrib.distributions,
+    tf.contrib.feature_column,
     tf.contrib.framework,
     tf.contrib.layers,
     tf.contrib.legacy_seq2seq,
@@ -81,6 +82,7 @@ ROOMS = (
     tf.distributions,
     tf.dtypes,
     tf.errors,
+    tf.feature_column,
     tf.flags,
     tf.gfile,
     tf.io.gfile,
@@ -299,6 +301,36 @@ contrib.crf.crf_sequence_score: inputs tag_indices sequence_lengths transition_p
 contrib.crf.crf_unary_score: tag_indices sequence_lengths inputs
 contrib.crf.viterbi_decode: score transition_params
 contrib.distributions.Bernoulli: logits probs dtype validate_args allow_nan_stats name
+feature_column.bucketized_column: source_column boundaries
+feature_column.categorical_column_with_hash_bucket: key hash_bucket_size dtype
+feature_column.categorical_column_with_identity: key num_buckets default_value
+feature_column.categorical_column_with_vocabulary_file: key vocabulary_file vocabulary_size
+    num_oov_buckets default_value dtype
+feature_column.categorical_column_with_vocabulary_list: key vocabulary_list dtype default_value
+    num_oov_buckets
+feature_column.crossed_column: keys hash_bucket_size hash_key
+feature_column.embedding_column: categorical_column dimension combiner initializer ckpt_to_load_from
+    tensor_name_in_ckpt max_norm trainable
+feature_column.indicator_column: categorical_column
+feature_column.input_layer: features feature_columns weight_collections trainable cols_to_vars
+    cols_to_output_tensors
+feature_column.linear_model: features feature_columns units sparse_combiner weight_collections
+    trainable cols_to_vars
+feature_column.make_parse_example_spec: feature_columns
+feature_column.numeric_column: key shape default_value dtype normalizer_fn
+feature_column.sequence_categorical_column_with_hash_bucket: key hash_bucket_size dtype
+feature_column.sequence_categorical_column_with_identity: key num_buckets default_value
+feature_column.sequence_categorical_column_with_vocabulary_file: key vocabulary_file vocabulary_size
+    num_oov_buckets default_value dtype
+feature_column.sequence_categorical_column_with_vocabulary_list: key vocabulary_list dtype
+    default_value num_oov_buckets
+feature_column.sequence_numeric_column: key shape default_value dtype normalizer_fn
+feature_column.shared_embedding_columns: categorical_columns dimension combiner initializer
+    shared_embedding_collection_name ckpt_to_load_from tensor_name_in_ckpt max_norm trainable
+feature_column.weighted_categorical_column: categorical_column weight_feature_key dtype
+contrib.feature_column.sequence_input_layer: features feature_columns weight_collections trainable
+keras.layers.DenseFeatures: feature_columns trainable name
+keras.experimental.SequenceFeatures: feature_columns trainable name
 contrib.distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
 contrib.distributions.Categorical: logits probs dtype validate_args allow_nan_stats name
 contrib.distributions.Dirichlet: concentration validate_args allow_nan_stats name
@@ -1600,6 +1632,37 @@ linalg.logdet: matrix name
 linalg.logm: input name
 linalg.LinearOperator: dtype graph_parents is_non_singular is_self_adjoint is_positive_definite
     is_square name
+linalg.LinearOperatorAdjoint: operator is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorBlockDiag: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorCirculant: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorCirculant2D: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorCirculant3D: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorComposition: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorDiag: diag is_non_singular is_self_adjoint is_positive_definite is_square name
+linalg.LinearOperatorFullMatrix: matrix is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorHouseholder: reflection_axis is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorIdentity: num_rows batch_shape dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
+linalg.LinearOperatorInversion: operator is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorKronecker: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorLowRankUpdate: base_operator u diag_update v is_diag_update_positive
+    is_non_singular is_self_adjoint is_positive_definite is_square name
+linalg.LinearOperatorScaledIdentity: num_rows multiplier is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
+linalg.LinearOperatorToeplitz: col row is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorZeros: num_rows num_columns batch_shape dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
 linalg.LinearOperatorLowerTriangular: tril is_non_singular is_self_adjoint is_positive_definite
     is_square name
 linalg.lu: input output_idx_type name

@@ -22,7 +22,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 _API = """
     bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
-    contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup contrib.rnn
+    contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
+    contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
     contrib.tensorboard.plugins.projector contrib.training contrib.util debugging dtypes
     gfile graph_util image initializers io linalg manip math nn quantization random saved_model
@@ -30,14 +31,14 @@ _API = """
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
     saved_model.utils sets signal sparse spectral strings test
 """
-"""Public modules in the folder `api`, by their paths relative to it."""
+"""Public modules whose files are in the folder `api`; paths are relative to that folder."""
 
 _SLIM = """
     data_decoder learning tfexample_decoder model_analyzer nets nets.alexnet nets.inception
     nets.inception_v1 nets.inception_v2 nets.inception_v3 nets.overfeat nets.resnet_utils
     nets.resnet_v1 nets.resnet_v2 nets.vgg
 """
-"""Modules of `library.contrib.slim_models`, which are public below `contrib.slim`."""
+"""Modules in `library.contrib.slim_models`, which are public under `contrib.slim`."""
 
 _ELSEWHERE = """
 app platform.app
@@ -71,15 +72,15 @@ version base.version
 """One line per public path: the path, then the path of the file."""
 
 _PACKAGES = """
-    distributions keras keras.activations keras.applications keras.backend keras.callbacks
-    keras.layers keras.losses keras.metrics keras.models keras.optimizers
+    distributions feature_column keras keras.activations keras.applications keras.backend
+    keras.callbacks keras.layers keras.losses keras.metrics keras.models keras.optimizers
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """
-"""Public packages in the folder `library`, by their paths relative to it."""
+"""Public packages whose files are in the folder `library`; paths are relative to that folder."""
 
 _OWN_PACKAGES = "config config.experimental"
-"""Packages whose public paths equal the paths of their files."""
+"""Packages whose public path is the path of their folder."""
 
 _APPLICATIONS = """
     densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet
@@ -103,7 +104,12 @@ _LIBRARY = """
     seq2seq summary testing train
 """
 
-_OWN = ("ops.", "rnn.", "session.", "shapes")  # prefixes of modules that TensorFlow does not have
+_OWN = (
+    "ops.",
+    "rnn.",
+    "session.",
+    "shapes",
+)  # prefixes of public paths that gpugraph has and TensorFlow does not
 
 MODULE_PATHS = (
     {path: f"api.{path}" for path in _API.split()}
@@ -112,7 +118,7 @@ MODULE_PATHS = (
     | {path: f"library.{path}" for path in _PACKAGES.split()}
     | {path: f"library.{path}" for path in _ATTRIBUTES}
 )
-"""By public path, the path of each module's file if that differs.
+"""By public path, the path of the module's file; modules whose two paths are equal are left out.
 
 Both paths are relative to the package.
 """
@@ -122,7 +128,7 @@ TENSORFLOW_PATHS = {
     for path, module_path in (MODULE_PATHS | {path: path for path in _OWN_PACKAGES.split()}).items()
     if not path.startswith(_OWN)
 }
-"""By path in TensorFlow, the path of the file of each module that this package has too."""
+"""By path in TensorFlow, the path of the module's file in this package."""
 
 _FOLDERS = {
     **{name: f"building.{name}" for name in _BUILDING.split()},
@@ -131,7 +137,10 @@ _FOLDERS = {
     "contrib_layers": "library.contrib.layers",
     "slim_models": "library.contrib.slim_models",
 }
-"""By former path, the present path of folders that were moved; old pickles have the former."""
+"""By former path, the present path of each folder that was moved.
+
+Old pickles contain the former.
+"""
 
 _WHOLE = "compat.v1"
 _PARENTS = {path.rpartition(".")[0] for path in MODULE_PATHS} | {"compat"}
@@ -148,9 +157,9 @@ def public_module(path: str) -> ModuleType:
 
 
 class _Modules(Mapping[str, ModuleType]):
-    """A mapping of public paths to modules; each module is imported when it is looked up.
+    """A mapping from public paths to modules, which imports a module when it is looked up.
 
-    prefix: put before each path to form its key.
+    prefix: the text that precedes the path in each key.
     """
 
     def __init__(self, paths: Iterable[str], prefix: str = "") -> None:
@@ -170,17 +179,16 @@ PUBLIC_MODULES = _Modules(MODULE_PATHS, f"{_PACKAGE}.")
 """The modules whose public path differs from their file's path, by full public path."""
 
 TENSORFLOW_MODULES = _Modules(TENSORFLOW_PATHS)
-"""The modules that this package has in common with TensorFlow, by path in TensorFlow."""
+"""The modules that exist both here and in TensorFlow, by path in TensorFlow."""
 
 _OWN_PATHS = {module_path: path for path, module_path in TENSORFLOW_PATHS.items()}
 _additions: list[Callable[[str, ModuleType], None]] = []
 
 
 def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
-    """Call `function(path, module)` for each public module of TensorFlow.
+    """Call `function(path, module)` for each public module that TensorFlow has too.
 
-    It is called at once for modules that are imported already, and for others when they are
-    imported.
+    For a module that is not imported yet, the call follows its import.
     """
     _additions.append(function)
     for module_path, path in _OWN_PATHS.items():
@@ -189,9 +197,10 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 
 
 class _PublicPaths(MetaPathFinder):
-    """An importer of modules by their public paths.
+    """An importer that finds modules by their public paths.
 
-    It also applies `add_to_public_modules` to modules that are imported by file path.
+    It also applies the functions of `add_to_public_modules` to modules that are imported by file
+    path.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -217,7 +226,10 @@ def _with_additions(spec: ModuleSpec | None) -> ModuleSpec | None:
 
 
 class _PublicLoader(SourceFileLoader):
-    """The loader of a public module by its file path; it applies the registered additions."""
+    """The loader for a public module that is imported by its file path.
+
+    It calls the functions of `add_to_public_modules`.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module, then call the functions of `add_to_public_modules`."""
@@ -228,7 +240,7 @@ class _PublicLoader(SourceFileLoader):
 
 
 def _canonical(path: str) -> str:
-    """Return the path without `compat.v1`, and with the present path of a moved folder."""
+    """Return the path without `compat.v1`, and with a moved folder's former path replaced."""
     while path == _WHOLE or path.startswith(f"{_WHOLE}."):
         path = path[len(_WHOLE) + 1 :]
     first, dot, rest = path.partition(".")
@@ -238,7 +250,7 @@ def _canonical(path: str) -> str:
 
 
 class _Known(Loader):
-    """A loader that returns a module which is imported by another path."""
+    """A loader that returns a module already imported by another path."""
 
     def __init__(self, path: str) -> None:
         self._path = path

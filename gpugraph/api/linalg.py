@@ -2,7 +2,23 @@
 
 from gpugraph.library.linear_operators import (
     LinearOperator as LinearOperator,
+    LinearOperatorAdjoint as LinearOperatorAdjoint,
+    LinearOperatorBlockDiag as LinearOperatorBlockDiag,
+    LinearOperatorCirculant as LinearOperatorCirculant,
+    LinearOperatorCirculant2D as LinearOperatorCirculant2D,
+    LinearOperatorCirculant3D as LinearOperatorCirculant3D,
+    LinearOperatorComposition as LinearOperatorComposition,
+    LinearOperatorDiag as LinearOperatorDiag,
+    LinearOperatorFullMatrix as LinearOperatorFullMatrix,
+    LinearOperatorHouseholder as LinearOperatorHouseholder,
+    LinearOperatorIdentity as LinearOperatorIdentity,
+    LinearOperatorInversion as LinearOperatorInversion,
+    LinearOperatorKronecker as LinearOperatorKronecker,
+    LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate,
     LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+    LinearOperatorScaledIdentity as LinearOperatorScaledIdentity,
+    LinearOperatorToeplitz as LinearOperatorToeplitz,
+    LinearOperatorZeros as LinearOperatorZeros,
 )
 from gpugraph.ops.linalg.cross_product import cross as cross
 from gpugraph.ops.linalg.einsum import einsum as einsum

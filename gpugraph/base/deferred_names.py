@@ -8,8 +8,8 @@ A package that defers its imports declares them where only type checkers execute
         __getattr__, __dir__, __all__ = deferred_names(__name__)
 
 This module parses the same lines, so there is one list of names for readers, type checkers and the
-program. Besides `from module import name`, the lines may be `from module import *`, where the
-module consists of such lines itself, `other = name` and `other = module.name`.
+program. Besides `from module import name`, three forms are allowed: `other = name`, `other =
+module.name`, and `from module import *` if that module itself consists of such lines.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def one_import_at_a_time() -> Iterator[None]:
     """Serialize deferred imports: only one thread is in the block at a time.
 
     If two threads imported mutually dependent packages in opposite order, one could get a
-    half-imported package. A thread that is already inside an import does not wait, because others
-    may be waiting for that import.
+    half-imported package. A thread that is already inside an import does not wait, because other
+    threads may be waiting for that import.
     """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -129,7 +129,9 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Return (module, name there) for each name of a package's deferred imports."""
+    """Return, for each name of a package's deferred imports, its module and its name in that
+    module.
+    """
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             return _listed(statement.body)
@@ -145,7 +147,7 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Return (module, name there) for each name that the statements define."""
+    """Return, for each name that the statements define, its module and its name in that module."""
     known: _Sources = {}
     for statement in statements:
         if isinstance(statement, ast.Assign):

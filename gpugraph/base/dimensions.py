@@ -1,4 +1,4 @@
-"""One size of a static shape, as TensorFlow 1 programs see it.
+"""The class `Dimension`: one size of a static shape, as in TensorFlow 1.
 
 A size is an int of at least 0, or None if it is unknown; gpugraph stores sizes in this form.
 `shape[i]` returns a `Dimension`, which supports arithmetic. A result that depends
@@ -128,7 +128,9 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """Return the size that is known in one or both; ValueError if both are known and differ."""
+        """Return this size or, if it is unknown, `other`; ValueError if both are known and
+        differ.
+        """
         self.assert_is_compatible_with(other)
         return Dimension(other if self._value is None else self._value)
 
@@ -192,5 +194,5 @@ def as_dimension(value: object) -> Dimension:
 
 
 def dimension_value(dimension: Any) -> Any:
-    """Return the int or None in a Dimension; anything else as it is."""
+    """Return the int or None in a Dimension; return any other value unchanged."""
     return dimension.value if isinstance(dimension, Dimension) else dimension

@@ -25,8 +25,8 @@ _REF_OFFSET = 100
 class DType:
     """The type of the elements of a tensor.
 
-    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if there is
-    none. A type is equal to every value that `as_dtype` converts to it, such as its name; a
+    `DType(number)` returns the singleton for that TensorFlow type number; TypeError if no type has
+    this number. A type is equal to every value that `as_dtype` converts to it, such as its name; a
     reference type is not equal to its base type.
 
     Attributes (read only):
@@ -112,7 +112,7 @@ class DType:
     def limits(self) -> tuple[int, int]:
         """The range of pixel intensities, (0, maximum).
 
-        ValueError for a type that is neither integer, bool, float32 nor float64.
+        ValueError unless the type is an integer type, bool, float32 or float64.
         """
         if self.is_integer:
             return 0, int(self.max)
@@ -123,7 +123,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether `other` is this type, or the reference type with this base type."""
+        """Return whether `other` is this type or its reference type."""
         dtype = as_dtype(other)
         return dtype is self or dtype.base_dtype is self
 
@@ -198,9 +198,8 @@ def _pair(
 ) -> tuple[DType, DType]:
     """Return a type and its reference twin.
 
-    real: the type of the real part, if it is not this type itself.
-    like: a NumPy type of the same kind and size, if `numpy_type` is None or not one of NumPy's own
-    types.
+    real: the type of the real part; None if it is the type itself. like: a NumPy type of the same
+    kind and size; required if `numpy_type` is None or is not defined by NumPy.
     """
     base = _make(name, number, numpy_type, like or numpy_type or object)
     ref = _make(f"{name}_ref", number + _REF_OFFSET, numpy_type, like or numpy_type or object)
@@ -264,7 +263,9 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(dtype._as_ref for dtype in QUANTIZED
 
 
 def stored(array: Any) -> Any:
-    """Return a view of an array of a quantized type as plain integers; any other array as it is."""
+    """Return a view of an array of a quantized type as plain integers; return any other array
+    unchanged.
+    """
     return array.view(array.dtype[0]) if array.dtype.names else array
 
 
@@ -315,8 +316,8 @@ def as_dtype(type_value: object) -> DType:
 
     Args:
       type_value: a DType, a name ("float32", "half", "int32_ref"), a TensorFlow type number, a
-        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float is
-        float32, complex is complex128; bool; str, bytes and object are string. int has none.
+        NumPy dtype of any byte order, scalar type, scalar or array, or a Python type: float gives
+        float32, complex complex128, bool bool; str, bytes and object give string; int is refused.
 
     Raises:
       TypeError: `type_value` denotes no type.

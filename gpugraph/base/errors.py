@@ -1,8 +1,8 @@
 """Errors of the runtime: one class per canonical status code.
 
-Every failure while a graph is checked, placed or run is an `OpError`. Its class tells the kind of
-failure, and its attributes the node. Misuse of the Python interface raises Python's own TypeError
-and ValueError; two subclasses of these that TensorFlow 1.15 defines are here too.
+Every failure while a graph is checked, placed or run is an `OpError`. Its class is the kind of
+failure, and its attributes name the node. Misuse of the Python interface raises Python's own
+TypeError and ValueError; two subclasses of these that TensorFlow 1.15 defines are here too.
 
 A pickled error keeps its node definition, message and code, so that it can be sent to another
 process; it loses the `Operation`, which belongs to a graph.
@@ -112,7 +112,7 @@ class CancelledError(_CanonicalError):
 
 
 class UnknownError(_CanonicalError):
-    """A failure of unknown kind, or one whose code has no class here."""
+    """A failure of unknown kind, or with a code for which this module has no class."""
 
     _code = UNKNOWN
 
@@ -175,7 +175,9 @@ class AbortedError(_CanonicalError):
 
 
 class OutOfRangeError(_CanonicalError):
-    """The end was passed: of an index, a file, a closed and empty queue, or a dataset."""
+    """An index or a read passed the end: of a tensor, a file, a closed and empty queue, or a
+    dataset.
+    """
 
     _code = OUT_OF_RANGE
 

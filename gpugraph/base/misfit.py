@@ -1,4 +1,6 @@
-"""Messages of an op that rejects its inputs, which differ between graph construction and a run."""
+"""Errors of an op that rejects its inputs, whose wording differs between graph construction and a
+run.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ INPUT_NAME = "<input 0>"
 
 
 class Misfit(ValueError):
-    """Inputs or attrs that don't fit an op, with TensorFlow's wording for each kind of report.
+    """The error for inputs or attrs that an op rejects, with TensorFlow's wording at graph
+    construction and in a run.
 
     Args:
       message: the wording if the error reaches the program as it is, and the default of the other
@@ -20,11 +23,11 @@ class Misfit(ValueError):
       in_run: the wording in a run, if it differs from that at graph construction; `INPUT_NAME` in
         it stands for the first input.
       shapes: the shapes of the first outputs if TensorFlow rejects the inputs only in a run: graph
-        construction then continues with these shapes (those of further outputs are unknown). None:
+        construction then continues with these shapes (shapes of further outputs are unknown). None:
         graph construction fails too.
       error_class: the class of the run's error.
       in_graph: the wording of shape inference at graph construction.
-      detail: the input concerned, appended to TensorFlow's wording.
+      detail: a description of the rejected input, appended to TensorFlow's wording.
     """
 
     def __init__(
@@ -59,12 +62,12 @@ def value_error(message: str, in_graph: str, in_run: str = "") -> ValueError:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether the error is a `Misfit` or carries the wordings of one."""
+    """Return whether the error is a `Misfit`, or a ValueError that `value_error` has created."""
     return isinstance(error, Misfit) or isinstance(next(iter(error.args), None), _Wording)
 
 
 def misfit_of(error: Exception) -> Misfit:
-    """Return `error` as a `Misfit`, with all the wordings that it carries."""
+    """Return `error` as a `Misfit` with all wordings that `error` carries."""
     if isinstance(error, Misfit):
         return error
     wording = error.args[0] if error.args else ""

@@ -1,4 +1,6 @@
-"""Functions created by other functions, with the name, docstring and parameters of a public one."""
+"""Decorators that give a generated function the name, docstring and parameters of a public
+function.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def named(name: str, doc: str) -> Callable[[Function], Function]:
 def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a function the parameters of `signature`.
 
-    The function then receives all arguments by name, defaults included.
+    The decorated function receives every argument by name, including arguments left at their
+    default.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +73,7 @@ def add_parameters(
     """Return `function` with further parameters, inserted before the parameter `name` or last.
 
     The new function returns `call(arguments, **others)`: `arguments` is a dict with the arguments
-    of `function` by name, `others` has those of the further parameters.
+    of `function` by name, `others` has the arguments of the further parameters.
 
     defaults: the further parameters with their defaults.
     """

@@ -105,7 +105,7 @@ def map_structure(
 
     expand_composites: as in `flatten`.
 
-    TypeError if `func` is not callable, ValueError without a structure, and the errors of
+    TypeError if `func` is not callable, ValueError if no structure is passed, and the errors of
     `assert_same_structure` if the structures don't match.
     """
     if not callable(func):
@@ -237,7 +237,7 @@ def _described(structure: Any) -> str:
 
 
 class _Dot:
-    """The mark for a leaf in the outline of a structure."""
+    """A placeholder for a leaf, printed as a dot when an error message shows a structure."""
 
     def __repr__(self) -> str:
         return "."

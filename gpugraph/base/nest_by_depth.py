@@ -1,4 +1,6 @@
-"""Structures that are flattened down to the depth of another one, or flattened with their paths."""
+"""Functions that flatten a structure down to the depth of another structure, or together with the
+paths to its leaves.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from gpugraph.base.nest import flatten, is_nested, pack_sequence_as, parts_of
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """Raise TypeError or ValueError unless `input_tree` is nested like `shallow_tree`, or more.
+    """Raise TypeError or ValueError unless `input_tree` is nested like `shallow_tree`, or more
+    deeply.
 
     A leaf of `shallow_tree` may correspond to a whole structure in `input_tree`.
     """
@@ -69,7 +72,7 @@ def map_structure_up_to(
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
-    """Return a dict in which structures of keys are flattened, as are their values.
+    """Return a dict in which keys that are structures are flattened, together with their values.
 
     `{(k1, (k2,)): (v1, (v2,))}` becomes `{k1: v1, k2: v2}`. ValueError for a duplicate key.
     """

@@ -1,4 +1,4 @@
-"""Optional packages: pip extras of gpugraph install them, and their first use imports them."""
+"""Optional packages, which pip extras of gpugraph install, and which are imported on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def package_of_extra(extra: str, package: str, users: str) -> Iterator[None]:
     Args:
       extra: the extra of gpugraph that includes the package.
       package: the name to install the package by.
-      users: the plural subject of the error: `HDF5 files`.
+      users: a plural noun for the features that need the package, for the error: `HDF5 files`.
 
     Raises:
       ModuleNotFoundError: the package can't be imported; the error names the extra.

@@ -60,7 +60,9 @@ class Field(Generic[T]):
         vars(instance)[self.name] = self._convert(self._where, value)
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the value differs from the default; whether a message is present."""
+        """Return whether the value differs from the default or, for a nested message, is
+        present.
+        """
         value = vars(instance).get(self.name)
         return value is not None and value != self.default()
 
@@ -92,7 +94,9 @@ def text() -> Field[str]:
 
 
 class DeferredField(Field[Any]):
-    """A field that holds a protobuf message, or a function that returns it on first access."""
+    """A field that holds a protobuf message, or a function that builds the message on first
+    access.
+    """
 
     has_presence = True
 
@@ -106,7 +110,9 @@ class DeferredField(Field[Any]):
         return value
 
     def is_set(self, instance: object) -> bool:
-        """Return whether the value differs from its default; this evaluates a deferred one."""
+        """Return whether the value differs from its default; a value that is still a function is
+        built first.
+        """
         if vars(instance).get(self.name) is None:
             return False
         value = self.__get__(instance, type(instance))
@@ -124,7 +130,9 @@ def empty_message(name: str) -> Any:
 
 
 class EnumType:
-    """An enumeration of a message, like protobuf's wrappers: `RunOptions.TraceLevel`."""
+    """An enumeration declared in a message, such as `RunOptions.TraceLevel`, with the methods of
+    protobuf's enumerations.
+    """
 
     def __init__(self, name: str, **numbers: int) -> None:
         self._name, self._numbers = name, numbers

@@ -1,8 +1,8 @@
 """Messages: records of declared fields that behave like TensorFlow's protocol messages.
 
-Every field has a type and a default. A nested message exists as soon as it is accessed. Assigned
-values are checked at once and copied. For an unknown name or a wrong type, the error lists the
-names or types that are accepted. The settings in `config` are such messages.
+Every field has a type and a default. A nested message exists as soon as it is accessed. An
+assignment checks the value and stores a copy. For an unknown name or a wrong type, the error lists
+the names or types that are accepted. The settings in `config` are such messages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Descriptor:
 
 
 class Message:
-    """Base of the settings: declared fields, passed by keyword or assigned.
+    """Base class of messages: records of declared fields, which are passed by keyword or assigned.
 
     Two messages are equal if they are of one class, have the same nested messages, and all fields
     are equal. None as a keyword's value means the default; a dict can stand for a nested message.
@@ -140,7 +140,7 @@ class Message:
         """Merge the set fields of `other` into this message.
 
         Repeated fields are extended, maps updated, nested messages merged, other fields replaced.
-        TypeError unless `other` is of the same class, or of protobuf's class for this message.
+        TypeError unless `other` has the same class, or protobuf's class for this message.
         """
         other = self._as_own(other, "MergeFrom")
         if other is self:
@@ -304,8 +304,8 @@ def is_protobuf_of(cls: type[Message], value: object) -> bool:
 def to_message(cls: type[M]) -> Convert[M]:
     """Return a conversion to messages of a class, for fields.
 
-    It copies messages of the class, takes the fields of a new message from a mapping, and converts
-    an instance of protobuf's class for TensorFlow's message of this name.
+    The conversion copies a message of the class, creates one from a mapping of its fields, and
+    converts an instance of protobuf's class for TensorFlow's message of this name.
     """
 
     def convert(where: str, value: Any) -> M:

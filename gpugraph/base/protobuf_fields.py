@@ -1,6 +1,7 @@
 """Conversion between this package's messages (`base/proto_messages.py`) and protobuf's.
 
-`formats` has protobuf's classes; it registers them here, so that lower layers need not import it.
+The package `formats` has protobuf's classes. They are registered here, so that lower layers need
+not import the layer that defines them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _finders: list[Callable[[str], Any]] = []
 
 
 def register_messages(find: Callable[[str], Any]) -> None:
-    """Register the function that `message_class` calls."""
+    """Register the function that returns protobuf's class by name; `message_class` calls it."""
     _finders[:] = [find]
 
 
@@ -24,7 +25,7 @@ def message_class(name: str) -> Any:
 def protobuf_class(name: str) -> Any:
     """Return protobuf's class of a message.
 
-    The name of a nested one is like `GPUOptions.Experimental`.
+    A nested message is named by its path, such as `GPUOptions.Experimental`.
     """
     outer, *inner = name.split(".")
     message_type = message_class(outer)
@@ -44,7 +45,7 @@ def _is_list_of_messages(value: Any) -> bool:
 def set_protobuf(message: Any, target: Any) -> None:
     """Copy the set fields of a message to protobuf's message `target`.
 
-    Skip fields that it lacks.
+    Fields that `target` lacks are skipped.
     """
     known = target.DESCRIPTOR.fields_by_name
     for name, value in message._set_fields():
@@ -77,7 +78,7 @@ def _fill_map(target: Any, values: dict[Any, Any]) -> None:
 def take_protobuf(message: Any, source: Any) -> None:
     """Copy the set fields of protobuf's message `source` to `message`.
 
-    Skip fields that it lacks.
+    Fields that `message` lacks are skipped.
     """
     for field, value in source.ListFields():
         name = field.name

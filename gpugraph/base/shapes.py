@@ -27,7 +27,7 @@ from gpugraph.base.protobuf_fields import message_class
 
 
 class TensorShape:
-    """A tensor's shape as far as it is known.
+    """A tensor's static shape: its rank and sizes, as far as they are known.
 
     Args:
       dims: None for an unknown rank, a TensorShape, a TensorShapeProto, one size, or an iterable
@@ -130,7 +130,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {shape} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are known in either.
+        """Return the shape with the sizes that are known in at least one of the two shapes.
 
         ValueError if they are incompatible.
         """
@@ -145,7 +145,8 @@ class TensorShape:
         return TensorShape.of(tuple([y if x is None else x for x, y in zip(a, b, strict=True)]))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """Return the shape with the sizes that are equal in both; sizes that differ become unknown.
+        """Return the shape with the sizes that are equal in both shapes; sizes that differ become
+        unknown.
 
         The rank is unknown if the ranks differ or one is unknown.
         """
@@ -155,7 +156,9 @@ class TensorShape:
         return TensorShape.of(tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
 
     def concatenate(self, other: object) -> TensorShape:
-        """Return the sizes of `self`, then those of `other`; of unknown rank if either rank is."""
+        """Return the shape with the sizes of `self`, then the sizes of `other`. Its rank is unknown
+        if one of the ranks is.
+        """
         a, b = self.sizes, as_shape(other).sizes
         return TensorShape.of(None if a is None or b is None else a + b)
 
@@ -265,7 +268,9 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
 
 
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
-    """Describe how two incompatible shapes of known rank differ, in shape inference's words."""
+    """Return how two incompatible shapes of known rank differ, worded as by TensorFlow's shape
+    inference.
+    """
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
     unequal = (
@@ -313,7 +318,7 @@ def as_tensor_shape(shape: object) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """Return a shape with `rank` unknown sizes; of unknown rank if `rank` is None.
+    """Return a shape with `rank` unknown sizes, or a shape of unknown rank if `rank` is None.
 
     ndims: the older name of `rank`.
     """
@@ -337,7 +342,9 @@ def matrix(rows: object, cols: object) -> TensorShape:
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """Return `shape[index]`; unknown if the rank is, IndexError if there is no such dimension."""
+    """Return `shape[index]`; an unknown Dimension if the rank is unknown, IndexError if there is no
+    such dimension.
+    """
     return shape[index]
 
 
@@ -345,8 +352,8 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
     Sizes are aligned at the right; a missing size counts as 1, and size 1 broadcasts to the size of
-    the other operand. An unknown size with one above 1 gives the latter; with 1 or another unknown
-    size it gives an unknown size. The rank is unknown if one of the ranks is.
+    the other operand. An unknown size and a size above 1 give the size above 1; an unknown size and
+    1, or two unknown sizes, give an unknown size. The rank is unknown if one of the ranks is.
 
     Raises:
       ValueError: two known sizes differ and neither is 1.

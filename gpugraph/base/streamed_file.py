@@ -1,9 +1,9 @@
 """Large files, synced to disk while they are written, and removed in the background.
 
-Syncing a file only at its end would leave the program idle for half of the total time. Here one
-thread writes and another syncs the written part, while the program computes the next bytes.
-Removing a file takes as long as freeing its blocks, so a thread frees them after the name is
-removed.
+If a file were synced only when it is complete, the program would be idle for half of the total
+time. Instead, one thread writes and another syncs the written part, while the program computes the
+next bytes. Removing a file takes as long as freeing its blocks, so a background thread frees them
+after the name is removed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted
 
 _GATHERED = 1 << 20
 _MAX_BUFFERS = 512
-"""The numbers of bytes and of buffers that one system call writes: whichever is reached first."""
+"""The maximum number of bytes, and of buffers, that one system call writes."""
 
 _MAX_BATCHES = 8
 _EARLY = 8 << 20
-"""The size in bytes from which a file is written and synced, or removed, by threads."""
+"""The minimum size in bytes of a file that threads write and sync, or remove."""
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
@@ -47,7 +47,9 @@ class StreamedFile:
         self._writing: _Writing | None = None
 
     def write(self, content: Any) -> None:
-        """Append the bytes of a contiguous buffer. Raises OSError, also for earlier bytes."""
+        """Append the bytes of a contiguous buffer. Raises OSError, even if only writing earlier
+        bytes failed.
+        """
         view = memoryview(content)
         size = view.nbytes
         if not size:
@@ -75,7 +77,9 @@ class StreamedFile:
             self._writing = _Writing(self._handle, self._syncing)
 
     def close(self) -> None:
-        """Close the file once the disk has all of it. Raises OSError, also one from the threads."""
+        """Close the file once the disk has all of it. Raises OSError if this, or an earlier write
+        by a thread, fails.
+        """
         try:
             self._flush()
             self._end_threads()
@@ -134,7 +138,7 @@ class _Helper(ABC):
     def _run(self) -> None:
         try:
             self._work()
-        except OSError as error:  # the system reports it only once: a later call may succeed
+        except OSError as error:  # keep it: the system reports an error only once
             self._error = error
 
     @abstractmethod
@@ -191,7 +195,7 @@ class _Writing(_Helper):
     def put(self, buffers: list[memoryview]) -> None:
         """Queue buffers for writing.
 
-        Wait if the queue is full. Raises the OSError of earlier ones.
+        Waits while the queue is full. Raises the OSError of earlier buffers.
         """
         while True:
             if self._error is not None:
@@ -221,7 +225,7 @@ def remove_file(path: str) -> None:
     try:
         os.remove(path)
     finally:
-        if handle >= 0:  # the blocks are freed with the last handle
+        if handle >= 0:  # closing the last handle frees the blocks
             try:
                 threading.Thread(target=os.close, args=(handle,), daemon=True).start()
             except RuntimeError:

@@ -1,4 +1,4 @@
-"""The version of this package, also under the names that TensorFlow uses."""
+"""The version of this package, under TensorFlow's names as well."""
 
 from __future__ import annotations
 

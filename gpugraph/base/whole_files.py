@@ -56,7 +56,7 @@ def local_path(path: Any) -> str:
     text = os.fsdecode(path)
     if not text.startswith(_SCHEME):
         return text
-    _, slash, rest = text[len(_SCHEME) :].partition("/")  # a host comes first, which is ignored
+    _, slash, rest = text[len(_SCHEME) :].partition("/")  # the host part is ignored
     return slash + rest
 
 
@@ -66,7 +66,7 @@ def system_errors(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if raised_by_handler(error):  # for example a TimeoutError
+        if raised_by_handler(error):  # a TimeoutError, for example, is an OSError too
             raise
         kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
         why = error.strerror or str(error)
@@ -77,8 +77,8 @@ def open_to_read(path: Any, buffering: int = -1, devices: bool = False) -> Binar
     """Open a file to be read from its beginning to its end, as bytes.
 
     OSError for objects without an end or without bytes: folders (EISDIR), pipes, sockets and
-    devices (ESPIPE). A pipe is rejected at once, not when a writer opens it. `devices` permits
-    devices; /dev/null is always permitted.
+    devices (ESPIPE). A pipe is rejected immediately, not only when a writer opens it. `devices`
+    permits devices; /dev/null is always permitted.
     """
     return open(local_path(path), "rb", buffering, opener=partial(_open, devices))
 
@@ -207,7 +207,7 @@ def _remove_unlocked(path: str) -> None:
 def write_whole(path: str, content: bytes | memoryview) -> None:
     """Write a file under a temporary name, then rename it: `path` never has partial content.
 
-    The folder is created if missing. tf.errors.OpError for errors of the system.
+    The folder is created if missing. Raises an OpError for errors of the operating system.
     """
     path = local_path(path)
     folder = os.path.dirname(path) or "."

@@ -1,5 +1,6 @@
 """The command line: `gpugraph run PROGRAM`, `check`, `explain`, `memory`, `trace`, `report`,
-`scopes`, `devices`, `show`, `convert`."""
+`scopes`, `devices`, `show`, `convert`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from gpugraph.cli.trace import add_trace
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    arguments: by default those of the process, without the program's name.
+    arguments: the words after `gpugraph` on the command line; by default those of this process.
     """
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)

@@ -44,7 +44,7 @@ def convert_command(options: argparse.Namespace) -> int:
     except OpError as error:
         print(f"gpugraph: {error.message}", file=sys.stderr)
         return 2
-    except ValueError as error:  # a name is not UTF-8, or a folder has no checkpoint
+    except ValueError as error:  # ValueError: a name is not UTF-8, or the folder has no checkpoint
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))

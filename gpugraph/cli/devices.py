@@ -26,9 +26,8 @@ def _count(text: str) -> int:
 
 
 def devices_command(options: argparse.Namespace) -> int:
-    """Print the devices, and the reason if there is no GPU or no native code.
-
-    Return the exit status.
+    """Print the devices and return the exit status; without a GPU or native code, also print the
+    reason.
 
     The status is 2 if a setting in the environment is invalid or a GPU can't be opened.
     """
@@ -40,7 +39,7 @@ def devices_command(options: argparse.Namespace) -> int:
         left_out = () if options.virtual_gpus else unusable_gpus()
     except (
         OpError
-    ) as error:  # because of a setting in the environment, or a GPU that can't be opened
+    ) as error:  # The cause is a setting in the environment, or a GPU that can't be opened.
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
     for device in devices:

@@ -74,9 +74,9 @@ def explain_command(options: argparse.Namespace) -> int:
 
 
 def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
-    """Print which steps of each plan were native code when the plan ended.
+    """Print, for each plan that has ended, how many of its steps were native code.
 
-    ends: a text for each plan, by the plan's number.
+    ends: the texts to print, by plan number.
     """
     if ends:
         print("-- native code when each plan ended", file=sys.stderr)
@@ -85,9 +85,9 @@ def _print_ends(ends: dict[int, str], options: argparse.Namespace) -> None:
 
 
 def _width(options: argparse.Namespace) -> int | None:
-    """Return the number of columns of the terminal to fit lines into.
+    """Return the width, in columns, to which printed lines are fitted.
 
-    None, which leaves lines whole, if `--wide` is set or standard error is not a terminal.
+    Return None, which leaves lines whole, if `--wide` is set or standard error is not a terminal.
     """
     if options.wide or not sys.stderr.isatty():
         return None

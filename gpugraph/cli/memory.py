@@ -27,7 +27,9 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def policy_table(arena: ArenaRecord) -> str:
-    """Return a table of the bytes that each allocation policy would need for an arena's tensors."""
+    """Return a table of the bytes that each allocation policy would need for the tensors of
+    `arena`.
+    """
     lives = [Lifetime(buffer.num_bytes, buffer.first, buffer.last) for buffer in arena.buffers]
     table = comparison_table(AllocationTrace.of_lifetimes(lives))
     return f"its {len(lives)} tensors on {arena.device}, by policy:\n{table}"

@@ -14,15 +14,21 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
+from gpugraph.config.environment import is_on
 from gpugraph.tensorflow_import.child_processes import answer_in_children
+from gpugraph.tensorflow_import.dropped_names.dropped_imports import (
+    dropped_names,
+    install as install_dropped_names,
+)
 from gpugraph.tensorflow_import.import_switch import as_tensorflow, install
 from gpugraph.tensorflow_import.missing_names import MissingNames
+from gpugraph.tensorflow_import.python_2_programs import install as install_translation, translated
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))
@@ -33,17 +39,25 @@ class Program(NamedTuple):
 
     is_process: whether the process exists only for this program. Nothing is then restored after
     the program ends, so that its threads and exit handlers still find its modules and arguments.
+    is_python_2: whether the program is for Python 2, and is translated.
     """
 
     name: str
     arguments: Sequence[str]
     is_module: bool = False
     is_process: bool = False
+    is_python_2: bool = False
 
     @staticmethod
     def of(options: argparse.Namespace) -> Program:
         """Return the program that the parsed arguments of a command name."""
-        return Program(options.program, options.arguments, options.is_module, options.is_process)
+        return Program(
+            options.program,
+            options.arguments,
+            options.is_module,
+            options.is_process,
+            getattr(options, "is_python_2", False),
+        )
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
@@ -55,14 +69,13 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     rest = parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="the program's arguments"
     )
-    rest.required = (
-        False  # otherwise argparse reports missing arguments too if the program is missing
-    )
+    # If the program is missing, argparse would otherwise report its arguments as missing too.
+    rest.required = False
 
 
 @contextmanager
 def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
-    """Have `listener` in the list of listeners for the duration of the block."""
+    """Append `listener` to `listeners` within the block, and remove it afterwards."""
     listeners.append(listener)
     try:
         yield
@@ -74,22 +87,28 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 def answer_imports(program: Program) -> Iterator[MissingNames]:
     """Make `import tensorflow` give gpugraph within the block.
 
-    In a process that exists only for the program, it does so until the process ends, and in child
-    processes.
+    In a process that exists only for the program, imports are answered until the process ends, and
+    in its child processes too.
     """
     if program.is_process:
         answer_in_children()
+        if is_on("GPUGRAPH_DROPPED_NAMES"):
+            install_dropped_names()
         yield install().missing
     else:
-        with as_tensorflow() as missing:
+        with as_tensorflow() as missing, _dropped_names():
             yield missing
+
+
+def _dropped_names() -> AbstractContextManager[None]:
+    return dropped_names() if is_on("GPUGRAPH_DROPPED_NAMES") else nullcontext()
 
 
 def run_program(program: Program) -> int:
     """Run the program and return its exit status.
 
-    If the program raises, its traceback is printed and the status is 1. SystemExit is raised to the
-    caller.
+    If the program raises, its traceback is printed and the status is 1. SystemExit is passed on to
+    the caller.
     """
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     try:
@@ -100,11 +119,34 @@ def run_program(program: Program) -> int:
             sys.argv, sys.path[:], sys.modules["__main__"] = before
 
 
-def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
-    """Run the program; return its status, and the error that it raised or None.
+def positive_number(text: str) -> int:
+    """Return the number of a command's argument. ArgumentTypeError unless it is 1 or more."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"it is 1 or more, not {text!r}")
 
-    The error is returned, not raised, so that no exception is being handled when `sys.excepthook`
-    is called.
+
+def run_and_write(program: Program, write: Callable[[], bool]) -> int:
+    """Run the program as `run_program` does, then call `write`, however the program ends.
+
+    Return the exit status; 2 if the program succeeded, also by `sys.exit`, and `write` returned
+    False. The exceptions of `run_program` are raised again after `write`.
+    """
+    try:
+        status = run_program(program)
+    except BaseException as ended:
+        is_success = isinstance(ended, SystemExit) and ended.code in (None, 0)
+        if write() or not is_success:
+            raise
+        return 2
+    return status if write() else status or 2
+
+
+def _status_and_error(program: Program) -> tuple[int, BaseException | None]:
+    """Run the program; return its exit status, and the error that it raised or None.
+
+    The error is returned instead of raised, because `sys.excepthook` must be called while no
+    exception is being handled.
     """
     try:
         return _run(program), None
@@ -132,13 +174,17 @@ def _end(program: Program, error: BaseException) -> int:
 
 def _run(program: Program) -> int:
     sys.argv = [program.name, *program.arguments]
+    if program.is_python_2:
+        install_translation(
+            os.getcwd() if program.is_module else os.path.dirname(program.name) or "."
+        )
     if program.is_module:
         return _run_module(program, os.getcwd(), program.name)
     if pkgutil.get_importer(program.name) is not None:
         return _run_module(program, program.name, "__main__")
     file = os.path.abspath(program.name)
     try:
-        code = _code_of(file)
+        code = _code_of(file, program.is_python_2)
     except OSError as error:
         reason = f"[Errno {error.errno}] {error.strerror}"
         print(f"{sys.executable}: can't open file {file!r}: {reason}", file=sys.stderr)
@@ -155,8 +201,11 @@ def _run(program: Program) -> int:
     return 0
 
 
-def _code_of(file: str) -> CodeType:
+def _code_of(file: str, is_python_2: bool) -> CodeType:
     """Return the code object of a `.pyc` file or of a source file."""
+    if is_python_2:
+        with io.open_code(file) as stream:
+            return translated(stream.read(), file)
     with io.open_code(file) as stream:
         code = pkgutil.read_code(stream)
     if code is None:
@@ -178,7 +227,7 @@ def _run_module(program: Program, folder: str, name: str) -> int:
 
 
 def _enter(program: Program, folder: str) -> None:
-    """Put the folder first in `sys.path`.
+    """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
     In a process for the program alone, it replaces the entry that Python added for the command
     `gpugraph`.
@@ -219,7 +268,9 @@ def _show(error: BaseException) -> None:
 
 
 def _drop_frames(error: BaseException | None) -> None:
-    """Remove this package's frames around the program from the tracebacks of an error."""
+    """Remove this package's frames from the tracebacks of an error, so that they begin in the
+    program.
+    """
     known: set[int] = set()
     while error is not None and id(error) not in known:
         known.add(id(error))

@@ -6,7 +6,14 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
+from gpugraph.cli.program_process import (
+    Program,
+    add_program,
+    answer_imports,
+    listen,
+    positive_number,
+    run_and_write,
+)
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import GraphRecord, Plan, PlanKey
 from gpugraph.runtime import StepTrace
@@ -22,25 +29,19 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     report.add_argument("-o", "--output", default="report.html", help="the file; report.html")
     report.add_argument(
         "--run",
-        type=_number,
+        type=positive_number,
         help="the number of the run, from 1; else the last run of the fetches that took longest",
     )
     add_program(report)
     report.set_defaults(command=report_command)
 
 
-def _number(text: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"a run's number is 1 or more, but it is {text!r}")
-
-
 @dataclass
 class _RunChoice:
-    """The choice of the run to report; `number` is that run's number in the program, from 1.
+    """The choice of the run to report; `number` counts runs in the program, from 1.
 
-    `wanted` is the requested number. If it is None, the choice is the last run of the plan that
-    took the most time in total (`spent_ns`).
+    `wanted` is the number that the user requested. If it is None, the last run of the plan that
+    took the most time in total (`spent_ns`) is chosen.
     """
 
     wanted: int | None
@@ -50,7 +51,7 @@ class _RunChoice:
     spent_ns: dict[PlanKey, int] = field(default_factory=dict)
 
     def consider(self, runner: DirectRunner, execution: TracedExecution) -> None:
-        """Count a run that has ended; choose it instead of the previous choice if it is wanted."""
+        """Count a run that has ended, and choose it if it is better than the previous choice."""
         plan, times = execution.plan, execution.times
         if plan is None or times is None:
             return
@@ -67,23 +68,21 @@ class _RunChoice:
 
 
 def report_command(options: argparse.Namespace) -> int:
-    """Trace all runs of the program, and write the page about one of them.
+    """Trace all runs of the program, and write an HTML page about one of them.
 
-    Return the program's exit status; if no page was written and that is 0, return 2.
+    Return the program's exit status, or 2 if that is 0 and no page was written.
     """
     program = Program.of(options)
     choice = _RunChoice(options.run)
-    written = True
-    try:
-        with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
-            status = run_program(program)
-    finally:
-        written = _write(choice, options.output)
-    return status if written else status or 2
+    with answer_imports(program), listen(RUN_LISTENERS, choice.consider):
+        return run_and_write(program, lambda: _write(choice, options.output))
 
 
 def _write(choice: _RunChoice, output: str) -> bool:
-    """Write the page and print its path; return False and print the reason if there is none."""
+    """Write the page about the chosen run to `output` and print its path.
+
+    If no run was chosen, print the reason and return False.
+    """
     run = choice.run
     if run is None:
         missing = f"run {choice.wanted}, only {choice.count} runs" if choice.wanted else "run"

@@ -20,6 +20,12 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         action="store_true",
         help="list the TensorFlow names that it used and gpugraph lacks",
     )
+    run.add_argument(
+        "--python2",
+        dest="is_python_2",
+        action="store_true",
+        help="the program is for Python 2: translate it and its modules when they are imported",
+    )
     add_program(run)
     run.set_defaults(command=run_command)
 
@@ -49,13 +55,15 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 class _Report:
-    """The list of missing names, printed on standard error if the program fails or if `always`."""
+    """The list of missing names, printed on standard error if the program fails or `always` is
+    true.
+    """
 
     def __init__(self, missing: MissingNames, always: bool) -> None:
         self._missing, self._is_due = missing, always
 
     def note(self, status: object) -> int:
-        """Record the program's exit status (as passed to `sys.exit`), and return it as a number."""
+        """Record the status passed to `sys.exit`, and return the exit status of the process."""
         self._is_due = self._is_due or status not in (None, 0)
         return status if isinstance(status, int) else 1
 

@@ -41,7 +41,7 @@ def add_show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def show_command(options: argparse.Namespace) -> int:
-    """Print the content of a file and return the exit status.
+    """Print the content of the file or folder at PATH and return the exit status.
 
     The status is 1 if gpugraph can't run an op of the graph, and 2 if the file can't be read.
     """

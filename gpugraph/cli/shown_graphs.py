@@ -37,7 +37,7 @@ class ShownGraph:
 
     @property
     def cannot_run(self) -> bool:
-        """Whether gpugraph can't run one of the ops, or can't import the graph."""
+        """Whether gpugraph lacks an op of the graph or can't import the graph."""
         return bool(self._failing or self._import_error)
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
@@ -117,7 +117,9 @@ class ShownGraph:
     # -- unsupported parts
 
     def _import(self) -> tuple[list[Operation], str]:
-        """Import the graph; return the operations that can't run, and the error if it fails."""
+        """Import the graph; return the operations without a kernel, and the error text if the
+        import fails.
+        """
         try:
             with Graph().as_default() as graph:
                 import_graph_def(

@@ -5,9 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
-from gpugraph.cli.program_process import Program, add_program, answer_imports, listen, run_program
+from gpugraph.cli.program_process import (
+    Program,
+    add_program,
+    answer_imports,
+    listen,
+    positive_number,
+    run_and_write,
+)
 from gpugraph.inspection.chrome_trace import TraceEvents
 from gpugraph.inspection.step_statistics import step_statistics
 from gpugraph.plan import GraphRecord
@@ -25,27 +33,42 @@ def add_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     trace.add_argument("-o", "--output", default="trace.json", help="the file; trace.json")
     trace.add_argument(
-        "--runs", type=int, default=_MAX_RUNS, help=f"how many runs, the last; {_MAX_RUNS}"
+        "--runs",
+        type=positive_number,
+        default=_MAX_RUNS,
+        help=f"how many runs, the last; {_MAX_RUNS}",
     )
     add_program(trace)
     trace.set_defaults(command=trace_command)
 
 
 def trace_command(options: argparse.Namespace) -> int:
-    """Trace all runs of the program, write the last ones, and return the program's exit status."""
+    """Trace the program's runs, write the most recent ones, and return the program's exit
+    status.
+    """
     program = Program.of(options)
-    runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=max(options.runs, 1))
+    runs: deque[tuple[StepTrace, GraphRecord]] = deque(maxlen=options.runs)
 
     def keep(runner: DirectRunner, execution: TracedExecution) -> None:
         if execution.times is not None and execution.plan is not None:
             runs.append((execution.times, runner.graph_record(execution.plan)))
 
+    with answer_imports(program), listen(RUN_LISTENERS, keep):
+        return run_and_write(program, lambda: _write(runs, options.output))
+
+
+def _write(runs: Iterable[tuple[StepTrace, GraphRecord]], output: str) -> bool:
+    """Write the trace of the runs and print its path; return False and print the reason if that
+    is impossible.
+    """
+    events, count = TraceEvents(), 0
+    for times, record in runs:
+        events.add(step_statistics(times, record))
+        count += 1
     try:
-        with answer_imports(program), listen(RUN_LISTENERS, keep):
-            return run_program(program)
-    finally:
-        events = TraceEvents()
-        for times, record in runs:
-            events.add(step_statistics(times, record))
-        Path(options.output).write_text(events.as_json(), "utf-8")
-        print(f"{options.output}: the last {len(runs)} runs", file=sys.stderr)
+        Path(output).write_text(events.as_json(), "utf-8")
+    except OSError as error:
+        print(f"gpugraph: can't write {output!r}: {error.strerror}", file=sys.stderr)
+        return False
+    print(f"{output}: the last {count} runs", file=sys.stderr)
+    return True

@@ -3,7 +3,7 @@
 A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret shared by the
 cluster, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key both sides authenticate each
 message (`calls/proofs.py`). The key keeps out strangers and protects the integrity of messages; it
-does not encrypt. TLS does, and both sides present a certificate.
+does not encrypt. TLS encrypts, and both sides present a certificate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _MAX_PORTS_TRIED = 100
 
 
 class Access(NamedTuple):
-    """The credentials that this process presents and requires of others: a key, TLS, or neither.
+    """The credentials that this process presents to other processes and requires of them: a key,
+    TLS, or neither.
 
     tls: the contents of `ca.pem`, `cert.pem` and `key.pem`.
     """
@@ -77,7 +78,9 @@ def is_loopback(host: str) -> bool:
 
 
 def check_listening(address: str, access: Access) -> None:
-    """Raise FailedPreconditionError for an open access at an address that others can reach."""
+    """Raise FailedPreconditionError if other machines can reach the address and `access` is
+    open.
+    """
     host = address.rpartition(":")[0]
     if access.is_open and not is_loopback(host):
         raise FailedPreconditionError.of_no_node(_OPEN.format(address=address))
@@ -95,9 +98,9 @@ def open_channel(address: str, access: Access, options: Any) -> Any:
 def _free_port(host: str, port: int) -> int:
     """Return `port` if it is free at all addresses of the host, else 0; 0 stands for any free port.
 
-    gRPC is content if it can bind one address of a host name, and binds both loopback addresses for
-    localhost. So one server could get localhost's IPv4 port and another its IPv6 port, and a caller
-    of localhost would reach either.
+    For a host name with several addresses, gRPC needs to bind only one of them. So one server could
+    get a port at localhost's IPv4 address and another server the same port at its IPv6 address, and
+    a caller of localhost might reach either server.
     """
     number = port
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)
@@ -111,7 +114,7 @@ def _free_port(host: str, port: int) -> int:
                     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind((place[0], number, *place[2:]))
                 number = number or int(listener.getsockname()[1])
-        except OSError as error:  # others: e.g. ::1 on a machine without IPv6
+        except OSError as error:  # other errors: ::1 without IPv6, for example
             if error.errno == errno.EADDRINUSE:
                 return 0
     return number

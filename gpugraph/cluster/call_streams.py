@@ -1,14 +1,14 @@
 """Streams of calls: messages of steps go over long-lived streams, one frame for each message.
 
-A separate gRPC call costs more than a frame of an open stream. A frame is the number of its method
-(one byte) and the message, preceded by its checksum. A stream does one call after the other; a
-caller with several concurrent calls uses several streams (`core_streams.StreamPool`). The server
-answers each frame with one frame, except for those of `ONE_WAY` methods.
+A separate gRPC call costs more than a frame of an open stream. A frame consists of the number of
+the method (one byte), a checksum, and the message. A stream does one call after the other; a caller
+with several concurrent calls uses several streams (`core_streams.StreamPool`). The server answers
+each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
-answers. Its step must end: if it waited on, for example to dequeue from a queue, the element would
-be lost. `Caller` notifies the step. A client keeps a stream open as long as it lives, so a server
-can find the sessions whose client has gone (`SessionClients`).
+answers. Its step must end: if the step continued to wait, for example for an element of a queue,
+that element would be lost. `Caller` therefore notifies the step. A client keeps a stream open as
+long as it exists, so a server can detect the sessions whose client has gone (`SessionClients`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def sealed(method: str, message: bytes) -> bytes:
 
 
 def unsealed(method: str, content: bytes) -> bytes:
-    """Return the message that `sealed` packed; InvalidArgumentError for a wrong checksum."""
+    """Return the message in the result of `sealed`; InvalidArgumentError for a wrong checksum."""
     message = content[4:]
     total = zlib.crc32(message, NUMBERS[method])
     if len(content) < 4 or total != int.from_bytes(content[:4], "little"):
@@ -52,7 +52,9 @@ def unsealed(method: str, content: bytes) -> bytes:
 
 
 def read_frame(frame: memoryview | bytes) -> tuple[str, bytes]:
-    """Return method and sealed message of a frame; InvalidArgumentError for an unknown method."""
+    """Return the method and the sealed message of a frame; InvalidArgumentError for an unknown
+    method.
+    """
     if not len(frame) or frame[0] >= len(_NAMES):
         raise invalid_argument("A frame is of no method")
     return _NAMES[frame[0]], bytes(frame[1:])
@@ -98,7 +100,7 @@ class CallStream:
         return self._answers.exception()
 
     def cancel(self) -> None:
-        """End the stream at once; frames and answers that are under way are lost."""
+        """End the stream immediately; frames and answers in transit are lost."""
         self._answers.cancel()
 
     def close(self) -> None:
@@ -110,8 +112,8 @@ class Caller:
     """The remote side of one gRPC call or stream that this server answers.
 
     context: gRPC's ServicerContext of the call. connection: the caller's address and port, as gRPC
-    names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, after which
-    nobody waits for an answer.
+    names them (`ipv4:127.0.0.1:123`). is_gone: whether the call or stream has ended, so that the
+    caller no longer waits for an answer.
     """
 
     def __init__(self, context: Any) -> None:
@@ -171,7 +173,7 @@ def answering(caller: Caller | None) -> Iterator[None]:
 class SessionClients:
     """Tracks whether the clients of sessions (for a worker: their masters) are connected.
 
-    A client is connected as long as a stream of one of its connections is open.
+    A client counts as connected as long as at least one of its streams is open.
 
     on_gone: called with a session's handle a second after its client has disconnected. on_lost:
     called with the handle if the client has not connected again within `keep_s` seconds (0: never).
@@ -225,7 +227,7 @@ class SessionClients:
     def _note_use(self, session: str) -> None:
         """Restart the countdown of a session if no connection of its client has an open stream.
 
-        Otherwise stop it. The caller must hold the lock of `_changed`.
+        Otherwise stop the countdown. The caller must hold the lock of `_changed`.
         """
         self._due.pop(session, None)
         if self._connections[session] or self._is_stopped:
@@ -271,7 +273,9 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """Call `end` with a CancelledError if the remote caller disconnects during the block."""
+    """Call `end` with a CancelledError if this thread's remote caller disconnects during the
+    block.
+    """
     caller = _CURRENT.caller
     if caller is None:
         yield

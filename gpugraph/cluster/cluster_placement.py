@@ -1,11 +1,12 @@
-"""Placement over a cluster: the task of each operation of a run, and its explanation.
+"""Placement over a cluster: decides on which task each operation of a run is executed, and explains
+why.
 
-The compiler's placer decides, over the devices of all tasks; the master's own devices are the first
-choice. When a task compiles its part, it chooses among its own devices again. Operations that can't
-be separated are colocated: handles stay with the ops that create them, and the operations of a
-branch or a loop go to the one task that its computing operations request. Ops that only lead a
-tensor into the branch or loop (a Switch, an Enter) go there too, although they request the device
-of their tensor.
+The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
+a task compiles its part, it chooses again, among its own devices. Operations that can't be
+separated are colocated: handles stay with the ops that create them, and the operations of a branch
+or a loop go to the single task that its computing operations request. Ops that only lead a tensor
+into the branch or loop (a Switch, an Enter) go there too, although they request the device of their
+tensor.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from gpugraph.session.partial_run_graph import PartialRunGraph
 _MAX_NAMES = 12
 _UNKNOWN = TensorShape.of(None)
 _LEADING = frozenset((NodeClass.MERGE, *FORWARDING))
-"""Classes of ops that move tensors into branches and loops, and out of them."""
+"""Classes of ops that pass tensors into branches and loops, and out of them."""
 
 
 class ClusterPlacer:
@@ -94,9 +95,10 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Return, by name, the task for each operation that can't be separated from another.
+    """Return, by operation name, the task of each operation that must be on the same task as other
+    operations.
 
-    Empty if all of them are together already.
+    The result is empty if all of them are on one task already.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -121,9 +123,9 @@ def _brought_together(
 def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any) -> str:
     """Return the task to which a group of inseparable operations goes.
 
-    It is the task of the members that can't be moved, as they request a job or have a reference
-    input; without such members, that of the first one. Raises UnimplementedError if they are on
-    several.
+    Members that request a job or have a reference input can't be moved: the group goes to their
+    task. A group without such members goes to the task of its first member. Raises
+    UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {
         task(op)
@@ -168,8 +170,8 @@ def explanation_of(
 ) -> str:
     """Return the text for a run: the task of each operation, and the stages of each task.
 
-    tasks: the task by operation name. master: the task that runs the session's master.
-    far: the tasks that share no memory with the master.
+    tasks: the task by operation name. master: the task that runs the session's master. far: the
+    tasks that do not share memory with the master.
     """
     lines = [f"A run over {len(stages)} task{'s' if len(stages) > 1 else ''}"]
     for task, part in stages.items():

@@ -69,7 +69,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Return the addresses of a job, None for numbers without a task.
+        """Return the addresses of a job's tasks by number, with None for numbers without a task.
 
         ValueError for an unknown job.
         """
@@ -89,7 +89,7 @@ def _jobs(cluster: Any) -> Mapping[Any, Any]:
     if isinstance(cluster, Mapping):
         return cluster
     descriptor = getattr(type(cluster), "DESCRIPTOR", None)
-    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # config's class too
+    if getattr(descriptor, "full_name", "") == "tensorflow.ClusterDef":  # also `config`'s class
         return {job.name: dict(job.tasks) for job in cluster.job}
     raise TypeError(
         "`cluster` must be a dictionary mapping one or more job names to lists of network "

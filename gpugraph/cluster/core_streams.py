@@ -2,9 +2,10 @@
 
 grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
 step. The module `grpc._cython.cygrpc`, on which they are built, works without these threads: a
-caller sends and waits in its own thread, and a server's network thread passes a frame to the
-answering thread. The module is not a public interface. If a release of grpcio lacks the parts used
-here (`has_core`), streams are grpcio's own (`call_streams.CallStream`) and behave the same.
+caller sends and waits in its own thread, and a server's network thread passes each frame directly
+to the answering thread. The module is not a public interface. If a release of grpcio lacks the
+parts used here (`has_core`), streams are grpcio's own (`call_streams.CallStream`), which behave in
+the same way.
 """
 
 from __future__ import annotations
@@ -105,7 +106,9 @@ class CoreStream:
             self._wait_for(_SENT)
 
     def receive(self) -> memoryview | bytes:
-        """Wait for the answer to the oldest unanswered frame; StreamEndedError if there is none."""
+        """Wait for the answer to the oldest unanswered frame; StreamEndedError if the stream has
+        ended.
+        """
         while not self.is_over:
             answer = self._wait_for(_ANSWERED)
             if answer is not None:
@@ -128,7 +131,7 @@ class CoreStream:
         return None
 
     def cancel(self) -> None:
-        """End the stream at once."""
+        """End the stream immediately."""
         if not self.is_over:
             self._call.cancel(_CANCELLED, "Locally cancelled by application!")
             with contextlib.suppress(KeyError):  # Ctrl-C may have lost an event
@@ -143,18 +146,20 @@ def _text(details: Any) -> str:
 
 
 LastingStream = CallStream | CoreStream
-"""A stream to a server that does calls one after the other."""
+"""A stream to a server, on which calls are made one after another."""
 
 
 class StreamPool:
-    """The open streams to one server that no call uses."""
+    """A pool of the open streams to one server that no call uses at the moment."""
 
     def __init__(self, open_stream: Callable[[], LastingStream]) -> None:
         self._open_stream = open_stream
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream, or else a new one; no other call uses it until `give`."""
+        """Return an idle stream or, if there is none, a new stream. No other call uses it until
+        `give`.
+        """
         while True:
             try:
                 stream = self._idle.pop()
@@ -215,7 +220,9 @@ class CoreFrames:
         self._call.start_server_batch((self._receive_op(0),), self._came)
 
     def _came(self, event: Any) -> Any:
-        """Handle a received frame, in the network thread; exceptions must not end that thread."""
+        """Handle a received frame in the network thread. No exception leaves this method, because
+        it would end the network thread.
+        """
         try:
             frame = event.batch_operations[-1].message()
             if frame is None:

@@ -12,9 +12,10 @@ _Task = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]
 
 
 class DaemonThreads(Executor):
-    """An executor that runs each call at once: in an idle thread, or else in a new one.
+    """An executor that starts each call immediately, in an idle thread or, if there is none, in a
+    new thread.
 
-    A call that waits for another call never prevents the other from starting.
+    A call that waits for another call never prevents that call from starting.
     """
 
     def __init__(self, name: str) -> None:

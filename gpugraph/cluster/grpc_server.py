@@ -51,11 +51,10 @@ SERVERS: weakref.WeakValueDictionary[str, Server] = weakref.WeakValueDictionary(
 class Server:
     """A task of a cluster: runs parts of graphs on its devices for sessions of all processes.
 
-    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it.
-    job_name, task_index: the task of this server; may be omitted if there is only one.
-    protocol: "grpc". config: the settings of the task's devices, and the default settings of
-    sessions.
-    start: whether the server answers at once, or only after `start()`.
+    server_or_cluster_def: a ServerDef message; or a cluster, as ClusterSpec accepts it. job_name,
+    task_index: the task of this server; may be omitted if there is only one. protocol: "grpc".
+    config: the settings of the task's devices, and the default settings of sessions. start: whether
+    the server answers immediately, or only after `start()`.
 
     Raises ModuleNotFoundError without grpcio, TypeError for an invalid cluster, ValueError if job
     or task must be named, InternalError for a task that is not in the cluster, UnknownError if the
@@ -86,7 +85,7 @@ class Server:
         self._port = self._listener.bind(address)
         self._target = f"grpc://{host}:{self._port}"
         name = task_name(self._server_def.job_name, self._server_def.task_index)
-        if config is None:  # from the message; a ConfigProto also has fields of ours
+        if config is None:  # from the message, which lacks fields of ConfigProto
             config = config_of(self._server_def.default_session_config.SerializeToString())
         self._task = TaskDevices(name, config)
         self._others = others = PeerTasks(self.peer, self._listener.parcels)
@@ -184,7 +183,7 @@ class Server:
     # -- sessions whose client, or whose master, has gone
 
     def _note_gone(self, handle: str) -> None:
-        """Notify members of other sessions that share collectives with it: the client has gone."""
+        """Notify the sessions that share collectives with this session that its client has gone."""
         with contextlib.suppress(OpError):  # it may have been closed, and its partners may be gone
             if self.master.has(handle):
                 self.master.leave_collectives(handle)
@@ -258,7 +257,7 @@ class Server:
 
     def _create_session(self, message: Any) -> Any:
         defaults = self._server_def.default_session_config.SerializeToString()
-        handle = self.master.create_session(config_of(defaults + message.config))  # merged
+        handle = self.master.create_session(config_of(defaults + message.config))  # merged settings
         self._clients.use(handle)
         return message_of("SessionHandle", handle=handle)
 
@@ -277,13 +276,15 @@ class Server:
     def _keeper(self, handle: str) -> Master | Worker:
         """Return the object that manages a session's memory.
 
-        It is the master, for all tasks, if the session was created here, else the worker, for this
-        task.
+        It is the master, which covers all tasks, if the session was created at this server; else
+        the worker, which covers this task.
         """
         return self.master if self.master.has(handle) else self._worker
 
     def _keeper_of_tensors(self, handle: str) -> Master | Worker:
-        """Do as `_keeper`; AbortedError if the session was closed, or lost by a restart."""
+        """Return the result of `_keeper`; AbortedError if the session was closed, or lost by a
+        restart.
+        """
         keeper = self._keeper(handle)
         keeper.session(handle)
         return keeper

@@ -58,7 +58,9 @@ MAX_CALLS = 1000
 """The maximum number of concurrent calls and streams of a server; each has a separate thread."""
 
 _MAX_REFUSALS = 16
-"""The maximum number of concurrent rejections that send a reason. More are rejected without one."""
+"""The maximum number of concurrent rejections that send a reason. Further calls are rejected
+without a reason.
+"""
 
 _MAX_AT_ONCE = 1 << 16
 """The maximum number of bytes of a frame that the network thread handles itself."""
@@ -105,7 +107,9 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The random number of this server that callers' proofs contain; others reject them."""
+        """The random number of this server, which callers' proofs contain; other servers reject
+        these proofs.
+        """
         return self._proofs.incarnation
 
     def start(self, handlers: Handlers) -> None:
@@ -134,14 +138,17 @@ class Listener:
         self._server.start()
 
     def stop(self, grace_s: float) -> None:
-        """Accept no more calls, and cancel those still in progress after `grace_s` seconds."""
+        """Accept no more calls, and cancel calls that are still in progress after `grace_s`
+        seconds.
+        """
         if self._door is not None:
             self._door.stop()
         self._server.stop(grace_s).wait()
         self._executor.shutdown()
 
     def write_values(self, field: Any, arrays: Any, step: int = 0, is_near: bool = False) -> None:
-        """Add arrays to an answer. is_near: put large ones into memory shared with the caller.
+        """Add arrays to an answer. is_near: whether to put large arrays into memory shared with the
+        caller.
 
         step: the step that the arrays belong to, or 0. Large arrays are kept until the caller has
         fetched them or is disconnected.
@@ -170,7 +177,9 @@ class Listener:
         return self._proofs.check(str(shown.get("gpugraph-proof", "")), method)
 
     def _refusal(self, error: OpError) -> Any:
-        """Return a handler that ends a call with an error, unread; None if there are too many."""
+        """Return a handler that ends a call with an error without reading it; None if too many such
+        calls are in progress.
+        """
         if not self._refusals.acquire(blocking=False):
             return None
 
@@ -284,7 +293,9 @@ class Listener:
 
 
 _Maker = Callable[[MessageProofs], Any]
-"""Creates gRPC's handler of one call from the authenticator of its messages."""
+"""A function that returns gRPC's handler for a call, given the object that authenticates the call's
+messages.
+"""
 
 
 class _Entrance:

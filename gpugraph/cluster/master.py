@@ -48,12 +48,12 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RegisteredRun(NamedTuple):
-    """A run with its registered parts: by task, the part's number, and indices of feeds, fetches.
+    """A run with its registered parts. By task: the part's number, and the indices of its feeds and
+    fetches.
 
     others: by task, the other tasks that have parts. collectives: by task, the keys of its part's
     collectives, or None if all members are in the run. later: the tasks whose parts are started by
-    the messages that the first stage of the master's task sends.
-    """
+    the messages that the first stage of the master's task sends."""
 
     parts: Mapping[str, tuple[int, Sequence[int], Sequence[int]]]
     others: Mapping[str, Sequence[str]]
@@ -86,7 +86,7 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return the run with these names, which is placed, cut and registered on first request."""
+        """Return the run with these names, which the first request places, cuts and registers."""
         with self._lock:
             run = self._runs.get(names)
             if run is None:
@@ -99,7 +99,7 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run of a client's slot; None if the client must send the names again."""
+        """Return the run under a client's `slot`; None if the client must send the names again."""
         if names is not None:
             run = self.registered(names)
             with self._lock:
@@ -141,7 +141,7 @@ class MasterSession:
         return results
 
     def _next_rounds(self, run: RegisteredRun) -> dict[str, list[int]]:
-        """Count a step; return, by task, the numbers of steps with any collective and with each."""
+        """Count a step; return, by task, the numbers of steps with any and with each collective."""
         with self._lock:
             for key in {None}.union(*run.collectives.values()):
                 self._rounds[key] = self._rounds.get(key, 0) + 1
@@ -152,7 +152,7 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step for the block, so that `close` can end it; CancelledError if closed."""
+        """Register a step for the block, so that `close` can end it; CancelledError once closed."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError.of_no_node(_CLOSED)
@@ -258,8 +258,7 @@ class MasterSession:
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
     """Return the tasks whose parts wait for the local first stage: all others, or none.
 
-    Messages of this stage also start the parts, as these could do nothing before.
-    """
+    The messages of that stage also start these parts, which have nothing to do earlier."""
     if local not in stages:
         return ()
     others, first = [task for task in stages if task != local], stages[local][0]
@@ -359,7 +358,8 @@ class Master:
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify members of other sessions that share collectives that the client has gone."""
+        """Notify other sessions with members in a session's collectives that its client has
+        gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 

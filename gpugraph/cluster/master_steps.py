@@ -59,7 +59,7 @@ class MasterStep:
         try:
             self._end(error)
         finally:
-            self._failure = None  # it holds the frames of the step, which hold this object
+            self._failure = None  # it refers to this object through the frames of the step
 
     def _end(self, error: BaseException) -> None:
         """End the parts in progress; raise the first failure if it is not `error`."""

@@ -13,8 +13,8 @@ from gpugraph.cluster.shared_segments import Lease
 class StepNames(NamedTuple):
     """Feeds, fetches and targets of a run, by name.
 
-    connections: pairs of a tensor and the tensor that is read in its place. done: the operations
-    that earlier calls of a partial run have executed.
+    connections: pairs of names: a tensor, and the tensor that is read in its place. done: the
+    operations that earlier calls of a partial run have executed.
     """
 
     feeds: tuple[str, ...]
@@ -76,7 +76,7 @@ class StepOptions(NamedTuple):
             self.graphs.extend(answer.partition_graph)
 
     def within(self, limit_ms: int) -> StepOptions:
-        """Return these options, with `limit_ms` as the time limit if they have none."""
+        """Return these options; if they have no time limit, it is set to `limit_ms`."""
         return self if self.timeout_ms else self._replace(timeout_ms=max(limit_ms, 0))
 
 
@@ -90,12 +90,14 @@ NO_BEGINS: Mapping[str, Begin] = MappingProxyType({})
 
 
 class PartStep(NamedTuple):
-    """One step of a part: the session's handle, the numbers of part and step, the fed values.
+    """One step of a part: the session's handle, the part's number, the step's number, and the fed
+    values.
 
     others: the other tasks of the step, which are notified of a failure. rounds: if the part has
-    collectives, the number of the session's steps so far with any collective, and with each one of
-    the part. begins: by task, functions that start the parts that wait for this part's first stage.
-    first: the rendezvous keys and values of tensors that the part has received when it starts.
+    collectives, the number of the session's steps so far with any collective, and with each
+    collective of the part. begins: by task, functions that start the parts that wait for this
+    part's first stage. first: the rendezvous keys and values of tensors that the part has received
+    when it starts.
     """
 
     handle: str

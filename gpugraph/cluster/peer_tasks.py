@@ -13,17 +13,18 @@ from gpugraph.cluster.transport import Peer
 from gpugraph.cluster.wire_values import Memory, Parcels, SeenParcels, write_values
 
 CLEANING_S = 5.0
-"""Seconds to wait for the answer of a server that is notified of the end of a step or a session."""
+"""The seconds to wait until a server acknowledges the end of a step or a session."""
 
 _PATIENCE_S = 20.0
-"""Seconds to wait for a server's report of a part's state; a busy server may be slow."""
+"""The seconds to wait for a server's report on a part's state; a busy server may be slow."""
 
 SeenByTask = dict[str, SeenParcels]
 """Parcels (large tensors in transfer) in shared memory of other tasks, by sending task."""
 
 
 class PeerTasks:
-    """Sends tensors of steps to other tasks, and queries the progress of their parts.
+    """Sends tensors of steps to other tasks, and asks these tasks about the progress of their
+    parts.
 
     peer: returns the connection to a task. parcels: holds large tensors until they are fetched.
     """
@@ -61,7 +62,7 @@ class PeerTasks:
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here for other tasks to fetch."""
+        """Drop the tensors of a failed step that this task keeps for other tasks to fetch."""
         self._parcels.end(step)
 
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
@@ -77,7 +78,7 @@ class PeerTasks:
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Notify the senders that this process reads these parcels no longer.
+        """Notify the senders that this process no longer reads these parcels.
 
         If the step has failed, the senders do not reuse the memory: they are not notified, and the
         memory is only unmapped here.

@@ -151,7 +151,7 @@ def ray_cluster(
     wait_s: seconds to wait until Ray has placed the tasks; 0: GPUGRAPH_CLUSTER_WAIT.
 
     If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
-    GPUGRAPH_CLUSTER_KEY: the program's, or if there is none a new one, which is set here too.
+    GPUGRAPH_CLUSTER_KEY; if the program has none, a new key is created and set.
 
     Raises ModuleNotFoundError without Ray; InvalidArgumentError for jobs without tasks and
     resources of other jobs; UnavailableError if Ray can't place the tasks.
@@ -250,7 +250,7 @@ class RayCluster:
             for task, actor in self._actors.items():
                 try:
                     self._look_at(task, actor)
-                except Exception as error:  # an error of Ray's, which keeps trying
+                except Exception as error:  # an error of Ray, which keeps trying
                     if not self._ended.is_set():
                         _LOG.warning("%s:%d does not answer: %s", *task, type(error).__name__)
 
@@ -265,7 +265,7 @@ class RayCluster:
             _LOG.warning("%s:%d was restarted, as process %d", *task, process)
 
     def target(self, job: str, index: int = 0) -> str:
-        """Return the target of sessions that use that task as their master."""
+        """Return the `target` of sessions that use this task as their master."""
         return f"grpc://{self.cluster_spec.task_address(job, index)}"
 
     @property
@@ -274,7 +274,7 @@ class RayCluster:
         return {job: [f"grpc://{x}" for x in tasks] for job, tasks in self.addresses.items()}
 
     def progress(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Return the last report of each task, to which `time` adds when it was made."""
+        """Return the last report of each task; its entry `time` is the time of the report."""
         return dict(self._progress)
 
     def processes(self) -> dict[tuple[str, int], int]:

@@ -1,4 +1,4 @@
-"""Stages: the cut of a run into the work of each task, one stage after the other.
+"""Stages: a run is divided into stages, each of which one task executes.
 
 The level of an operation is the largest number of crossings from task to task on a path to it. A
 stage is the work of one task at one level:
@@ -7,18 +7,18 @@ stage is the work of one task at one level:
     /job:worker                        `-> level 1  x @ w, gradient --^
 
 A stage starts when the tensors that it receives from other tasks have arrived. They come from
-stages of lower levels, and each task runs its stages in the order of their levels. So of all stages
-that have not run, one of the lowest level has everything it waits for: a run never deadlocks with
-itself, regardless of its placement (`tests/cluster/test_random_placements.py`).
+stages of lower levels, and each task runs its stages in the order of their levels. So among the
+stages that have not run, a stage of the lowest level has received all of its tensors. Therefore a
+run never deadlocks with itself, regardless of its placement
+(`tests/cluster/test_random_placements.py`).
 
 Operations that can't be separated have one level and one task: those of a branch or loop, and those
-that share a TensorArray or a stack (`session/partial_run_graph.py`). Constants without control
-inputs, variables and handles are in each stage of their task that needs them.
+that share a TensorArray or a stack (`session/partial_run_graph.py`). Variables, handles, and
+constants without control inputs are in each stage of their task that needs them.
 
 A read of a variable after a write in the run returns the written value, as in one process
 (`compile/lowering/read_after_write.py`): it is fed the variable's value at the end of the stage
-of the last write that it depends on, in place of the variable's shared `read`.
-"""
+of the last write that it depends on, in place of the variable's shared `read`."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[Stage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    UnimplementedError if operations that can't be separated and other tasks wait for each other.
-    """
+    UnimplementedError if a group of inseparable operations and another task would wait for each
+    other."""
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
 
@@ -93,7 +93,7 @@ class _Cutter:
         self.shared = {op for op in self.graph.operations if is_in_each_part(op)}
         self.levels: dict[Operation, int] = {}
         self.writes: list[tuple[Operation, Operation]] = []  # each with the written variable
-        self.after: dict[Operation, int] = {}  # bit n: depends on the write with the number n
+        self.after: dict[Operation, int] = {}  # bit n: depends on write n
         self.stages: dict[tuple[str, int], Stage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
@@ -136,9 +136,9 @@ class _Cutter:
     def _note_inside(self) -> None:
         """Mark the collectives over processes in branches and loops.
 
-        Their plans wait for the other members, which must be in other sessions: two stages of one
-        run could wait for each other. Raises UnimplementedError for two members in this run.
-        """
+        The plans with these collectives wait for the other members. These must be in other
+        sessions, because two stages of one run could wait for each other. Raises UnimplementedError
+        for two members in this run."""
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
                 continue
@@ -154,7 +154,8 @@ class _Cutter:
             self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> Stage:
-        """Return the first stage of a collective's task that can send its result to other tasks."""
+        """Return the first stage of a collective's task that can send the collective's result to
+        other tasks."""
         stage = self._stage(self.task_of[op], self.levels[op] + 1)
         stage.takes[op.name] = None
         return stage
@@ -171,7 +172,8 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation; members of a group or a collective have the same."""
+        """Compute the level of each operation; all members of a group or a collective have the same
+        level."""
         group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
         group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
         units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
@@ -196,7 +198,8 @@ class _Cutter:
             self.levels |= dict.fromkeys(unit, level)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
-        """Number the writes of a group, and record on which writes each of its members depends."""
+        """Number the writes of a group of operations, and record the writes on which each operation
+        of the group depends."""
         sources = {source for op in unit for source in self.graph.sources(op)}
         before = 0
         for source in sources:
@@ -212,14 +215,15 @@ class _Cutter:
                         self.after[member] |= bit
 
     def _min_level(self, op: Operation) -> int:
-        """Return the first level at which all inputs of an operation, except its group's, exist."""
+        """Return the first level at which all inputs of an operation exist, not counting inputs
+        from its own group."""
         level = 0
         task = self.task_of[op]
         for source in self.graph.sources(op):
             if source in self.levels:
                 is_near = self.task_of[source] == task
                 later = 0 if is_near else 1
-                if self._is_spread(source):  # one collective may delay another
+                if self._is_spread(source):  # other collectives may delay this one
                     is_read = any(tensor.op is source for tensor in op._inputs)
                     later += int(is_read or not self._is_spread(op))
                 level = max(level, self.levels[source] + later)
@@ -264,7 +268,8 @@ class _Cutter:
     # -- transfers between stages
 
     def _connect(self, stage: Stage) -> None:
-        """Set a stage's inputs and targets, and make other stages output these inputs."""
+        """Set the inputs and targets of a stage, and add the inputs to the outputs of the stages
+        that compute them."""
         members = set(stage.operations)
         for op in stage.operations:
             for tensor in op._inputs:
@@ -291,7 +296,7 @@ class _Cutter:
             return
         if written is not None:
             if (self.task_of[written], self.levels[written]) == (stage.task, stage.level):
-                self.own_reads.setdefault(id(stage), []).append(tensor)  # the compiler reads again
+                self.own_reads.setdefault(id(stage), []).append(tensor)  # the compiler adds a read
             else:
                 self._take_value(stage, tensor, written)
         elif is_near:
@@ -316,7 +321,8 @@ class _Cutter:
     def _connect_control(
         self, stage: Stage, op: Operation, other: Operation, members: Collection[Operation]
     ) -> None:
-        """Make `stage` wait for `other`, a control input of `op`, unless it runs in the stage."""
+        """Make `stage` wait until `other`, a control input of `op`, has run, unless `other` runs in
+        `stage` itself."""
         if self.graph.arrival(other) is not None:
             stage.done[other] = None
             return
@@ -361,11 +367,11 @@ class _Cutter:
         self._receive(stage, other, f"^{other.task} {other.level}>{stage.task}", "")
 
     def _receive(self, stage: Stage, home: Stage, meeting: str, key: str) -> None:
-        """Make the lowest stage of the receiving task that needs a value receive it.
+        """Make `stage` receive a value from `home`, a stage of another task, unless an earlier
+        stage of its task does. Later stages of its task no longer receive the value.
 
-        meeting: the rendezvous key. key: the value's key in the part's store.
-        """
-        if home.level >= stage.level:  # the two could wait for each other
+        meeting: the rendezvous key. key: the value's key in the part's store."""
+        if home.level >= stage.level:  # the two stages could wait for each other
             raise InternalError.of_no_node(
                 f"Level {stage.level} of {stage.task} takes {meeting} from level {home.level}"
             )
@@ -379,7 +385,8 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """Return the reference variable that a tensor is, or whose shared read it is, or None."""
+    """If the tensor is the reference or the shared read of a reference variable, return that
+    variable; else None."""
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):
         source = op._inputs[0]

@@ -95,7 +95,7 @@ def own_address(cluster: ClusterSpec, server_def: Any) -> str:
 
 
 def task_name(job: str, index: int) -> str:
-    """Return the name of a task, with which the names of its devices begin."""
+    """Return the name of a task. The names of the task's devices begin with it."""
     return f"/job:{job}/replica:0/task:{index}"
 
 

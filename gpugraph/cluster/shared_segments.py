@@ -1,10 +1,10 @@
 """Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
 A segment has no name in the file system, so nothing is left when its process is killed; its size
-can't change, and the system frees it when the last process has unmapped it. Others open it as
-`/proc/<pid>/fd/<number>`. A random token at its start, which its owner has sent over gRPC, proves
-that they are on the same machine and have opened the right file. A process that can't open it gets
-the tensors over gRPC too.
+can't change, and the system frees it when the last process has unmapped it. Other processes open it
+as `/proc/<pid>/fd/<number>`. A random token at its start, which its owner has sent over gRPC,
+proves that they are on the same machine and have opened the right file. A process that can't open
+the segment receives the tensors over gRPC instead.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ class SegmentName(NamedTuple):
 
 
 class Segment:
-    """Memory of this process that others may map and read.
+    """Memory of this process that other processes may map and read.
 
-    size: the bytes of its content. Raises OSError if the system has too little memory left.
+    size: the size of its contents in bytes. Raises OSError if the system has too little memory
+    left.
     """
 
     def __init__(self, size: int) -> None:
@@ -96,7 +97,7 @@ def address_of(memory: Any) -> int:
 
 
 class _Mapping(NamedTuple):
-    """Another process's memory that is mapped here, and the time of its last use."""
+    """A mapping of another process's memory in this process, and the time of its last use."""
 
     memory: Any
     used: float
@@ -132,10 +133,11 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class Lease:
-    """The start of a segment, shared by several holders: the last `drop` returns it to its pool.
+    """The start of a segment, shared by several holders. The last `drop` returns the segment to its
+    pool.
 
-    If a reader might still use it, as after a failed step, it is never dropped and never reused:
-    the system frees the memory when neither this process nor the reader maps it.
+    If a reader might still use the memory, as after a failed step, the lease is never dropped and
+    the memory never reused: the system frees it when neither this process nor the reader maps it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -159,7 +161,7 @@ class Lease:
 
 
 class SegmentPool:
-    """The free segments of one task, by size, and its mappings of other tasks' segments."""
+    """The free segments of one task, by size, and the task's mappings of other tasks' segments."""
 
     def __init__(self) -> None:
         self._free: OrderedDict[int, list[Segment]] = OrderedDict()  # in the order of last use
@@ -171,7 +173,8 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment with which others test whether they can map segments.
+        """Return the name of a small segment that other processes map to test whether they can map
+        segments of this task.
 
         The name is empty if this system has no such memory.
         """
@@ -181,7 +184,9 @@ class SegmentPool:
         return SegmentName() if self._probe is None else self._probe.name
 
     def lend(self, size: int) -> Lease | None:
-        """Return a lease of `size` bytes, held by the caller; None if there is no such memory."""
+        """Return a lease of `size` bytes, held by the caller; None if shared memory is not
+        available.
+        """
         step = max(1 << max(size.bit_length() - 1, 0), mmap.PAGESIZE) // _STEPS
         segment = self.take(-(-size // step) * step)
         if segment is None:
@@ -191,7 +196,8 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> Lease | None:
-        """Return the lease of exactly this memory, with one more holder; None if there is none.
+        """Return the lease of exactly this memory, after adding one holder; None if this memory has
+        no lease.
 
         The caller must make sure that another holder keeps the lease during the call.
         """
@@ -204,7 +210,9 @@ class SegmentPool:
         self.give_back(segment)
 
     def take(self, size: int) -> Segment | None:
-        """Return a segment, which the caller must give back; None if there is no such memory."""
+        """Return a segment, which the caller must give back; None if shared memory is not
+        available.
+        """
         with self._lock:
             free = self._free.get(size)
             if free:
@@ -235,7 +243,9 @@ class SegmentPool:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Free segments and drop mappings that have been idle for 10 s, or exceed the limits."""
+        """Free segments, and drop mappings, that have been idle for 10 s or exceed the size
+        limits.
+        """
         for size, kept in list(self._free.items()):
             while kept and (
                 self._free_bytes > _MAX_FREE_BYTES or monotonic() - kept[0].idle_since > _IDLE_S

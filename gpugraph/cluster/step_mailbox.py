@@ -1,4 +1,4 @@
-"""The mailbox for the tensors of a step that other tasks send to this one."""
+"""The mailbox for the tensors of a step that other tasks send to this task."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ from gpugraph.plan import TimeLimit
 
 SLICE_S = 0.5
 _ASK_AFTER_S = 2.0
-"""Seconds that a part waits for a tensor before it checks whether the sender is still there."""
+"""Seconds that a part waits for a tensor before it checks whether the sender still exists."""
 
 _PATIENCE_S = 60.0
-"""Seconds that a part waits for a tensor whose sender has not started its part, or has ended it."""
+"""The seconds that a part waits for a tensor from a task that has not started its own part, or has
+ended it.
+"""
 
 _KEPT_S = 600.0
 _MAX_REMEMBERED = 4096
 _MAX_EARLY = 1 << 16
-"""The maximum number of mailboxes, most of which are of steps that have not started here yet."""
+"""The maximum number of mailboxes. Most of them belong to steps that have not started on this task
+yet.
+"""
 
 
 class PartState(IntEnum):
-    """The progress of a task's part in a step."""
+    """The progress of a task's part of a step."""
 
     UNKNOWN = 0
     RUNNING = 1
@@ -36,7 +40,9 @@ class PartState(IntEnum):
 
 
 AskState = Callable[[], int]
-"""Returns the PartState of a tensor's sender; raises UnavailableError if the sender is gone."""
+"""A function that returns the PartState of a tensor's sender, or raises UnavailableError if the
+sender is gone.
+"""
 
 
 class StepMailbox:
@@ -61,7 +67,7 @@ class StepMailbox:
         self._changes.put(None)
 
     def abort(self, error: OpError) -> None:
-        """End the step: `take` raises this error, unless there was an earlier one."""
+        """End the step: `take` raises this error, unless there was an earlier error."""
         with self._lock:
             if self.failure is None:
                 self.failure = error
@@ -99,7 +105,9 @@ class StepMailbox:
                 )
 
     def _values_of(self, keys: Sequence[str], limit_s: float) -> list[Any] | None:
-        """Remove and return the values of all keys; None if one is missing after `limit_s`."""
+        """Remove and return the values of all keys; None if a value is missing after `limit_s`
+        seconds.
+        """
         ends = monotonic() + limit_s
         while True:
             with self._lock:
@@ -127,7 +135,8 @@ class StepMailboxes:
         self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """Return the mailbox of a step, to which others may send before this task's part starts.
+        """Return the mailbox of a step, to which other tasks may send tensors before this task's
+        part starts.
 
         Raises the error that has ended the step, or ResourceExhaustedError if too many steps have
         mailboxes.
@@ -189,7 +198,9 @@ def _remember(steps: OrderedDict[int, Any], step: int, value: Any) -> None:
 
 
 class StepLimit(TimeLimit):
-    """The time limit of a part's run, which also ends when the step has failed elsewhere."""
+    """The time limit of a part's run. `check` also raises if the step has failed on another
+    task.
+    """
 
     mailbox: StepMailbox
 

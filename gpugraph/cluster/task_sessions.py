@@ -22,7 +22,9 @@ T = TypeVar("T")
 
 
 def from_task(task: str, error: OpError) -> OpError:
-    """Return the error with `From <task>:` before its message, unless one is there already."""
+    """Return the error with `From <task>:` before its message, unless the message begins with such
+    a prefix.
+    """
     if error.message.startswith("From /job:"):
         return error
     placed = same_kind(error, error._node_def, error.op, f"From {task}:\n{error.message}")
@@ -82,8 +84,8 @@ class TaskDevices:
 class TaskSession(DirectSession):
     """A session on the devices of a task.
 
-    It shares variables and queues with the task's other sessions, unless `isolate_session_state` is
-    set.
+    The session shares variables and queues with the task's other sessions, unless
+    `isolate_session_state` is set.
     """
 
     def __init__(self, task: TaskDevices, config: ConfigProto, graph: Graph) -> None:
@@ -104,7 +106,9 @@ class TaskSession(DirectSession):
         return self._task.devices, resources
 
     def close_devices(self) -> None:
-        """Drop the resources that only this session uses; the devices stay open for others."""
+        """Drop the resources that only this session uses; the devices stay open for other
+        sessions.
+        """
         if self._is_isolated:
             self.resources.clear()
         else:
@@ -112,10 +116,10 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A server's copy of a client's graph, which grows when the client's graph has grown.
+    """A server's copy of a client's graph; operations that the client adds are added to it.
 
-    increments: the serialized GraphDefs from which the copy was built; with each, the number of
-    operations that the client's graph had then.
+    increments: the serialized GraphDefs from which the copy was built, each with the number of
+    operations that the client's graph had after it.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,9 @@
 """Calls between processes: gRPC with the methods of `formats/messages/service_messages.py`.
 
-Calls without a time limit go over streams (`call_streams.py`), those with one are separate gRPC
-calls. Two methods are streams of bytes: `Fetch` returns the memory under a ticket, `Store` sends
-memory and returns its ticket. A caller's proof is in the metadata; all messages, and all answers
-(`calls/answers.py`), are authenticated (`calls/proofs.py`).
-"""
+Calls without a time limit go over streams (`call_streams.py`); each call with a time limit is a
+separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory under a ticket,
+`Store` sends memory and returns its ticket. A caller's proof is in the metadata; all messages, and
+all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`)."""
 
 from __future__ import annotations
 
@@ -126,7 +125,8 @@ class Peer:
         self._channel.close()
 
     def _open_stream(self) -> LastingStream:
-        """Open a stream, and, unless there is one, another that detects the loss of the server."""
+        """Open a stream. The first time, also open another stream, which detects the loss of the
+        server."""
         with self._watch_lock:
             if self._watch is None or self._watch.is_over:
                 self._watch = self._public_stream(self._note_loss)
@@ -144,9 +144,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates its messages.
 
-        The first call to a server with a key is a `GREETING`: until the server has proven that it
-        has the key, it gets no other message. wait_s, limit_s: as in `call`, for the greeting.
-        """
+        The first call to a server with a key is a `GREETING`: no other message is sent before the
+        server has proven that it has the key. wait_s, limit_s: as in `call`, for the greeting."""
         if self._access.key and not self._incarnation and method != GREETING:
             self.call(GREETING, message_of("Nothing"), wait_s, limit_s)
         shown, proofs = open_call(self._access.key, method, self._incarnation)
@@ -168,11 +167,12 @@ class Peer:
             function(self._as_op_error(call.method, failure))
 
     def exchange(self, method: str, message: Any) -> memoryview | bytes:
-        """Send a message over a stream; return the answer's bytes. Raises as `call`."""
+        """Send a message over a stream; return the answer's bytes. Raises the errors of `call`."""
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it: over a stream, or as a separate gRPC call with a limit."""
+        """Start a call and return it. Without a limit the call uses a stream, else it is a separate
+        gRPC call."""
         if limit_s:
             return self.start(method, message, limit_s)
         return self._begin_in_stream(method, message)
@@ -184,7 +184,8 @@ class Peer:
         return StreamedCall(self, method, stream)
 
     def send(self, method: str, message: Any) -> None:
-        """Send a message of a `ONE_WAY` method; these arrive in the order of their sending."""
+        """Send a message of a `ONE_WAY` method. Such messages arrive in the order in which they are
+        sent."""
         content = self._checked(method, message)
         with self._lock:
             (stream := self._sending_stream()).send_one_way(method, content)
@@ -300,7 +301,8 @@ class Peer:
             raise self._as_op_error("Store", error) from None
 
     def write_values(self, field: Any, arrays: Any) -> None:
-        """Add arrays to a field of a message for this server, which stores large ones first."""
+        """Add arrays to a field of a message for this server. Large arrays are sent before the
+        message."""
         write_values(field, arrays, self.store)
 
     def read_values(self, field: Any) -> list[Any]:
@@ -310,8 +312,7 @@ class Peer:
     def see_values(self, field: Any, segments: SegmentPool, seen: SeenParcels) -> list[Any]:
         """Do as `read_values`, but do not copy arrays in shared memory of the server.
 
-        They are recorded in `seen`; the caller must pass them to `free`.
-        """
+        These arrays are recorded in `seen`, which the caller must pass to `free`."""
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
     def read_copies(self, field: Any, segments: SegmentPool) -> list[Any]:
@@ -324,12 +325,12 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that this process reads these parcels no longer."""
+        """Notify the server that this process no longer reads these parcels."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
     def _as_op_error(self, method: str, error: Any, wait_s: float = 0.0) -> OpError:
-        if error is None:  # the stream has ended in order, like its server
+        if error is None:  # the server has ended the stream normally
             status, details = "UNAVAILABLE", "the connection has ended"
         elif isinstance(error, OpError):
             status, details = "UNAUTHENTICATED", error.message
@@ -355,7 +356,7 @@ class StreamedCall:
         self._is_answered = False
 
     def __call__(self) -> Any:
-        """Wait for the answer and return it; raises as `Peer.call`."""
+        """Wait for the answer and return it; raises the errors of `Peer.call`."""
         return answered(self.method, self.content())
 
     def content(self) -> memoryview | bytes:
@@ -379,7 +380,8 @@ class StreamedCall:
         return content
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Call the function, in some thread, with the error if the server is lost before."""
+        """Register a function to be called, in some thread, with the error if the server is lost
+        before the answer."""
         self._peer._on_loss[self] = function
         watch = self._peer._watch
         if watch is None or watch.is_over:

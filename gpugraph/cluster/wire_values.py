@@ -35,9 +35,8 @@ MAX_PARCEL_BYTES = 16 << 30
 
 KEPT_S = 600.0
 _KEPT_OF_ENDED_S = 2.0
-"""Seconds that parcels of failed steps are kept: meanwhile, a receiver that fetches one of them
-gets
-the step's error.
+"""The seconds for which parcels of failed steps are kept. A receiver that fetches a parcel within
+this time gets the step's error.
 """
 
 _LATER_S = 0.05
@@ -101,7 +100,9 @@ def write_values(
 
 @cache
 def _dtype_of(numpy_dtype: Any) -> DType:
-    """Return the dtype with which a NumPy array is sent. TypeError if there is none."""
+    """Return the dtype with which a NumPy array is sent. TypeError for a NumPy dtype that can't be
+    sent.
+    """
     return string if numpy_dtype.kind in "OSU" else as_dtype(numpy_dtype)
 
 
@@ -178,14 +179,16 @@ def _read(
 
 
 def chunks(memory: Memory) -> Iterator[bytes]:
-    """Yield the memory as pieces of at most CHUNK_BYTES."""
+    """Yield the memory in pieces of at most CHUNK_BYTES."""
     view = memoryview(memory)
     for start in range(0, len(view), CHUNK_BYTES):
         yield bytes(view[start : start + CHUNK_BYTES])
 
 
 def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
-    """Join pieces to an array of `size` bytes; InvalidArgumentError for more or fewer bytes."""
+    """Join pieces into an array of `size` bytes; InvalidArgumentError if they have more or fewer
+    bytes.
+    """
     memory: Memory = np.empty(size, np.uint8)
     view, position = memoryview(memory), 0
     for piece in pieces:
@@ -200,7 +203,9 @@ def joined(pieces: Iterable[memoryview | bytes], size: int) -> Memory:
 
 
 def _came_of_ended() -> float:
-    """Return an arrival time at which a parcel would be dropped in `_KEPT_OF_ENDED_S` seconds."""
+    """Return the arrival time to set for a parcel that is to be dropped in `_KEPT_OF_ENDED_S`
+    seconds.
+    """
     return monotonic() - KEPT_S + _KEPT_OF_ENDED_S
 
 
@@ -211,14 +216,16 @@ NO_OWNERS: Owners = (0, "")
 
 
 class _Parcel:
-    """Memory that is kept until its receiver takes it. lease: that of shared memory, else None."""
+    """Memory that is kept until its receiver takes it. lease: the lease of shared memory, else
+    None.
+    """
 
     def __init__(self, memory: Memory, came: float, owners: Owners, lease: Lease | None) -> None:
         self.memory, self.came, self.owners, self.lease = memory, came, owners, lease
 
 
 class Parcels:
-    """The memory of large values in transfer, by ticket. Each can be taken once.
+    """The parcels (memory of large values in transfer), by ticket. Each parcel can be taken once.
 
     A parcel that was not taken within `KEPT_S` seconds is dropped, as its receiver is gone.
     segments: the pool of shared memory.
@@ -255,9 +262,10 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Do as `put`, in shared memory, to which `memory` is copied unless it is in it already.
+        """Do as `put`, but keep the parcel in shared memory. `memory` is copied there, unless it is
+        shared memory already.
 
-        Returns ticket and segment, or None if there is no shared memory.
+        Returns the ticket and the name of the segment, or None if there is no shared memory.
         """
         lease = self.segments.lease_of(memory)
         if lease is None:
@@ -268,7 +276,9 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """Record that a step has failed: its parcels, also later ones, are dropped in seconds."""
+        """Record that a step has failed. Its parcels, including later ones, are dropped after a few
+        seconds.
+        """
         with self._lock:
             self._ended[step] = None
             if len(self._ended) > _MAX_ENDED:
@@ -287,7 +297,7 @@ class Parcels:
             self._look_later()
 
     def _look_later(self) -> None:
-        """Set a timer that drops expired parcels even if no method is called."""
+        """Start a timer that drops expired parcels even if no method is called."""
         came = min((parcel.came for parcel in self._parcels.values()), default=monotonic())
         wait_s = came + KEPT_S - monotonic()
         if self._timer is None and wait_s <= _KEPT_OF_ENDED_S:

@@ -55,7 +55,7 @@ class Worker:
     def register_graph(
         self, handle: str, config: ConfigProto, content: bytes, old_version: int, new_version: int
     ) -> None:
-        """Extend a session's graph by a serialized GraphDef; the first one creates the session."""
+        """Extend a session's graph by a serialized GraphDef; the first call creates the session."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -68,7 +68,7 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process, whose graph it shares."""
+        """Return the worker's session for the master in this process; both use the same graph."""
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -76,7 +76,7 @@ class Worker:
             return session
 
     def session(self, handle: str) -> WorkerSession:
-        """Return a session; AbortedError if it is unknown to this task."""
+        """Return a session; AbortedError if this task has no such session."""
         return session_of(self._sessions, handle, self.task.name)
 
     def has(self, handle: str) -> bool:
@@ -111,7 +111,7 @@ class Worker:
             store = self._run_stages(part, fed, part_step, mailbox, collectives, shared)
         except OpError as error:
             failure = mailbox.failure
-            if failure is not None:  # another task failed first; here is only its effect
+            if failure is not None:  # another task failed first; its error counts
                 raise failure.bare() from None
             failure = from_task(self.task.name, error)
             self._fail(part, step, mailbox, failure)
@@ -127,14 +127,15 @@ class Worker:
             for lease in () if has_client else shared.leases:
                 lease.drop()
             self._others.end(shared.seen, failure is not None)
-            failure = None  # the error holds this frame, with all values of the step
+            failure = None  # the error refers to this frame and the step's values
         self.mailboxes.end(step)
         return [store[key] for key in part.fetches]
 
     def _note_kept(
         self, step: int, part: Part, store: Mapping[str, Any], failure: OpError | None
     ) -> None:
-        """Record the tensors that a step keeps; if it failed, drop them: they have no handles."""
+        """Record the tensors that a step keeps for the session. If the step failed, drop them,
+        since the client gets no handles."""
         kept = [
             (tensors, store[key].decode())
             for stage in part.stages
@@ -149,7 +150,7 @@ class Worker:
                 self._forget(step)
 
     def _forget(self, step: int) -> None:
-        """Drop the tensors of a failed step that are kept here, in sessions or for other tasks."""
+        """Drop the tensors of a failed step that this task keeps, for sessions or other tasks."""
         self._others.forget(step)
         for tensors, tensor in self._kept_of.pop(step, ()):
             tensors.discard(tensor)
@@ -157,7 +158,7 @@ class Worker:
     def _collectives(
         self, handle: str, part: Part, step: int, rounds: Sequence[int]
     ) -> CollectiveStep | None:
-        """Return the object that executes a run's collectives over processes, None without any."""
+        """Return the object that executes a run's collectives over processes, if it has any."""
         if not part.collectives:
             return None
         assert self.peers is not None
@@ -172,13 +173,13 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: Part, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step here and on the other tasks, unless another task has ended it."""
+        """End a step on this task and the part's other tasks, unless another task has ended it."""
         if mailbox.failure is not None:
             return
         self.refuse(step, part.others, error)
 
     def refuse(self, step: int, others: Sequence[str], error: OpError) -> None:
-        """End a step with an error, here and on these other tasks."""
+        """End a step with an error, on this task and on the tasks `others`."""
         self.mailboxes.abort(step, error)
         for task in others:
             self._others.abort(task, step, error)
@@ -186,7 +187,7 @@ class Worker:
     def _run_at_once(
         self, part: Part, fed: dict[str, Any], leases: list[Lease] | None
     ) -> list[Any]:
-        """Run a part that has a single stage and exchanges nothing with other tasks."""
+        """Run a part that has a single stage and exchanges no tensors with other tasks."""
         try:
             for stage in part.stages:
                 place = None
@@ -293,7 +294,8 @@ class Worker:
                 stage.large.add(position)
 
     def _placing(self, stage: CompiledStage, shared: _SharedMemory) -> FetchDestination | None:
-        """Return an allocator of shared memory for large fetches that only leave the process."""
+        """Return an allocator of shared memory for large fetches that only other processes read;
+        None if there are no such fetches."""
         wanted = set()
         for position in stage.large:
             receivers = stage.lendable[position]
@@ -314,7 +316,8 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put another task's tensors into a mailbox; InvalidArgumentError if counts differ."""
+        """Put another task's tensors into the step's mailbox; InvalidArgumentError if the numbers
+        of names and messages differ."""
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
         self.mailboxes.of(step).put(names, messages)
@@ -333,7 +336,7 @@ class Worker:
             self._segments.clear()
 
     def leave_collectives(self, handle: str, reason: str) -> None:
-        """Notify members that share collectives with a session that its own won't come again."""
+        """Notify the partners of a session's collectives that its members won't join again."""
         if self.peers is not None:
             self.peers.close_session(handle, reason)
 
@@ -378,10 +381,10 @@ class Worker:
 
 
 class _SharedMemory(NamedTuple):
-    """The shared memory of a run: other tasks' parcels that it reads, and leases for its results.
+    """The shared memory of a run: other tasks' parcels that are read, and leases for the results.
 
-    has_client: whether a client reads the leases; they are dropped after the answer to it.
-    """
+    has_client: whether a client reads the leased memory; the leases are dropped after the answer to
+    the client."""
 
     seen: SeenByTask
     leases: list[Lease]
@@ -393,5 +396,5 @@ def _stopped(task: str) -> AbortedError:
 
 
 def _error_for_others(error: BaseException) -> OpError:
-    """Return the error that ends the step's other parts after an exception that is no OpError."""
+    """Return an OpError for any exception, to end the step's parts on other tasks."""
     return AbortedError.of_no_node(f"Another part of the step ended with {type(error).__name__}")

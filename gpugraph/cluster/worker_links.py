@@ -1,4 +1,6 @@
-"""A master's links to workers: to the one in its process, and to others over connections."""
+"""A master's links to workers: to the worker in its process, and to other workers over
+connections.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ class LocalWorker:
         return True
 
     def register_graph(self, handle: str, config: ConfigProto, graph: SessionGraph) -> None:
-        """Create the worker's session, if there is none, on the master's copy of the graph."""
+        """Create the worker's session, if there is none, with the master's copy of the graph."""
         self._worker.adopt(handle, config, graph)
 
     def register_part(self, handle: str, spec: PartSpec) -> int:
@@ -72,7 +74,7 @@ class LocalWorker:
 
 
 class LocalRun:
-    """A run of a part in this process; the call of this object executes it."""
+    """A run of a part in this process; calling this object executes it."""
 
     def __init__(self, run: Callable[[], list[Any]]) -> None:
         self._run = run
@@ -92,11 +94,13 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing: the thread that would cancel it is the one that executes it."""
+        """Do nothing: the thread that would cancel the run is the thread that executes it."""
 
 
 class SessionMemory(ABC):
-    """Access to the memory of a server's sessions: on all tasks by a master, on one by a worker."""
+    """Access to the memory of a server's sessions: a master's covers all tasks, a worker's one
+    task.
+    """
 
     @property
     @abstractmethod
@@ -147,8 +151,8 @@ class RemoteWorker(SessionMemory):
     def status(self, wait_s: float) -> Sequence[DeviceAttributes]:
         """Return the attributes of the worker's devices, once its server answers.
 
-        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or the
-        server of another task does.
+        wait_s: seconds to wait for the server. Raises UnavailableError if no server answers, or if
+        the server that answers is another task's.
         """
         status = self.peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
         if status.task != self.task:
@@ -159,7 +163,7 @@ class RemoteWorker(SessionMemory):
         return devices_of(status.device)
 
     def has(self, handle: str) -> bool:
-        """Return whether the session's graph was sent to this worker."""
+        """Return whether the graph of session `handle` was sent to this worker."""
         return handle in self._versions
 
     def is_near(self) -> bool:
@@ -216,7 +220,7 @@ class RemoteWorker(SessionMemory):
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
             message = message_of("SessionHandle", handle=handle)
-            with contextlib.suppress(OpError):  # a server that is gone has dropped it
+            with contextlib.suppress(OpError):  # a server that is gone has no sessions
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def leave_collectives(self, handle: str) -> None:
@@ -234,7 +238,7 @@ class RemoteWorker(SessionMemory):
 
 
 class RemoteRun:
-    """A run of a part on another server; the call of this object waits for its results."""
+    """A run of a part on another server; calling this object waits for the results."""
 
     def __init__(
         self, peer: Peer, pending: PendingCall | StreamedCall, options: StepOptions
@@ -248,7 +252,7 @@ class RemoteRun:
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Register a function that is called, in some thread, with the error if the server is lost.
+        """Register a function to be called, in some thread, with the error if the server is lost.
 
         If the part fails on the server, the worker itself ends the step on all tasks.
         """

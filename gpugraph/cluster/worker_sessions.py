@@ -22,8 +22,8 @@ from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.tensor_handles import gives_handle
 
 MAX_PARTS = 1024
-"""The maximum number of parts that one session registers on a worker. Beyond it, the least recently
-run part is dropped.
+"""The maximum number of parts that one session registers on a worker. If there are more, the least
+recently run part is dropped.
 """
 
 CLIENT = ""
@@ -31,7 +31,7 @@ CLIENT = ""
 
 
 class CompiledStage(NamedTuple):
-    """A stage with its runner, None if it computes nothing.
+    """A stage with its runner, which is None if the stage computes nothing.
 
     feeds: tensors with the keys of their values. fetches: the positions of results, by key.
     receives, sends: by the other task, the rendezvous keys of values, and the values' keys here.
@@ -55,10 +55,10 @@ class CompiledStage(NamedTuple):
 class Part(NamedTuple):
     """The work of this task in the steps of one set of feeds and fetches.
 
-    is_alone: whether no other task and no collective over processes takes part. waits: whether it
-    may wait for other runs. lent: keys of collectives' results that are sent or fetched; they are
-    copied, as the next run overwrites their memory. copied: keys of received values that are
-    fetched, and therefore copied.
+    is_alone: whether no other task and no collective over processes takes part. waits: whether the
+    part may wait for other runs. lent: the keys of collectives' results that are sent or fetched;
+    these are copied, as the next run overwrites their memory. copied: the keys of received values
+    that are fetched, and therefore copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -201,7 +201,7 @@ def _by_task(
 
 
 def may_wait(graph: Graph) -> bool:
-    """Return whether a run may wait for other runs, judged by the op types in its graph."""
+    """Return whether a run of the graph may wait for other runs, judged by the graph's op types."""
     types = {op.type for op in graph._ops}
     return any(word in kind for kind in types for word in _WAITING)
 

@@ -140,13 +140,13 @@ _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
 class OpenUnit:
-    """A run compiled with open sizes: the plans for all values that meet its conditions."""
+    """A run compiled with open sizes; it yields a plan for any sizes that meet its conditions."""
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
-        """request: has Sizes of `trace` in the shapes of its feeds.
+        """request: the run; the shapes of its feeds contain Sizes of `trace`.
 
-        Raises the errors of passes, and the one of the first op that fails in branches or loops:
-        their texts are right only if no size is open.
+        Raises the error of a pass, or of the first op in a branch or a loop whose shapes don't fit.
+        The caller then compiles without open sizes, since only that gives the right error text.
         """
         with _without_collector():
             unit = _fitted(target, request)
@@ -164,13 +164,14 @@ class OpenUnit:
         return 2 * kinds.count("cell") < kinds.count("arena")
 
     def at(self, inputs: Sequence[int]) -> SizeValues | None:
-        """Return the values of all sizes for these inputs of the trace; None if the unit does not
-        hold for them.
+        """Return the values of all Sizes for these input sizes; None if they do not meet the
+        conditions.
         """
         return self._trace.values(inputs)
 
     def plan(self, values: SizeValues, target: Target, request: RunRequest) -> Plan:
-        """Return the plan for these values. request: the same, with the shapes of this run.
+        """Return the plan for these values. request: the request that was compiled, with this run's
+        shapes.
 
         ResourceExhaustedError if a device can't hold its arena or a variable.
         """
@@ -187,9 +188,9 @@ class OpenUnit:
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:
-    """Return the share of free GPU memory that the arena of the requested run would occupy.
+    """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
-    With several GPUs, the largest of their shares. If an arena does not fit, the session's idle
+    With several GPUs, it is the largest fraction. If an arena does not fit, the session's idle
     plans are dropped first; ResourceExhaustedError if it still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
@@ -335,8 +336,8 @@ def _check(unit: Unit) -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Pause Python's garbage collector: a compilation creates many records that live on, and it
-    would traverse them again and again.
+    """Pause Python's garbage collector, which would traverse a compilation's many long-lived
+    records again and again.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,6 @@
-"""Verify: the invariants of a unit after each pass. A violation is a bug of ours: InternalError."""
+"""Verification: checks of a unit's invariants after each pass. A violation raises InternalError, as
+it is a bug of gpugraph.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def _fail(node: Node, what: str) -> InternalError:
 
 
 def _check_edges(unit: Unit) -> None:
-    """Check that each data input has one edge, of its dtype."""
+    """Check that each data input has exactly one edge, and that the edge has the input's dtype."""
     for node in unit.graph.op_nodes():
         edges = node.input_edges()
         for edge, dtype in zip(edges, node.input_types):
@@ -38,7 +40,7 @@ def _check_edges(unit: Unit) -> None:
 
 
 def _check_shapes(unit: Unit) -> None:
-    """Check that each output has a shape, and constants have that of their value."""
+    """Check that each output has a shape, and that a constant and its value have the same shape."""
     for node in unit.graph.op_nodes():
         shapes = unit.shapes.get(node.id)
         if shapes is None or len(shapes) != len(node.output_types):
@@ -66,7 +68,9 @@ def _check_placement(unit: Unit) -> None:
 
 
 def _check_partition(unit: Unit) -> None:
-    """Check that no data edge crosses memories, and no tensor is sent to a device twice."""
+    """Check that no data edge leads from one device's memory to another device's, and that no
+    tensor is sent to a device twice.
+    """
     for node in unit.graph.op_nodes():
         for edge in node.input_edges():
             if is_crossing(unit, edge):
@@ -86,7 +90,7 @@ def _check_partition(unit: Unit) -> None:
 
 
 def _check_order(unit: Unit) -> None:
-    """Check that each node comes once, after all its inputs."""
+    """Check that the order has each node exactly once, after all of its inputs."""
     position = {node.id: index for index, node in enumerate(unit.order)}
     if len(position) != len(unit.graph.op_nodes()) or len(unit.order) != len(position):
         raise _fail(unit.graph.source, "the order does not hold each node once")
@@ -102,7 +106,9 @@ def _check_order(unit: Unit) -> None:
 
 
 def _check_homes(unit: Unit) -> None:
-    """Check that each output has a home in its device's memory, and live ones share no bytes."""
+    """Check that each output has a storage in its device's memory, and live tensors share
+    no bytes.
+    """
     arenas: dict[str, dict[Storage, None]] = {}
     for node in unit.order:
         for slot in range(len(node.output_types)):
@@ -125,7 +131,9 @@ def _check_memory(unit: Unit) -> None:
 
 
 def _check_loop_inputs(unit: Unit) -> None:
-    """Check that inputs of a loop's ops from outside live until the loop is over."""
+    """Check that a tensor from outside a loop lives until the loop has ended, if ops of the loop
+    read it.
+    """
     if unit.flow is None:
         return
     frames = unit.flow.frames
@@ -144,9 +152,9 @@ def _check_loop_inputs(unit: Unit) -> None:
 def _check_contents(unit: Unit) -> None:
     """Check that whenever a tensor is read, its memory holds the value written as that tensor.
 
-    The order is replayed: `held` is the content of each piece of memory, `content` that of each
-    tensor. Reading a reference reads the current content. A Recv reads in its Send's place, and
-    fetches are read at the end.
+    The order is replayed, with a record of the content of each piece of memory and of each tensor.
+    Reading a reference reads the current content. A Recv reads its Send's input, and fetches are
+    read at the end.
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -165,8 +173,9 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """The contents of memory at a point of the order: several, under guards that exclude each
-    other."""
+    """The contents of memory at a point of the order. A storage has several contents if they were
+    written under guards that exclude each other.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -212,7 +221,7 @@ class _Replay:
     def _are_apart(
         self, one: Frame | None, guard: Guard, other: Frame | None, written: Guard
     ) -> bool:
-        """Return whether two guards, each of its frame, never hold at once."""
+        """Return whether two guards, each relative to its frame, never hold at the same time."""
         flow = self.unit.flow
         if flow is None or one is None or other is None:
             return False
@@ -238,7 +247,7 @@ class _Replay:
         if self._is_never(*place):
             return
         if self._entered(storage, *place):
-            return  # the Enter has read it, and outer writes wait until the loop is over
+            return  # the Enter has read it; outer writes come after the loop
         if self.held(storage, *place) not in self.content[source.id, slot]:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
 
@@ -253,13 +262,13 @@ class _Replay:
         return False
 
     def _is_never(self, frame: Frame | None, guard: Guard) -> bool:
-        """Return whether no op of that frame, under that guard, ever runs."""
+        """Return whether no op of the frame ever runs under the guard."""
         loops = [loop for loop in frame.up() if loop.parent is not None] if frame else []
         outer = self.unit.flow.outer if self.unit.flow is not None else {}
         return holds_never(guard) or any(holds_never(outer[loop]) for loop in loops)
 
     def end_iteration(self, end: Node, position: int) -> None:
-        """End an iteration: read the values that lead back, and update the loop variables."""
+        """Replay the end of an iteration: read the next values, and update the loop variables."""
         unit, content = self.unit, self.content
         assert unit.flow is not None
         frame = next(loop for loop in unit.flow.frames.loops() if loop.end is end)
@@ -269,7 +278,7 @@ class _Replay:
                     self.read(edge, position)
         for merge in frame.merges:
             self._hold(unit.homes[merge.id, 0].storage, merge, content[merge.id, 0][-1])
-        for node in frame.exits:  # read when the loop is over
+        for node in frame.exits:  # read after the loop
             edge = node.input_edge(0)
             if _leaves(unit, node):
                 if any(not out.is_control for out in node._out):
@@ -299,7 +308,9 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """Set a Merge's content: values computed in its place, or moved there from elsewhere."""
+        """Set a Merge's content: an input computed in its storage, or copied there from another
+        storage.
+        """
         unit, flow = self.unit, self.unit.flow
         assert flow is not None
         storage = unit.homes[node.id, 0].storage
@@ -321,7 +332,9 @@ def _bytes(storage: Storage) -> object:
 
 
 def _leaves(unit: Unit, node: Node) -> bool:
-    """Return whether the node is an Exit that shares the final bytes of the loop."""
+    """Return whether the node is an Exit that shares the storage of a loop variable's last
+    value.
+    """
     is_view = unit.modes.get(node.id, "").startswith("view")
     return node.node_class is NodeClass.EXIT and is_view
 
@@ -334,4 +347,4 @@ _CHECKS: dict[str, Callable[[Unit], None]] = {
     "execution_order": _check_order,
     "memory_planning": _check_memory,
 }
-"""Each check with the pass that establishes it; all later passes keep it."""
+"""By pass: the check of the invariant that the pass establishes, and that all later passes keep."""

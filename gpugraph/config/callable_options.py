@@ -16,7 +16,7 @@ from gpugraph.config.config_proto import RunOptions
 
 
 class TensorConnection(Message):
-    """Feeds the tensor named `to_tensor` with the value of the tensor named `from_tensor`."""
+    """A connection that feeds the tensor `to_tensor` with the value of the tensor `from_tensor`."""
 
     from_tensor = text()
     to_tensor = text()
@@ -27,8 +27,8 @@ class CallableOptions(Message):
 
     Fields:
       feed: names of the tensors whose values the callable takes as arguments, in order.
-      fetch: names of the tensors whose values it returns.
-      target: names of the operations that it only runs.
+      fetch: names of the tensors whose values the callable returns.
+      target: names of the operations that it runs without returning a value.
       run_options: settings of each of its runs.
       tensor_connection: tensors that are fed with the values of other tensors, see
       TensorConnection. feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched

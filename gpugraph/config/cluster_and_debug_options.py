@@ -20,7 +20,7 @@ class RPCOptions(Message):
 
 
 class JobDef(Message):
-    """A job. Fields: name; tasks, the addresses "host:port" by task number."""
+    """A job of a cluster. Fields: name; tasks, which maps task numbers to addresses "host:port"."""
 
     name = fields.text()
     tasks = fields.map_of(fields.to_str, fields.to_int)

@@ -1,10 +1,10 @@
-"""Settings of sessions, devices and runs, with the names and structure of TensorFlow 1.15's.
+"""Settings of sessions, devices and runs, with the names and structure that TensorFlow 1.15 has.
 
-They are plain Python objects that behave like TensorFlow's protocol messages as far as programs
-notice. Every field is declared with a type and has a default. A nested message exists as soon as it
-is accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
-checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
-ones. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
+They are plain Python objects that programs can use like TensorFlow's protocol messages. Every field
+is declared with a type and has a default. A nested message exists as soon as it is accessed, so
+`config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment checks the
+value and stores a copy. The error for an unknown name or a wrong type lists the valid names or
+types. Fields of TensorFlow that have no meaning here are stored, and `unused` reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow: devices of type GPU whose memory is on the
 host, to rehearse placements and memory limits without a GPU.
@@ -48,7 +48,7 @@ _VIRTUAL_GPU_MEBIBYTES = 256
 
 
 _MAX_VIRTUAL_GPUS = 1024
-_MAX_MEBIBYTES = (1 << 43) - 1  # less than 2**63 bytes
+_MAX_MEBIBYTES = (1 << 43) - 1  # 2**63 bytes or more are refused
 
 
 def _to_virtual_gpus(where: str, value: Any) -> list[int]:
@@ -74,7 +74,7 @@ class GPUOptions(Message):
     Fields:
       per_process_gpu_memory_fraction: the fraction of each GPU's memory to reserve; 0 for the
         default.
-      allow_growth: reserve memory as it is needed, not all at once.
+      allow_growth: reserve memory as it is needed, instead of all memory at the start.
       allocator_type: the name of an allocator; empty for the default.
       visible_device_list: the GPUs to use and their order, as "1,0"; empty for all.
       experimental: see `Experimental`.
@@ -85,10 +85,12 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """Fields: virtual_devices, one VirtualDevices for each visible GPU, which splits it."""
+        """Experimental settings. virtual_devices: for each visible GPU, a message that splits the
+        GPU into parts.
+        """
 
         class VirtualDevices(Message):
-            """Fields: memory_limit_mb, the memory of each part of one GPU in MiB."""
+            """The parts of one GPU. memory_limit_mb: the memory of each part, in MiB."""
 
             memory_limit_mb = list_of(to_float)
 
@@ -214,7 +216,7 @@ class RunOptions(Message):
     Fields:
       trace_level: NO_TRACE, the default, SOFTWARE_TRACE, HARDWARE_TRACE or FULL_TRACE; the last
         three are the same here.
-      timeout_in_ms: the time limit of the run; 0 for the session's.
+      timeout_in_ms: the time limit of the run; 0 for the session's time limit.
       inter_op_thread_pool: -1 does all work in the calling thread. Other numbers have no effect,
         but must be those of pools of the session.
       output_partition_graphs: return the partitioned graphs in RunMetadata.

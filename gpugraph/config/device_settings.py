@@ -1,4 +1,5 @@
-"""The devices of `tf.config.experimental`: those of the machine, and of sessions without a config.
+"""The device functions of `tf.config.experimental`: the machine's devices, and the devices of
+sessions without a config.
 
 A physical device is the CPU or a usable CUDA GPU. A logical device is a device of a session.
 The lists of devices come from the registered `DeviceSource`.
@@ -15,7 +16,7 @@ from gpugraph.config.config_proto import ConfigProto
 
 
 class DeviceSource(Protocol):
-    """The source of the lists of devices: of the machine, and of a session."""
+    """The source of two lists: the GPUs of the machine, and the devices of a session."""
 
     def gpu_ordinals(self) -> Sequence[int]:
         """Return the numbers, as in `visible_device_list`, of the usable CUDA GPUs."""
@@ -32,7 +33,9 @@ class PhysicalDevice(NamedTuple):
 
 
 source: list[DeviceSource] = []
-"""The source of the lists of devices. `devices` registers itself here when it is imported."""
+"""The source of the lists of devices. The package `devices` registers itself here when it is
+imported.
+"""
 _visible: list[list[PhysicalDevice]] = []
 _growth: dict[PhysicalDevice, bool] = {}
 _parts: dict[PhysicalDevice, list[VirtualDeviceConfiguration]] = {}
@@ -84,7 +87,7 @@ def set_visible_devices(
     """Restrict new sessions without a config to these physical devices.
 
     devices: one, or several. device_type: replace only the visible devices of this type. ValueError
-      if one is not a physical device, or not of the type.
+    if one of `devices` is not a physical device, or is not of `device_type`.
     """
     chosen = [devices] if isinstance(devices, (PhysicalDevice, str)) else list(devices)
     for device in chosen:
@@ -107,7 +110,9 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Return a GPU's value from `set_memory_growth`. ValueError for other devices."""
+    """Return the value that `set_memory_growth` set for a GPU; False by default. ValueError for
+    other devices.
+    """
     _check(device)
     if device.device_type != "GPU":
         raise ValueError(f"Cannot get memory growth of non-GPU devices: {device!r}")
@@ -117,8 +122,9 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Set `GPUOptions.allow_growth` of new sessions without a config.
 
-    All visible GPUs must have the same value when a session is created. Memory is reserved as it
-    is needed in either case. ValueError for a device that is not a GPU, or that is split.
+    All visible GPUs must have the same value when a session is created. gpugraph reserves memory as
+    it is needed whether or not growth is on. ValueError for a device that is not a GPU, or that
+    `set_virtual_device_configuration` has split.
     """
     _check(device)
     if device in _parts:
@@ -144,8 +150,8 @@ def set_virtual_device_configuration(
 ) -> None:
     """Split a physical device in new sessions without a config.
 
-    logical_devices: the parts: with a memory limit in MiB each for a GPU, without one for the CPU.
-    ValueError if one has or lacks a limit wrongly, or `device` is not a device of this machine.
+    logical_devices: the parts. Each part of a GPU requires a memory limit in MiB; a part of the CPU
+    must have none. ValueError if a part violates this, or `device` is not a device of this machine.
     """
     _check(device)
     limits = [part.memory_limit for part in logical_devices]
@@ -157,7 +163,9 @@ def set_virtual_device_configuration(
 
 
 def forget() -> None:
-    """Undo all settings of this module: all devices are visible and whole, without growth."""
+    """Undo all settings of this module: all devices are visible, none is split, and memory growth
+    is off.
+    """
     _visible.clear()
     _growth.clear()
     _parts.clear()

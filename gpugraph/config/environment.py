@@ -1,7 +1,7 @@
 """The environment variables that gpugraph reads: one table, one parser (docs/switches.md).
 
 An invalid value of one of gpugraph's variables raises an InvalidArgumentError that lists the valid
-ones. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
+values. The variables of CUDA, TensorFlow and the desktop keep their usual meaning.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_JOIN": Variable(
         "small launches of one kernel",
         {"0": "launches of a GPU are not joined", "1": "independent ones are joined into one"},
+        "1",
+    ),
+    "GPUGRAPH_DROPPED_NAMES": Variable(
+        "names that Python, NumPy and others have dropped, in `gpugraph run`",
+        {"0": "the program does not get them", "1": "the program gets them"},
         "1",
     ),
     "GPUGRAPH_VERIFY": Variable(
@@ -136,7 +141,7 @@ def setting(name: str) -> str:
 def seconds(name: str) -> float:
     """Return the value of a variable that is a time, in seconds.
 
-    Raises InvalidArgumentError unless it is a number from 0 to the longest time a thread can wait.
+    Raises InvalidArgumentError unless it is a number from 0 to `threading.TIMEOUT_MAX`.
     """
     value = setting(name)
     try:
@@ -183,12 +188,13 @@ def put_first_in_python_path(folder: str) -> None:
 
 
 def is_on(name: str) -> bool:
-    """Return whether a variable with the values 0 and 1 is 1."""
+    """Return whether a variable whose valid values are 0 and 1 is set to 1."""
     return setting(name) == "1"
 
 
 def thread_count() -> int:
-    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else one per processor.
+    """Return the number of threads a kernel may use: GPUGRAPH_THREADS, or else the number of
+    processors.
 
     Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
     """

@@ -1,8 +1,8 @@
 """Settings of the whole process, under the names of `tf.config.experimental`.
 
 Settings of devices and of eager execution are in `device_settings` and `eager_settings`. This
-module has the settings on which compiled plans depend. When one changes, sessions are notified and
-compile their plans again, so that runs need not read the settings.
+module has the settings on which compiled plans depend. When one of these settings changes, sessions
+are notified and compile their plans again, so that runs need not read the settings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Watcher(Protocol):
     """An object, such as a session, whose state depends on the settings."""
 
     def settings_changed(self) -> None:
-        """Rebuild the state that depends on the settings, one of which has changed."""
+        """Rebuild the state that depends on the settings; called after a setting has changed."""
 
 
 _watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
@@ -44,7 +44,9 @@ _settings = {"tensor_float_32": False}
 
 
 def watch(watcher: Watcher) -> None:
-    """Call `watcher.settings_changed()` after each change of a setting, as long as it lives."""
+    """Call `watcher.settings_changed()` after each change of a setting, as long as `watcher`
+    exists.
+    """
     with _lock:
         _watchers.add(watcher)
 
@@ -52,7 +54,7 @@ def watch(watcher: Watcher) -> None:
 def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Allow GPUs to round float32 to TF32 in matrix products. Off by default.
 
-    GPUs with such tensor cores (Ampere and later) then compute them several times as fast. TF32
+    GPUs with TF32 tensor cores (Ampere and later) then compute products several times as fast. TF32
     has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where it is on by default. Existing plans of sessions are

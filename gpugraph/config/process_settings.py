@@ -49,7 +49,9 @@ def forget() -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Return whether an op without a kernel on its device runs on another. False by default."""
+    """Return whether new sessions without a config run an op on another device if the op's device
+    has no kernel for it. False by default.
+    """
     return bool(_numbers.get("allow_soft_placement", False))
 
 
@@ -62,7 +64,9 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return whether the device of each op is printed. False by default."""
+    """Return whether new sessions without a config print the device of each op. False by
+    default.
+    """
     return bool(_numbers.get("log_device_placement", False))
 
 
@@ -75,12 +79,14 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return the number of threads that run ops; 0, the default, leaves the choice to gpugraph."""
+    """Return the number of threads that run ops at the same time; 0, the default: gpugraph
+    chooses.
+    """
     return _numbers.get("inter_op_parallelism_threads", 0)
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Set the number of threads that run ops in new sessions without a config.
+    """Set the number of threads that run ops at the same time in new sessions without a config.
 
     0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
     """
@@ -88,12 +94,12 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return the number of threads within an op; 0, the default, leaves the choice to gpugraph."""
+    """Return the number of threads that one op may use; 0, the default: gpugraph chooses."""
     return _numbers.get("intra_op_parallelism_threads", 0)
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Set the number of threads within an op in new sessions without a config.
+    """Set the number of threads that one op may use in new sessions without a config.
 
     0 leaves the choice to gpugraph. TypeError if `num_threads` is not an int.
     """
@@ -101,7 +107,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_jit() -> bool:
-    """Return whether new sessions without a config fuse ops whether or not that saves time."""
+    """Return whether new sessions without a config fuse ops even where that saves no time."""
     return bool(_jit) and _jit[0] in (OptimizerOptions.ON_1, OptimizerOptions.ON_2)
 
 

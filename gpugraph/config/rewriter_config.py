@@ -61,7 +61,7 @@ class CustomGraphOptimizer(Message):
 
 
 class RewriterConfig(Message):
-    """The graph rewrites to apply, one by one.
+    """The graph rewrites to apply, with a field for each rewrite.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.
@@ -71,7 +71,7 @@ class RewriterConfig(Message):
       remapping: fuse a convolution, the addition of a bias and an activation; on GPUs, also a
         matrix product and the ops that follow it, and attention.
       loop_optimization: in a loop, rematerialize values for the gradient instead of stashing them.
-      disable_meta_optimizer: apply none of these.
+      disable_meta_optimizer: apply none of the rewrites above.
       memory_optimization: with HEURISTICS or RECOMPUTATION_HEURISTICS gradients recompute cheap
         parts of the forward pass, whose values are not stored until then. With HEURISTICS or
         SWAPPING_HEURISTICS tensors of GPUs are moved to the host between an early and a late use,
@@ -81,12 +81,12 @@ class RewriterConfig(Message):
       memory_optimizer_target_node_name_scope: the scope of gradients; `gradients/` if empty.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`); scoped_allocator_opts lists the op types.
-      recomputation_limit_mb: not TensorFlow's. Recompute only if the arenas of a run would need
-        more MiB than this; and then, if the cheap parts are not enough, everything between
-        checkpoints.
-    Each of the first six is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which follows
-    OptimizerOptions. The other fields are TensorFlow's and have no effect here; `Session.explain`
-    reports each of them that is set.
+      recomputation_limit_mb: a field that TensorFlow lacks. Recompute only if the arenas of a run
+        would need more MiB than this; and then, if the cheap parts are not enough, everything
+        between checkpoints.
+    Each of the first six fields is ON, OFF, AGGRESSIVE (here the same as ON), or DEFAULT, which
+    follows OptimizerOptions. The other fields are TensorFlow's and have no effect here;
+    `Session.explain` reports the ones that are set.
     """
 
     DEFAULT, ON, OFF, AGGRESSIVE = _TOGGLE.values()

@@ -22,7 +22,9 @@ _SWITCHES = (
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Return the options that were set, and the two that are False by default."""
+    """Return the options that were set, with `disable_model_pruning` and `disable_meta_optimizer`,
+    which are False by default.
+    """
     always = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     return {**always, **rewriters}
 

@@ -33,7 +33,9 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value` itself as a Const's array if it is C-contiguous, else None."""
+        """Return `value`, a Const's array, if kernels can use it in place because it is
+        C-contiguous; else None.
+        """
         return value if value.flags.c_contiguous else None
 
 
@@ -66,9 +68,11 @@ class CPUDeviceFactory:
 
 
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
-    """Creates the CPU devices of a process with GPUs. They equal those of `CPUDeviceFactory`.
+    """Creates the CPU devices of a process with GPUs. The devices are like those of
+    `CPUDeviceFactory`.
 
-    Only the priority of the factory differs: GPU devices copy from any host memory.
+    Only the factory's priority differs from that class, since GPU devices can copy from any host
+    memory.
     """
 
 

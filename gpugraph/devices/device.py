@@ -1,7 +1,7 @@
 """Devices: a memory space, and the execution of kernels in it.
 
-A device owns an allocator, and its arrays are views of memory from that. It binds kernels to
-arrays, copies arrays to and from the host, and checks whether an array is in its memory.
+A device owns an allocator, and its arrays are views of memory from that allocator. It binds kernels
+to arrays, copies arrays to and from the host, and checks whether an array is in its memory.
 `HostDevice` does all of this with NumPy in host memory; the CPU is such a device, and so is each
 virtual GPU. Other devices derive from `Device`.
 """
@@ -44,8 +44,8 @@ class Block:
     """An array and the allocation that it views.
 
     The memory is deallocated once: by `release`, or when the last reference to the block is
-    dropped. So memory that several plans hold, such as a variable's, is freed when the last plan
-    drops it.
+    dropped. So memory that several plans hold, such as the memory of a variable, is freed when the
+    last plan drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -56,7 +56,7 @@ class Block:
         self.array = array
 
     def read(self) -> Any:
-        """Return a copy of the array on the host, after all work that is enqueued on its device."""
+        """Wait for all work that is enqueued on the device, and return a host copy of the array."""
         return self.device.read(self.array)
 
     def write(self, value: Any) -> None:
@@ -79,9 +79,9 @@ class Block:
 class Device(ABC):
     """A device of a session. name: in full, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
-    has_kernels: whether it has a launcher, `kernels`, that may bind steps instead of `bind`; true
-    for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory for a block of such
-    a kernel.
+    has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
+    `bind`; true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory of a
+    block, for kernels of the launcher.
     """
 
     has_kernels = False
@@ -101,7 +101,7 @@ class Device(ABC):
             description,
         )
         self.reclaim: Callable[[], object] = _nothing_to_reclaim
-        """Releases memory that idle plans keep for later runs. It is called when an allocation
+        """A function that releases memory of idle plans; `take` calls it when an allocation
         fails.
         """
         self.owners: dict[int, tuple[int, str]] = {}
@@ -127,9 +127,7 @@ class Device(ABC):
 
     @abstractmethod
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a copy of an array of this device on the host, after all work that is enqueued on
-        the device.
-        """
+        """Wait for all work that is enqueued on this device, and return a host copy of an array."""
 
     @abstractmethod
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
@@ -139,13 +137,13 @@ class Device(ABC):
     def bind(
         self, kernel: Kernel, context: KernelContext, arrays: Sequence[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that runs `kernel` on these arrays, which are its inputs followed by
+        """Return a callable that runs `kernel` on `arrays`, the inputs of the kernel followed by
         its outputs.
         """
 
     def constant(self, value: NDArray[Any]) -> Any:
-        """Return `value`, a Const's host array, itself if kernels of this device can read it there;
-        None if it must be copied.
+        """Return `value`, the host array of a Const, if kernels of this device can read host
+        memory; None if the array must be copied.
         """
         return None
 
@@ -200,13 +198,13 @@ class Device(ABC):
         memory.
 
         If the first attempt fails, `reclaim` releases idle plans. block: an existing block without
-        memory, which gets it; None for a new one. The block owns the memory from the moment of the
-        allocation, so an interrupt can't leak it. owner: for messages.
+        memory that receives the memory; None for a new block. The block owns the memory as soon as
+        it is allocated, so an interrupt can't leak it. owner: for messages.
         """
         block = Block(self, None, None) if block is None else block
         if not self.allocator.allocate_for(
             block, num_bytes, optional=True
-        ):  # the second attempt reports a failure
+        ):  # only the second attempt logs a failure
             self.reclaim()
             if not self.allocator.allocate_for(block, num_bytes):
                 return None
@@ -257,7 +255,7 @@ class HostDevice(Device):
         return np.ndarray(shape, numpy_type, region.buffer, address - region.base)
 
     def owns(self, array: NDArray[Any]) -> bool:
-        """Return whether the array is in this device's allocator's memory; True for arrays of
+        """Return whether the array is in memory of this device's allocator; True for arrays of
         strings or without elements.
         """
         if array.size == 0 or array.dtype == object:
@@ -273,11 +271,11 @@ class HostDevice(Device):
         if array.dtype.hasobject:
             array[...] = value  # an index of () would store a string as an array inside this one
         else:
-            array[()] = value  # takes a quarter of the time of np.copyto for a scalar
+            array[()] = value  # for a scalar, a quarter of np.copyto's time
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return the assignment of a value to the array as a callable, without a Python function
-        around it.
+        """Return a callable that assigns its argument to the array. To save time, it is NumPy's own
+        method where possible.
         """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
@@ -308,7 +306,7 @@ class HostDevice(Device):
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:
-        """Raise InternalError if an array is in another device's memory. name: of the step."""
+        """Raise InternalError if an array is in another device's memory. name: the step's name."""
         for index, array in enumerate(arrays):
             if not self.owns(array):
                 raise InternalError.of_no_node(

@@ -1,7 +1,7 @@
 """The registry of device factories, and the creation of a session's devices.
 
-A factory's `create_devices(options, name_prefix)` returns its devices in order. A device type has
-one factory: of those registered, the one with the highest priority. The priorities also order the
+A factory's `create_devices(options, name_prefix)` returns its devices in order. Each device type
+has one factory: the registered factory with the highest priority. The priorities also order the
 device types for placement: a GPU (210) is preferred to the CPU (70).
 """
 
@@ -20,7 +20,7 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """Create the devices for these options, with names that begin with `name_prefix`."""
+        """Create the devices that the options request. Their names begin with `name_prefix`."""
 
 
 class _Entry(NamedTuple):
@@ -29,7 +29,9 @@ class _Entry(NamedTuple):
 
 
 class DeviceFactory:
-    """The factories of this process and their priorities, by device type."""
+    """The process-wide registry of device factories, with a factory and its priority for each
+    device type.
+    """
 
     _entries: dict[str, _Entry] = {}  # noqa: RUF012
     _lock = new_lock()
@@ -59,7 +61,7 @@ class DeviceFactory:
 
     @classmethod
     def unregister(cls, device_type: str) -> None:
-        """Remove the factory of a device type; NotFoundError if there is none."""
+        """Remove the factory of a device type; NotFoundError if the type has no factory."""
         with cls._lock:
             if cls._entries.pop(device_type, None) is None:
                 raise NotFoundError.of_no_node(f"No device factory for type {device_type}")

@@ -24,7 +24,9 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """Return a sentence with the reason for each visible GPU that is not used while others are."""
+    """Return a sentence for each visible GPU that can't be used, with the reason; empty if no GPU
+    can be used.
+    """
     return detect().left_out
 
 

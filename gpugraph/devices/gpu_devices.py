@@ -3,8 +3,8 @@
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
 Programs are placed, partitioned and planned for it as for a CUDA GPU, and binding a kernel to
 arrays in another device's memory is an error. So placement and memory use can be tested without a
-GPU. It runs kernels as their NumPy `Call`, with the same results as the CPU, bit for bit. An
-emulated GPU runs CUDA kernels on the host.
+GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's, bit
+for bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _is_emulating() -> bool:
-    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual ones.
+    """Return whether GPUGRAPH_VIRTUAL_GPUS requires emulated GPUs in place of virtual GPUs.
     InvalidArgumentError for an invalid value.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
@@ -58,9 +58,9 @@ class GPUDeviceFactory:
     """Creates the virtual GPUs of `gpu_options.virtual_gpus`, or the emulated ones of
     `emulated_gpus` (each a list of limits in MiB); if neither is set, the CUDA GPUs.
 
-    `device_count["GPU"]` limits their number. With virtual or emulated GPUs, other options for the
-    number or memory of GPUs are an InvalidArgumentError. If there is no GPU, such options are
-    ignored, as in TensorFlow.
+    `device_count["GPU"]` limits their number. InvalidArgumentError if virtual or emulated GPUs are
+    combined with other options for the number or memory of GPUs. If there is no GPU, such options
+    are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
@@ -107,7 +107,7 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 def no_gpu_reason(options: SessionOptions) -> str:
     """Return why a session with these options has no GPU, for placement errors; an empty string if
-    it has one.
+    it has a GPU.
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

@@ -36,7 +36,7 @@ class KeptTensors:
 
     def new_handle(self, name: str, block: SupportsRead, device: str) -> NewHandle:
         """Return a new handle `name;number;device` for a tensor that the op `name` has computed.
-        The tensor is not kept yet.
+        The session does not keep the tensor before `keep` is called.
         """
         handle = NewHandle(f"{name};{next(self._numbers)};{device}".encode())
         handle.block = block
@@ -65,7 +65,7 @@ class KeptTensors:
             raise unknown_handle(handle)
 
     def discard(self, handle: str) -> None:
-        """Free the tensor of a handle; do nothing if there is none."""
+        """Free the tensor of a handle; do nothing if no tensor has this handle."""
         self._blocks.pop(handle, None)
 
     def clear(self) -> None:

@@ -33,7 +33,7 @@ def memory_use(device: Device) -> MemoryUse:
 
 def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
     """Call `reclaim`, which releases idle plans, and return free regions of the devices to the
-    system; return by how many bytes the reserved memory shrank.
+    system; return the number of bytes by which the reserved memory shrank.
     """
     before = _reserved(devices)
     reclaim()

@@ -3,11 +3,11 @@ remedies.
 
     OOM when allocating tensor with shape[512,512] and type float on /job:.../device:GPU:0 by
     allocator GPU_0_bfc: 1048576 bytes for 'y'; limit ..., ... bytes in use, largest hole ...
-    <the step that needed it, of which nothing has run>
-    All of 3.00MiB there is held by: <bytes, tensor, line of the user's>
+    <the step that needed the memory, of which nothing has run>
+    All of 3.00MiB there is held by: <bytes, tensor, line of the program>
     It would fit: <the possible changes>
 
-All such errors of devices are created here.
+All out-of-memory errors of devices are created here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MemorySpace(Protocol):
 
 @dataclass
 class PlainSpace:
-    """A memory space that is no device, with a name and an allocator."""
+    """A memory space that is not a device, with a name and an allocator."""
 
     name: str
     allocator: Allocator
@@ -86,13 +86,13 @@ def short_type(dtype: DType) -> str:
 
 
 def largest_hole(device: MemorySpace) -> int | None:
-    """Return the size in bytes of the largest possible allocation; None if the allocator can't
-    tell.
+    """Return the size in bytes of the largest possible allocation; None if the allocator does not
+    report it.
     """
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()
     if hole is not None and stats.bytes_limit is not None:
-        return max(hole, stats.bytes_limit - stats.bytes_reserved)  # can be reserved
+        return max(hole, stats.bytes_limit - stats.bytes_reserved)  # the second can be reserved
     return hole
 
 
@@ -102,8 +102,7 @@ def out_of_memory(
     """Return the error for an allocation of `num_bytes` that failed on a device.
 
     requested: the text that describes the requested memory, such as `tensor_words`. owner: the op
-    that requested it.
-    step: the needs of the step, if the whole step is refused.
+    that requested it. step: the memory that the step needs, if the whole step is refused.
     """
     stats = device.allocator.get_stats()
     hole = largest_hole(device)

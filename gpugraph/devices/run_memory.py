@@ -12,8 +12,8 @@ other memory.
 
 A plan whose arena is larger than the block gets a new block. If the old blocks are not small
 compared to the new one, the plans in them are dropped, and are compiled again, with the new block,
-at their next run. So all plans together occupy the largest arena, and in addition at most
-`LEFT_OVER` bytes or 1 / `LEFT_OVER_PART` of that.
+in their next run. So all plans together occupy the size of the largest arena, plus at most
+`LEFT_OVER` bytes or, if that is more, 1 / `LEFT_OVER_PART` of the largest arena.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.memory import size_class
 
 LEFT_OVER = 1 << 20
-"""Bytes: if smaller blocks have at most this total size, they stay, and their plans are not
-compiled again.
+"""If all smaller blocks together have at most this number of bytes, they stay, and their plans are
+not compiled again.
 """
 
 LEFT_OVER_PART = 8
@@ -46,10 +46,12 @@ another thread compiles a plan into it.
 
 
 class SharedBlock(Block):
-    """A block with several users. It is freed when the last user leaves it or is deleted.
+    """A block with several users. The memory is freed when its last user leaves the block or is
+    deleted.
 
     is_left: whether the last user has left; no user can be added after that. is_given_up: whether
-    its plans are to be compiled again elsewhere. number: the order of creation.
+    its plans are to be compiled again with another block. number: blocks are numbered in the order
+    of their creation.
     """
 
     __slots__ = ("__weakref__", "is_given_up", "is_left", "num_bytes", "number", "users")
@@ -85,8 +87,8 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Record the owners of the memory for messages; only subclasses whose owners depend on the
-        users do so.
+        """Record the owners of the memory for messages. This method does nothing; a subclass
+        overrides it if the owners depend on the block's users.
         """
 
 
@@ -102,12 +104,13 @@ class ArenaBlock(SharedBlock):
         with _USERS:
             names = list(dict.fromkeys(lease.user for lease in list(self.users)))
         if names:
-            beside = f" and {len(names) - 1} other plans, alternately" if names[1:] else ""
+            others = "1 other plan" if len(names) == 2 else f"{len(names) - 1} other plans"
+            beside = f" and {others}, alternately" if names[1:] else ""
             self.device.note_owner(self, self.num_bytes, names[0] + beside)
 
 
 class Lease:
-    """The use of a part of a `SharedBlock` by one user, from its `lease` method. user: a name for
+    """One user's share of a `SharedBlock`, as its method `lease` returns it. user: a name for
     messages.
     """
 
@@ -122,14 +125,14 @@ class Lease:
 class RunMemory:
     """The memory that plans time-share.
 
-    holder: `{0: plan}` while a run of the plan has the memory. To acquire it, `setdefault(0, plan)
-    is plan` must hold: one atomic call, which is faster than a lock. why: the reason for sharing
-    it, for reports about a plan.
+    holder: `{0: plan}` while a run of the plan has the memory. A plan acquires the memory by
+    `holder.setdefault(0, plan) is plan`: one atomic call, which is faster than a lock. why: the
+    reason for sharing the memory, for reports about a plan.
     """
 
     def __init__(self, why: str, give_up: Callable[[ArenaBlock], None] | None = None) -> None:
-        """give_up: a function that gives up the plans in a block. The block's memory is freed at
-        once, or when their runs end.
+        """give_up: a function that drops the plans in a block. The block's memory is freed
+        immediately, or when the current runs of these plans end.
         """
         self.why = why
         self.holder: dict[int, Any] = {}
@@ -144,7 +147,7 @@ class RunMemory:
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
         if lease is None:
-            del block  # a reference would keep a dropped block alive
+            del block  # this reference would keep a dropped block alive
             self._shrink(device, num_bytes)
             block = ArenaBlock(device, num_bytes)
             if device.take(num_bytes, user, block) is None:
@@ -154,7 +157,7 @@ class RunMemory:
         return lease
 
     def trim(self) -> None:
-        """Give up the blocks of which the plans that are left need less than half."""
+        """Give up each block of which the remaining plans use less than half."""
         for block in list(self._blocks):
             most = max((lease.num_bytes for lease in list(block.users)), default=0)
             if block.num_bytes > max(2 * most, LEFT_OVER):
@@ -171,8 +174,8 @@ class RunMemory:
         ]
 
     def _shrink(self, device: Device, num_bytes: int) -> None:
-        """Give up blocks, the largest first, until the total of the others is small compared to
-        `num_bytes`.
+        """Give up blocks, the largest first, until the total size of the remaining blocks is small
+        compared to `num_bytes`.
         """
         most = max(LEFT_OVER, num_bytes // LEFT_OVER_PART)
         blocks = self._on(device)
@@ -187,10 +190,11 @@ class RunMemory:
 
 
 class ScratchPool:
-    """Blocks of scratch memory on one device. Steps share them, as they run one after the other.
+    """Blocks of scratch memory on one device. Steps share the buffers, as the steps run one after
+    the other.
 
-    A step gets the smallest block that is large enough and that it does not use already. If there
-    is none, a new block is allocated, a little larger than needed. So all plans together hold about
+    A step gets the smallest large enough block that it does not use already. If there is no such
+    block, a new block is allocated, a little larger than needed. So all plans together hold about
     as much scratch memory as the step that needs the most.
     """
 
@@ -200,8 +204,8 @@ class ScratchPool:
         self._count = 0
 
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
-        """Return a lease of a block with at least `num_bytes` that is not in `but`, the blocks that
-        the step has already.
+        """Return a lease of a block with at least `num_bytes`. but: the blocks that the step uses
+        already, which are excluded.
 
         ResourceExhaustedError, with the owner, if there is not enough memory.
         """

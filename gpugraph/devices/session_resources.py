@@ -1,4 +1,4 @@
-"""Session resources: state that outlives a run: variables, kernel states, and constants on devices.
+"""Session resources: the variables, kernel states and constants on devices that outlive a run.
 
 A `VariableState` is an array on one device under a name, and whether it is initialized. Plans are
 bound to its memory. If the variable gets memory of another shape, plans that are bound to the old
@@ -22,7 +22,9 @@ from gpugraph.devices.variable_access import AccessTable
 
 
 class Watcher(Protocol):
-    """A plan that is bound to a variable's memory. If `stale` is set, it must not run again."""
+    """A plan that is bound to a variable's memory. A plan whose `stale` is set must not run
+    again.
+    """
 
     stale: bool
 
@@ -56,8 +58,8 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """Return memory of this shape for the variable. If that is new, plans that are bound to
-        other memory become stale.
+        """Return memory of this shape for the variable. If this memory is new, plans that are bound
+        to the old memory become stale.
 
         The old memory is freed when the last of these plans is released.
         """
@@ -174,8 +176,8 @@ class Resources:
         """Return a copy of `value` in the device's memory, which all plans share. owner: for
         messages.
 
-        It is freed when the object `value` no longer exists: neither the graph nor a plan refers to
-        it.
+        The copy is freed once the object `value` no longer exists, that is, when neither the graph
+        nor a plan refers to it.
         """
         key = (device.name, id(value))
         with self.lock:
@@ -189,8 +191,8 @@ class Resources:
             return self.constants[key][1].array
 
     def release_unused(self) -> None:
-        """Free the copies of constants that no longer exist. The callback of a weak reference only
-        records them, as it must not free memory itself.
+        """Free the copies of constants that no longer exist. Weak reference callbacks only record
+        these copies, as a callback must not free memory.
         """
         with self.lock:
             while self._unused:

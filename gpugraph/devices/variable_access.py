@@ -1,14 +1,14 @@
 """Variable access: mutual exclusion of concurrent runs that use the same resource variables.
 
-A plan's reads and writes of variables are known before it runs. Its run enters the table of the
-session with these sets, and waits while another run in the table uses one of the variables, unless
-both only read it. So no update of a resource variable is lost, and none is read half-written;
-TensorFlow achieves this with one lock per variable. In addition, the values that a run reads do not
-change until the run ends. Runs are admitted in the order of their arrival, except that one may
-overtake others with which it does not collide. A step that may wait for other runs leaves the table
-meanwhile (`WaitingRun`).
+A plan's reads and writes of variables are known before it runs. A run of the plan enters the
+session's table with these two sets. It waits while another run in the table uses one of the
+variables, unless both runs only read the variable. So no update of a resource variable is lost, and
+no run reads a half-written value; TensorFlow achieves this with one lock per variable. In addition,
+the values that a run reads do not change until the run ends. Runs are admitted in the order of
+their arrival, except that a run may overtake runs with which it does not collide. While a step
+waits for other runs, its run leaves the table (`WaitingRun`).
 
-Reference variables are not protected by this: they have `use_locking`.
+Reference variables are not protected in this way; their ops have `use_locking`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class AccessTable:
 
 
 class RunAccess:
-    """The resource variables, by id of their states, that a plan reads and writes. A plan has one
-    run at a time.
+    """One plan's access to resource variables. reads, writes: the ids of the `VariableState`s that
+    the plan reads and writes. A plan has only one run at a time.
     """
 
     __slots__ = ("around", "reads", "table", "writes")
@@ -50,10 +50,10 @@ class RunAccess:
         self.writes: set[int] = set()
         self.around: tuple[
             RunAccess, ...
-        ] = ()  # runs of the same thread that this one interrupts (a signal handler)
+        ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other must not overlap: one of them writes a variable
+        """Return whether this run and the other run must not overlap: one of them writes a variable
         that both use, and this run does not interrupt the other.
         """
         return other not in self.around and not (
@@ -63,7 +63,7 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no earlier run collides with this one, then enter the table. `check` is called
+        """Wait until no earlier run collides with this run, then enter the table. `check` is called
         repeatedly meanwhile, and raises an error to end the wait.
         """
         table = self.table

@@ -26,7 +26,7 @@ KINDS = {field: kind for kind, field in _FIELDS.items()}
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """Return a string as the bytes it was decoded from; the inverse of `as_text`."""
+    """Return the bytes from which `as_text` decoded a string: its inverse."""
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
@@ -120,7 +120,7 @@ def read_attr_value(message: Any) -> Any:
 def plain_attr(value: Any) -> Any:
     """Return the value in an AttrValue, with a string as `str`.
 
-    A value that is not a message is returned as it is.
+    A value that is not a message is returned unchanged.
     """
     plain = read_attr_value(value) if hasattr(value, "WhichOneof") else value
     return as_text(plain) if isinstance(plain, bytes) else plain

@@ -1,9 +1,9 @@
 """CRC-32C of bytes, plain and masked as in TensorFlow's files.
 
 A checksum is the remainder of a division of polynomials over bits. Two sparse multiples of
-CRC-32C's polynomial make it fast without native code: to reduce the bytes by one of them, a block
-is XORed into the bytes at a few fixed distances after it, which NumPy and Python's integers do at
-the speed of memory.
+CRC-32C's polynomial make it fast without native code: to reduce the bytes by such a multiple, each
+block is XORed into the bytes at a few fixed distances after it, which NumPy and Python's integers
+do at the speed of memory.
 
 If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).
@@ -29,25 +29,33 @@ _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 _WORTH_COMPILING = 16 << 10
 """The number of bytes from which native code is requested, and compiled if it is not cached."""
 _BY_TABLE = 64
-"""The maximum number of bytes that are processed one by one, by a table of 256 entries."""
+"""The maximum number of bytes for which the checksum is computed byte by byte, by a table of 256
+entries.
+"""
 _BY_INTEGER = 8 << 10
 _BY_BYTES = 96 << 10
 _CHUNK = 512 << 10
-"""The number of bytes that are reduced at once; with the reduced bytes they fit in the cache."""
+"""The number of bytes that are reduced at once; together with the reduced bytes they fit into the
+processor's cache.
+"""
 
 NativeCrc = Callable[[int, int, int], int]
 """`crc(address, number of bytes, checksum of the preceding bytes)` returns the checksum."""
 
 
 class _Native:
-    """The native function for checksums; requested until it is available or known never to be."""
+    """The native function for checksums. It is requested again until it is available, or known
+    never to become available.
+    """
 
     def __init__(self) -> None:
         self.function: NativeCrc | None = None
         self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
-        """Set the function that returns the native code, and whether it may be available later."""
+        """Set a function that returns the native function or None, and whether a later call may
+        return another result.
+        """
         self._find = find
 
     def look(self) -> NativeCrc | None:
@@ -61,9 +69,10 @@ class _Native:
 
 _NATIVE = _Native()
 provide_native = _NATIVE.provide
-"""Set a function that returns the native function or None, and whether to call it again.
+"""Set the function that looks up the native checksum function.
 
-It is called for large data, until it reports that no native function will become available."""
+It returns the native function or None, and whether a later call may return another result. It is
+called for large data, until it reports that the native function will never be available."""
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
@@ -115,7 +124,7 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 def mask_crc(crc: int) -> int:
     """Return a checksum as files store it, masked.
 
-    CRCs lose their value for data that contains CRCs, unless these are masked.
+    A CRC detects errors poorly in data that contains unmasked CRCs.
     """
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 

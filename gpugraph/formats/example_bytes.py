@@ -1,8 +1,8 @@
 """Parsing and writing of `Example` and `SequenceExample` messages without protobuf.
 
 An Example maps names to features, each a list of strings, floats or integers. A list of numbers is
-packed in one run of bytes, or has a tag before each value; NumPy reads either form. If a name or a
-list occurs twice, the last one counts. Malformed bytes raise ValueError; lengths in them are
+either packed in one run of bytes or has a tag before each value; NumPy reads both forms. If a name
+or a list occurs twice, the last one counts. Malformed bytes raise ValueError; lengths in them are
 checked.
 """
 
@@ -22,7 +22,7 @@ NOTHING, BYTES, FLOATS, INTEGERS = 0, 1, 2, 3
 _MAX_BY_PYTHON = 24  # up to this many bytes, Python reads a list of numbers faster than NumPy
 _LONGEST = 10
 _TOO_LONG = f"a number of more than {_LONGEST} bytes"
-_AT_ONCE = 1 << 14  # bytes decoded at once, whose arrays stay in the cache
+_AT_ONCE = 1 << 14  # bytes decoded at once, so that arrays stay in the cache
 _MASK = (1 << 64) - 1
 _SKIPPED = {1: 8, 5: 4}
 _FLOAT_TAG, _INTEGER_TAG = 0x0D, 0x08

@@ -1,8 +1,8 @@
 """The locations of features in a batch of Examples, computed for all examples together by NumPy.
 
-Examples usually have the form in which protobuf writes them: one `Features`, whose entries have a
-name and then a feature, which is one list. NumPy then reads the n-th entries of all examples in one
-step:
+Examples usually have the form in which protobuf writes them: one `Features` message, in which each
+entry is a name followed by a feature, and each feature is one list. NumPy then reads the n-th
+entries of all examples in one step:
 
     example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ... example 1
     0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ... ^ one position for each
@@ -20,7 +20,7 @@ import numpy as np
 
 from gpugraph.formats.example_bytes import varints
 
-_PADDING = bytes(16)  # a step may read it beyond the end, before it detects the error
+_PADDING = bytes(16)  # for reads beyond the end, before the error is detected
 _ENTRY, _VALUE = 0x0A, 0x12
 _LISTS = np.zeros(256, np.int8)
 _LISTS[[0x0A, 0x12, 0x1A]] = 1, 2, 3  # BYTES, FLOATS, INTEGERS by the tags of their lists
@@ -75,7 +75,7 @@ class Column(NamedTuple):
 class ExampleColumns:
     """The locations of the features `keys` in a batch of serialized Examples.
 
-    Raises Irregular for Examples in another form than protobuf writes.
+    Raises Irregular for Examples whose form differs from the form that protobuf writes.
     """
 
     def __init__(self, examples: Sequence[bytes], keys: Sequence[bytes]) -> None:

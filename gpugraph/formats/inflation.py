@@ -1,4 +1,4 @@
-"""A limit for decompression, so that a small malicious file can't fill the memory."""
+"""A limit on decompressed sizes, so that a small malicious file can't fill the memory."""
 
 from __future__ import annotations
 

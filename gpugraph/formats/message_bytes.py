@@ -1,7 +1,7 @@
 """Serialization of protobuf messages, field by field, without protobuf.
 
 A field is its number and wire type in a varint, then its value: a varint, 4 or 8 bytes, or a length
-and that many bytes. This module is for messages of which a run writes thousands.
+and that many bytes. This module is for messages that a run writes by the thousand.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def int_field(number: int, value: int) -> bytes:
 
 
 def float_field(number: int, value: float) -> bytes:
-    """Encode a float field, also for 0; values out of the range of float32 become infinite."""
+    """Encode a float field, even if the value is 0; values out of the range of float32 become
+    infinite.
+    """
     try:
         content = _FOUR.pack(value)
     except OverflowError:

@@ -12,7 +12,7 @@ from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.whole_files import local_path, open_to_read, system_errors
 from gpugraph.formats.tf_record import read_records, write_record
 
-_GZIP = 16  # added to zlib's window bits
+_GZIP = 16  # added to zlib's window bits for gzip
 _READ_AT_ONCE = 256 << 10
 
 
@@ -27,8 +27,8 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     """The compression of a file of records.
 
-    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for others.
-    flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
+    compression_type: "ZLIB", "GZIP", "" or a `TFRecordCompressionType`; ValueError for any other
+    value. flush_mode: zlib's mode for `flush`. window_bits, compression_level, mem_level,
     compression_strategy: zlib's parameters for writing. input_buffer_size, output_buffer_size and
     compression_method are ignored: the buffers' size is fixed, and zlib has one method.
     """
@@ -110,7 +110,7 @@ class _Compressed:
 
 
 class TFRecordWriter:
-    """A new file of records, opened at once.
+    """A new file of records, which the constructor opens.
 
     A context manager; methods raise FailedPreconditionError after `close`.
 
@@ -211,8 +211,8 @@ class InflatedFile:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """Yield the records of a file.
 
-    options: `TFRecordOptions` or a compression type; must be the one that the file was written
-    with.
+    options: `TFRecordOptions` or a compression type; it must be the compression with which the file
+    was written.
 
     If there is no file, the first iteration raises NotFoundError. DataLossError for a damaged or
     truncated record.

@@ -1,7 +1,7 @@
 """Serialization of TensorFlow's messages `Summary` and `Event` without protobuf.
 
-The bytes are equal to protobuf's: fields are sorted by number. The declarations are in
-`messages/training_messages.py`.
+The bytes are equal to those that protobuf writes: fields are sorted by number. The declarations are
+in `messages/training_messages.py`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def tensor_summary(tag: bytes, tensor: bytes, metadata: bytes, node_name: bytes 
 def tensor_message(
     dtype: int, shape: Sequence[int], strings: Sequence[bytes] | None, content: bytes = b""
 ) -> bytes:
-    """Return a serialized TensorProto of strings, or of the bytes `content` if those are None."""
+    """Return a serialized TensorProto of strings, or of the bytes `content` if `strings` is
+    None.
+    """
     sizes = b"".join(bytes_field(2, int_field(1, size)) for size in shape)
     if strings is not None:
         stored = b"".join(bytes_field(8, string) for string in strings)
@@ -144,8 +146,8 @@ def tagged_run_metadata(tag: str, run_metadata: bytes) -> bytes:
 def plugin_metadata(plugin: str, display_name: str = "", description: str = "") -> bytes:
     """Return a SummaryMetadata.
 
-    plugin: the TensorBoard plugin that shows the values. display_name, description: its texts for
-    them.
+    plugin: the TensorBoard plugin that shows the values. display_name, description: the texts that
+    it shows with them.
     """
     parts = bytes_field(1, bytes_field(1, plugin.encode())) if plugin else b""
     if display_name:

@@ -30,7 +30,9 @@ _FIELD_OF: dict[DType, int] = {
     **dict.fromkeys(dtypes.QUANTIZED, 7),
 }
 _LARGEST_EXPANSION = 1 << 24
-"""The maximum number of elements of a tensor whose message has less than half as many values."""
+"""The maximum number of elements of a tensor if its message has values for less than half of
+them.
+"""
 
 
 def tensor_bytes(array: Any, dtype: DType, shape: Any = None) -> bytes:
@@ -101,7 +103,7 @@ def _sizes(content: bytes) -> list[int]:
 
 
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
-    """Return the values in the field for `dtype`, whether packed or one by one.
+    """Return the values in the field for `dtype`, which may be packed or separate.
 
     parts: (wire type, content) of all fields, by number. raw: `tensor_content`, which may hold
     strings.
@@ -151,7 +153,7 @@ def encoded_strings(texts: list[bytes]) -> bytes:
 
 
 def _filled(values: Any, count: int) -> Any:
-    """Extend the values to `count` by repeating the last one, or by zeros if there is none.
+    """Extend the values to `count` by repeating the last value, or by zeros if there are no values.
 
     ValueError for too many values, and for few values that would expand to a huge array.
     """

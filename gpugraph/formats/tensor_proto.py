@@ -1,7 +1,7 @@
 """Arrays as TensorProto messages, and back: the form of constants in files.
 
 An array of several numbers of the usual dtypes is stored as raw bytes in `tensor_content`; other
-values are in the field for their dtype, where the last value stands for all that follow. float16
+values are in the field for their dtype, whose last value stands for all remaining elements. float16
 and bfloat16 are bit patterns in `half_val`; a complex number is a pair of values.
 """
 
@@ -47,7 +47,7 @@ _FIELDS: dict[DType, str] = {
     dtypes.variant: "variant_val",
     **dict.fromkeys(_AS_INT, "int_val"),
 }
-"""The field of a TensorProto that holds values of each dtype."""
+"""By dtype: the field of a TensorProto that holds its values."""
 
 _STORED_AS: dict[DType, Any] = {
     dtypes.float16: np.uint16,
@@ -71,8 +71,8 @@ def tensor_proto_of(
 ) -> Any:
     """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
 
-    An array that is smaller than the shape stands for one that is extended by its last value.
-    as_values: never store raw bytes, whatever the number of values.
+    An array with fewer elements than `shape` is extended by its last value. as_values: never store
+    raw bytes, whatever the number of values.
 
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.
@@ -187,7 +187,8 @@ def _variant(message: Any) -> Variant:
 
 
 def _filled(values: NDArray[Any], sizes: list[int]) -> NDArray[Any]:
-    """Return the values in the given shape, extended by the last one, or by zero if there is none.
+    """Return the values in the given shape, extended by the last value, or by zero if there are no
+    values.
 
     ValueError for too many values, and for several values that would expand to a large array.
     """

@@ -22,8 +22,9 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
     function: the name of the Python function that the program called, for error messages.
 
-    TypeError for a value of another kind or a dtype that the op does not accept, ValueError for a
-    number or string that the attr does not allow, an invalid shape, and a list that is too short.
+    Raise TypeError for a value of another kind or a dtype that the op does not accept, and
+    ValueError for a number or string that the attr does not allow, an invalid shape, and a list
+    that is too short.
     """
     kind = attr.kind
     if kind.startswith("list("):
@@ -87,7 +88,9 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Convert `value` to a 64-bit int; TypeError for non-numbers, ValueError if out of range."""
+    """Convert `value` to a 64-bit int; raise TypeError for non-numbers, and ValueError if out of
+    range.
+    """
     if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise _unexpected("int", name, value)
     try:
@@ -100,7 +103,9 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def real_number(name: str, value: Any) -> float:
-    """Convert `value` to a float. TypeError for non-numbers, ValueError for too large an int."""
+    """Convert `value` to a float. Raise TypeError for non-numbers, and ValueError for too large an
+    int.
+    """
     if not isinstance(value, numbers.Real):
         raise _unexpected("float", name, value)
     try:
@@ -112,7 +117,7 @@ def real_number(name: str, value: Any) -> float:
 def text_of(name: str, value: Any) -> str:
     """Convert a string or bytes to a string; invalid UTF-8 is escaped by surrogates.
 
-    TypeError for anything else, ValueError for a string that can't be encoded.
+    Raise TypeError for anything else, and ValueError for a string that can't be encoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -171,7 +176,7 @@ def complete_attrs(
 
     types: the dtypes of all input tensors, with lists flattened.
 
-    ValueError for attrs that are missing and for inputs that don't match the signature.
+    Raise ValueError for attrs that are missing and for inputs that don't match the signature.
     """
     known = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
     inferred = {key for arg in op_def.inputs for key in (arg.type_attr, arg.type_list_attr)}
@@ -212,7 +217,8 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
 
 
 def _bind_arg(op_def: OpDef, arg: ArgDef, types: Sequence[DType], known: dict[str, Any]) -> None:
-    """Add to `known` the attrs that one argument's tensors determine; ValueError for a mismatch.
+    """Add to `known` the attrs that one argument's tensors determine; raise ValueError for a
+    mismatch.
 
     types: the dtypes of the tensors in this argument.
     """

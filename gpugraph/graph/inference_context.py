@@ -129,7 +129,7 @@ class ShapeRule:
 def as_output_shape(value: Any) -> TensorShape:
     """Return a vector of sizes as a shape; -1 is an unknown size, a scalar -1 an unknown rank.
 
-    ValueError for other negative sizes and other ranks.
+    Raise ValueError for other negative sizes and other ranks.
     """
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)

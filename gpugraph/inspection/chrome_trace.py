@@ -25,9 +25,7 @@ class TraceEvents:
         self.events: list[Event] = []
         self._processes: dict[str, int] = {}
         self._flows = 0
-        self._origin_ns: int | None = (
-            None  # floats of microseconds since the epoch would lose their fractions
-        )
+        self._origin_ns: int | None = None  # relative times keep fractions of microseconds
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
         """Add the steps in a StepStats message of one run.
@@ -258,7 +256,7 @@ def _overlap_faults(steps: list[Event]) -> Iterator[str]:
     ends: dict[tuple[int, int], float] = {}
     for step in sorted(steps, key=lambda event: event["ts"]):
         lane = (step["pid"], step["tid"])
-        if step["ts"] < ends.get(lane, 0.0) - 0.0015:  # tolerance for rounding
+        if step["ts"] < ends.get(lane, 0.0) - 0.0015:  # tolerance for rounding of times
             yield f"'{step['args'].get('name')}' begins before the step before it ends"
         ends[lane] = step["ts"] + step["dur"]
 

@@ -131,7 +131,9 @@ def _node_stats(
 
 
 def _without_step(trace: StepTrace, node: NodeRecord, graph: GraphRecord) -> PlainMessage:
-    """Return the statistics of a node in a run without steps: compilation computed all values."""
+    """Return the statistics of a node in a run without steps, whose values were all computed at
+    compile time.
+    """
     return plain_message(
         "NodeExecStats",
         node_name=node.name,

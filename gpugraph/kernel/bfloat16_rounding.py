@@ -1,9 +1,10 @@
-"""Runs float32 kernels on bfloat16: inputs are widened, results are rounded to the nearest even.
+"""Adapter that runs float32 kernels on bfloat16: inputs are widened, and results are rounded to the
+nearest, ties to even.
 
-Only kernels that move elements handle bfloat16 themselves. For all others, bfloat16 inputs are
-converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded. So a
-sum or a product accumulates in float32, and a formula of many operations is rounded only at its
-end.
+Only kernels that move elements handle bfloat16 themselves. For all other kernels, bfloat16 inputs
+are converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded.
+So a sum or a product accumulates in float32, and a formula of many operations is rounded only at
+its end.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """Bind a kernel to float32 arrays in place of bfloat16 ones; return its callable for a run.
+    """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable that
+    each run calls.
 
     bind: binds the kernel to a context and arrays. context: the `KernelContext`. arrays: inputs,
-    then outputs. writes: the indices of inputs that the kernel writes. dynamic: the kernel returns
-    its outputs, which are not among the arrays. Arrays with the same memory share one array of
-    float32, so that the kernel also sees an output that is in the memory of an input.
+    then outputs. writes: the indices of inputs that the kernel writes. dynamic: whether the kernel
+    returns its outputs, which are then not among the arrays. Arrays with the same memory share one
+    float32 array, so an output written over an input stays so for the kernel.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -46,7 +48,7 @@ def bind_widened(
         if array is not wide_array:
             if index < num_inputs:
                 read.append((wide_array, array))
-            # a view of a constant is not writeable
+            # skip read-only views of constants
             if (index >= num_inputs or index in writes) and array.flags.writeable:
                 written.append((array, wide_array))
     run = bind(wide, widened)

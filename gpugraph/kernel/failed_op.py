@@ -1,4 +1,4 @@
-"""A note on an error that names the op that raised it, for steps that run several ops."""
+"""Annotation of errors with the op that raised them, for steps that run several ops."""
 
 from __future__ import annotations
 

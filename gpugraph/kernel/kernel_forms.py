@@ -1,16 +1,16 @@
 """Kernels as data: the computation of an op on one device type.
 
     Call         a Python function over NumPy arrays that writes its outputs
-    Elementwise  a C expression of x, y, z (the inputs) that gives one output element
+    Elementwise  a C expression of x, y, z (the inputs) for one output element
     Reduction    a C expression that combines two elements, with an initial value and a last step
     Source       launches of functions in a CUDA file of `kernels/`
-    Sized        such launches for outputs whose sizes depend on values: first launches that find
-                 the sizes, then launches that fill the outputs
+    Sized        such launches for outputs whose sizes depend on values: first launches that count
+                 the sizes, then launches that compute the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
-kernel in C or CUDA C has its reference, a `Call` that computes the same with NumPy: host
-devices run it, and tests compare the other kernel with it. The declarations for native code,
-which fuses several ops, are in `native_forms`.
+kernel in C or CUDA C has a reference, a `Call` that computes the same with NumPy. Host devices run
+the reference, and tests compare the kernel with it. The declarations for native code, which fuses
+several ops, are in `native_forms`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Call(NamedTuple):
     Host inputs (whose values are known when the kernel is bound) are not among the arguments:
     `context.value` reads them. The flags:
 
-    dynamic: the outputs' sizes depend on the inputs' values; the outputs are not arguments, the
-      call returns them.
+    dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
+      are not among its arguments.
     late: host inputs are arguments, as arrays in host memory, because their values come during a
       run (the index of an element, the handle of a TensorArray).
-    waits: it may wait for other runs, or forever, since it calls the user's functions; variables
-      are not locked meanwhile. Such a kernel is dynamic; its inputs are copies, and several such
-      kernels of a run may be called at the same time.
-    gives_up: such a kernel checks itself whether its run goes on (`check_run`), as ops on queues
-      do, so the run need not call it in a separate thread that can be abandoned.
+    waits: the call may wait for other runs, or forever, since it calls user functions; other runs
+      may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
+      several such kernels of a run may be called at the same time.
+    gives_up: a kernel with `waits` that itself checks whether its run must end (`check_run`), as
+      ops on queues do. The run need not call it in a separate thread that can be abandoned.
     direct: the arguments are the arrays themselves, for kernels that only move elements. Otherwise
       arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in `writes`, are
       rounded after the call (`bfloat16_rounding`).
@@ -61,13 +61,13 @@ class Call(NamedTuple):
     writes: tuple[int, ...] = ()
 
     def bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """Return the callable of each run for these arrays: inputs, then outputs."""
+        """Return the callable that each run calls for these arrays: inputs, then outputs."""
         if not self.direct and has_bfloat16(context):
             return bind_widened(self._bind, context, arrays, self.writes, self.dynamic)
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Return whether `bind` returns just `function` with the arrays as its arguments."""
+        """Return whether `bind` only binds the arrays to `function`, without conversions."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -90,10 +90,11 @@ class Elementwise(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """An expression `combine` of `a` and `b`, which reduces the elements, beginning with `start`.
+    """A reduction of elements by the C expression `combine` of `a` and `b`, beginning with `start`.
 
-    map: an expression of `x`, which is applied to each element before. finish: an expression of the
-    result `a` and the number of elements `n`, which is applied after the last element.
+    map: an expression of `x`, which is applied to each element before it is combined. finish: an
+    expression of the result `a` and the number of elements `n`, which is applied after the last
+    element.
     """
 
     start: str
@@ -110,7 +111,7 @@ class Source(NamedTuple):
     reason, for attrs, dtypes or shapes without a function in the file; then `host` runs on copies
     in host memory. optional: indices of arrays (as in `Arg`) that may be empty; if another array is
     empty, `host` runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
-    tensor_core_mma.cuh uses; an empty sequence if these don't support the dtype.
+    tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
     """
 
     file: str
@@ -123,14 +124,14 @@ class Source(NamedTuple):
 class Sized(NamedTuple):
     """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
-    measure(signature): the launches that come first. The host waits for the numbers that they
-      leave in the scratch memory `SIZES` (no numbers if there are no launches), and then raises the
-      error of an error flag that is set.
-    shapes(signature, numbers): the outputs' shapes.
-    fill(signature, numbers): the launches that fill the outputs. They find the scratch memory of
-      `measure` unchanged.
-    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the numbers, if
-    the outputs' shapes are static, so that the host need not wait. None for an op whose numbers do
+    measure(signature): the launches that come first. The host waits until they have written counts
+      to the scratch memory `SIZES` (no counts if there are no launches), and then raises the error
+      of an error flag that is set.
+    shapes(signature, numbers): the outputs' shapes, given the counts `numbers`.
+    fill(signature, numbers): the launches that compute the outputs. The scratch memory of `measure`
+      is unchanged until then.
+    types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts, if
+    the outputs' shapes are static, so that the host need not wait. None for an op whose counts do
     not follow from the shapes.
 
     Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
@@ -150,7 +151,9 @@ Kernel = Call | Elementwise | Reduction | Source | Sized
 
 
 def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:
-    """Return the kernel with its NumPy `Call` replaced by `change` of it."""
+    """Return the kernel with its NumPy `Call` replaced by the result of `change` for that
+    `Call`.
+    """
     if isinstance(kernel, Call):
         return change(kernel)
     return kernel._replace(host=change(kernel.host))

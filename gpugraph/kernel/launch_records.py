@@ -18,7 +18,7 @@ class Arg(int):
 
 
 class Scratch(NamedTuple):
-    """An argument that is scratch memory of `size` elements.
+    """A launch argument: scratch memory of `size` elements.
 
     Within a kernel, arguments with equal names share the memory.
     """
@@ -29,8 +29,8 @@ class Scratch(NamedTuple):
 
 
 class ErrorFlag(str):
-    """An argument `int *`. A kernel sets it to 1 on bad input, and the run then ends in an
-    InvalidArgumentError with this string as its message."""
+    """A launch argument `int *`. On bad input the kernel sets the int to 1, and the run then raises
+    an InvalidArgumentError whose message is this string."""
 
 
 class DeviceState(Protocol):
@@ -41,7 +41,7 @@ class DeviceState(Protocol):
         """Return the numbers as an array of the device."""
 
     def read(self) -> Any:
-        """Return the numbers on the host, after all work that is enqueued on the device."""
+        """Wait for all work that is enqueued on the device, and return the numbers on the host."""
 
     def write(self, value: Any) -> None:
         """Replace the numbers."""
@@ -57,7 +57,7 @@ class MovableState(Protocol):
 
 
 class State(NamedTuple):
-    """An argument that is the state of the op in the session (`KernelContext.state`).
+    """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
     All plans that run the op use and change the same numbers. make: creates the state."""
 
@@ -67,10 +67,10 @@ class State(NamedTuple):
 class Launch(NamedTuple):
     """One launch of a CUDA function: `grid` blocks of `block` threads each.
 
-    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
-    types: macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of
-    the computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it
-    is not the kernel's.
+    arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles. types:
+    macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of the
+    computation), T_LOAD(x) and T_STORE(x). defines: other macros. file: the CUDA file, if it is not
+    the file of the kernel.
     """
 
     function: str

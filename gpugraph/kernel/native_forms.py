@@ -6,8 +6,8 @@ MatrixProducts      the op as matrix products
 MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
 SourceStages        C functions of one file of `kernels/`, with copies between them
-RowSource           a C function with bitwise the NumPy kernel's results, over arrays of several
-                    dtypes: indices and rows
+RowSource           a C function over arrays of several dtypes, such as indices and rows, whose
+                    results have the bits of the NumPy kernel's
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Builder(Protocol):
     """Builds a program of array operations. Methods that add a value return its number."""
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a number that becomes part of the source."""
+        """Add a constant, which becomes part of the generated source."""
 
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ... size - 1: the index of each element along the last axis."""
@@ -39,16 +39,16 @@ class Builder(Protocol):
     ) -> int:
         """Add an elementwise expression of values, which broadcast.
 
-        dtype: of the result. type: the expression's `T`, by default the dtype of the last input.
-        fails: an expression of the same inputs, and a message; if the expression is true for an
-        element, the run ends in an InvalidArgumentError with that message.
+        dtype: the dtype of the result. type: the expression's `T`, by default the dtype of the last
+        input. fails: an expression of the same inputs, and a message; if the expression is true for
+        an element, the run ends in an InvalidArgumentError with that message.
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
         """Add a reduction over axes, which remain with size 1; by default over all axes."""
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add a value broadcast to `shape`, which has additional axes of size 1."""
+        """Add a value with additional axes of size 1, so that its shape is `shape`."""
 
     def shape(self, value: int) -> tuple[int, ...]:
         """Return a value's shape."""
@@ -61,9 +61,9 @@ class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
     `build(builder, signature, inputs)` returns the values of the op's outputs; for an op that
-    writes variables, the values of the inputs that it writes, in the order of the inputs. `inputs`
-    are the values of all inputs except the host inputs, whose arrays are in the signature. A
-    value's shape may differ from its output's by axes of size 1. `build` raises
+    writes variables, it returns the new values of the inputs that are written, in their order.
+    `inputs` are the values of all inputs except the host inputs, whose arrays are in the signature.
+    A value's shape may differ from its output's by axes of size 1. `build` raises
     NotImplementedError, with the reason, for attrs or shapes without expressions.
     """
 
@@ -88,8 +88,9 @@ class MatrixProducts(NamedTuple):
 
 
 SUMMED_AT_ONCE = 256
-"""Up to this number of products, host_matmul.h adds up an element completely in registers, so that
-an addend may be in the memory of the result. It is GG_MATMUL_DEPTH there."""
+"""The maximum number of products that host_matmul.h sums in registers for one element of the
+result. Up to this number, an addend may share the memory of the result. The file's name for it is
+GG_MATMUL_DEPTH."""
 
 
 class Epilogue(NamedTuple):
@@ -102,8 +103,9 @@ class Epilogue(NamedTuple):
 
 
 class MatmulWithEpilogue(NamedTuple):
-    """An op that is one `MatrixProducts` triple with an epilogue, on GPUs as one kernel.
-    `epilogue(signature, *inputs, *outputs)` returns it, as views of the arrays."""
+    """An op that is one matrix product, given as a triple of `MatrixProducts`, with an epilogue; on
+    GPUs it is one kernel. `epilogue(signature, *inputs, *outputs)` returns the epilogue, as views
+    of the arrays."""
 
     products: MatrixProducts
     epilogue: Callable[..., Epilogue]
@@ -168,17 +170,17 @@ def _no_macros(_: Signature) -> Mapping[str, str]:
 class RowSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
 
-    Its results are bitwise those of the NumPy kernel unless `is_exact` is false. If it refuses its
-    input, it has written nothing; the NumPy kernel then runs and raises its error.
+    Its results have the bits of the NumPy kernel's unless `is_exact` is false. If the function
+    refuses its input, it has written nothing; the NumPy kernel then runs and raises the error.
 
-    parameters(signature): the integers that it takes. NotImplementedError, with the reason, for
-    attrs, dtypes or shapes that it does not support. element: the index of the array for whose
-    dtype (float32, float64, int32 or int64) the file is compiled; None for a function that only
-    moves bytes. macros(signature): C macros by name; their text may call functions that are not
-    exact (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on values: `sizes(signature,
-    *inputs)` returns their largest possible shapes. The function's last array then is one int64, in
-    which it stores the actual number of rows of the outputs numbered in `counted`. takes_empty:
-    whether arrays may be empty.
+    parameters(signature): the integers that the function takes; it raises NotImplementedError, with
+    the reason, for attrs, dtypes or shapes that the function does not support. element: the index
+    of the array for whose dtype (float32, float64, int32 or int64) the file is compiled; None for a
+    function that only moves bytes. macros(signature): C macros by name; their text may call
+    functions that are not exact (`EXPENSIVE`). sizes: for an op whose outputs' sizes depend on
+    values: `sizes(signature, *inputs)` returns the largest possible shapes of the outputs. The
+    function's last array is then a single int64, in which it stores the actual number of rows of
+    the outputs numbered in `counted`. takes_empty: whether arrays may be empty.
     """
 
     file: str

@@ -11,7 +11,7 @@ from gpugraph.base.dtypes import DType
 class Signature(Protocol):
     """The properties of a node before it has arrays: shapes, dtypes, attrs, values of host inputs.
 
-    A host input is one whose value is known when the kernel is bound.
+    A host input is an input whose value is known when the kernel is bound.
     """
 
     @property
@@ -50,15 +50,17 @@ class CompiledFile(Protocol):
     ) -> Callable[[], int]:
         """Return a call of one of the file's functions with these integers and arrays.
 
-        dtype: the one for which the function is compiled, if the arrays have several."""
+        dtype: the dtype for which the function is compiled, if the arrays have different dtypes."""
 
 
 class KernelContext(Signature, Protocol):
-    """A node's signature, and the services for its kernel while that is bound to arrays."""
+    """A node's signature, and the services that its kernel uses while it is bound to arrays."""
 
     @property
     def on_host(self) -> frozenset[int]:
-        """The indices of arrays in host memory, on any device: host inputs of `late` kernels."""
+        """The indices of the arrays that are in host memory on any device: the host inputs of a
+        `late` kernel.
+        """
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return an array in the device's memory for use while the step runs; other steps share it.
@@ -67,12 +69,14 @@ class KernelContext(Signature, Protocol):
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory that only this step uses, for the plan's life."""
+        """Allocate an array on the device for this step alone; it exists as long as the plan
+        does.
+        """
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return the array with the number `slot` of this step, valid while the step runs.
 
-        Steps share the memory.
+        Other steps use the same memory at other times.
         """
 
     def state(self, make: Callable[[], Any]) -> Any:
@@ -82,7 +86,7 @@ class KernelContext(Signature, Protocol):
         """Return the session's object of this container and name; `make` creates it once."""
 
     def variable(self, index: int) -> Any:
-        """Return the record of the variable that reference input `index` names."""
+        """Return the state of the variable to which reference input `index` refers."""
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Allocate device memory during a run; return a block with an `array` and `release()`."""
@@ -90,9 +94,9 @@ class KernelContext(Signature, Protocol):
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that waits, up to a number of seconds, for a compiled C file.
 
-        The file is in `kernels/`. The function returns None if it is not ready by then, and if
-        native code is disabled. It is for kernels with a part in C that computes bitwise the same
-        numbers. dtype: the dtype to compile the file for."""
+        The file is in `kernels/`. The function returns None if the file is not compiled by then, or
+        if native code is disabled. It is for kernels with a part in C whose results have the same
+        bits as NumPy's results. dtype: the dtype to compile the file for."""
 
     def own(self, container: Any) -> None:
         """Call `container.release()` when the plan is released."""

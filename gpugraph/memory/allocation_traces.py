@@ -28,7 +28,9 @@ from gpugraph.memory.sub_allocator import FakeSubAllocator
 
 
 class Event(NamedTuple):
-    """Buffer `buffer` is allocated with `num_bytes` bytes, or freed if that is None."""
+    """The allocation of buffer `buffer` with `num_bytes` bytes, or its release if `num_bytes` is
+    None.
+    """
 
     buffer: int
     num_bytes: int | None
@@ -90,7 +92,7 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """Return the lifetime of each buffer, where each allocation is one step of time.
+        """Return the lifetime of each buffer, in time steps, one per allocation.
 
         Buffers that are not freed live until the end of the trace.
         """
@@ -140,7 +142,9 @@ def comparison_table(trace: AllocationTrace) -> str:
 
 
 def replay_bfc(trace: AllocationTrace) -> int:
-    """Return the end of the bytes that a BFC allocator with one unlimited region uses."""
+    """Allocate the trace by BFC in one unlimited region; return the offset in bytes at which the
+    used part ends.
+    """
     allocator = BFCAllocator(FakeSubAllocator(base=0), 1 << 62, "replay")
     addresses: dict[int, int | None] = {}
     used = 0

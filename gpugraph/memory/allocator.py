@@ -10,9 +10,10 @@ writes the memory. The rules for every allocator:
 - Every method may be called from any thread, and `deallocate_raw` even from a finalizer that the
   garbage collector runs in the middle of another call.
 
-`retry` and `optional` decide how a failure is treated. By default it is final and reported at once.
-With `retry` the allocator may first wait for another thread to free memory. With `optional` the
-caller has an alternative (scratch space that makes a kernel faster), so little is logged.
+`retry` and `optional` decide how a failure is treated. By default a failure is final and is
+reported immediately. With `retry` the allocator may first wait for another thread to free memory.
+With `optional` the caller has an alternative (scratch space that makes a kernel faster), so little
+is logged.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Allocator(ABC):
         """Allocate as `allocate_raw` does, and store the address in `holder`.
 
         Returns whether that succeeded. Subclasses store the address so that no exception, such as
-        Ctrl-C's, can lose it.
+        KeyboardInterrupt, can lose the address.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
         return holder.address is not None
@@ -99,24 +100,30 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated, at least those requested. Raises as `requested_size`."""
+        """Return the bytes allocated, which may exceed the bytes requested. Raises the errors of
+        `requested_size`.
+        """
         return self.requested_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the number of the allocation, counted from 1; 0 if the allocator counts none."""
+        """Return the number of the allocation, counted from 1; 0 if the allocator does not count
+        them.
+        """
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters; all zero if none are kept."""
+        """Return a copy of the counters; all zero if the allocator keeps none."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Restart the number of allocations and the peaks; do nothing if none are kept."""
+        """Restart the number of allocations and the peaks; do nothing if the allocator keeps no
+        counters.
+        """
 
     def host_region(self, address: int) -> HostRegion:
         """Return the host buffer that holds `address`.
 
-        Raises FailedPreconditionError if the memory is not the host's.
+        Raises FailedPreconditionError if the memory is not host memory.
         """
         raise FailedPreconditionError.of_no_node(
             f"The memory of allocator ({self.name}) is not host memory: "
@@ -128,7 +135,7 @@ class Allocator(ABC):
         return []
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the largest hole in bytes, or None if it is unknown."""
+        """Return the size of the largest free range in bytes, or None if it is unknown."""
         return None
 
     def dump_memory_log(self, num_bytes: int) -> str:
@@ -137,14 +144,16 @@ class Allocator(ABC):
 
 
 class AllocatorWrapper(Allocator):
-    """An allocator on top of another: it forwards all calls unless overridden."""
+    """An allocator on top of another allocator, to which it forwards all calls that a subclass does
+    not override.
+    """
 
     def __init__(self, allocator: Allocator) -> None:
         self._inner = allocator
 
     @property
     def inner(self) -> Allocator:
-        """The allocator to which this one forwards its calls."""
+        """The allocator to which this wrapper forwards its calls."""
         return self._inner
 
     @property
@@ -196,7 +205,7 @@ class AllocatorWrapper(Allocator):
         return self._inner.live_allocations()
 
     def largest_free_chunk(self) -> int | None:
-        """Return the size of the inner allocator's largest hole."""
+        """Return the size of the inner allocator's largest free range."""
         return self._inner.largest_free_chunk()
 
     def dump_memory_log(self, num_bytes: int) -> str:
@@ -207,7 +216,7 @@ class AllocatorWrapper(Allocator):
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
     """Return whether a request of this size can be met by any allocator.
 
-    That is not so for zero and for 2**63 and more. InvalidArgumentError for a negative size.
+    False for zero bytes and for 2**63 bytes or more. InvalidArgumentError for a negative size.
     """
     if num_bytes < 0:
         raise invalid_argument(
@@ -217,7 +226,9 @@ def validate_num_bytes(name: str, num_bytes: int) -> bool:
 
 
 def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentError:
-    """Return the error for an address that is not in use; `wanted` names the request in it."""
+    """Return the error for an address that is not in use; `wanted` is the action, such as "to
+    free".
+    """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(
         f"Allocator ({name}) was asked {wanted} {shown}, "

@@ -24,7 +24,9 @@ _logger = logging.getLogger(__name__)
 
 
 class RecordingAllocator(AllocatorWrapper):
-    """Records allocations and frees in `trace`. Buffers are numbered from 1 in order."""
+    """Records allocations and frees in `trace`. Buffers are numbered from 1, in order of
+    allocation.
+    """
 
     def __init__(self, allocator: Allocator) -> None:
         super().__init__(allocator)
@@ -58,7 +60,9 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Passes a line on each call and its outcome to `log`, by default a logger's `info`."""
+    """Passes each call and its outcome, as a line of text, to the function `log` (by default a
+    logger's `info`).
+    """
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
         super().__init__(allocator)
@@ -83,7 +87,7 @@ class LoggingAllocator(AllocatorWrapper):
 class FailingAllocator(AllocatorWrapper):
     """Returns None for the requests that `refuses(number, num_bytes)` chooses, for tests.
 
-    number: that of the request, from 0.
+    number: the number of the request, from 0.
     """
 
     def __init__(self, allocator: Allocator, refuses: Callable[[int, int], bool]) -> None:
@@ -104,7 +108,7 @@ class FailingAllocator(AllocatorWrapper):
 class FailingSubAllocator(SubAllocator):
     """Returns None for the regions that `refuses(number, num_bytes)` chooses, for tests.
 
-    number: that of the request, from 0.
+    number: the number of the request, from 0.
     """
 
     def __init__(self, inner: SubAllocator, refuses: Callable[[int, int], bool]) -> None:

@@ -1,9 +1,9 @@
 """The registry of factories of host memory allocators, by name and priority.
 
-The factory with the highest priority is used, among equals the one registered first.
-`get_allocator` creates the process's allocator once and always returns it; after that no factory
-may be added, since it might have a higher priority. `new_allocator` creates another allocator at
-each call, for a device with separate memory.
+The factory with the highest priority is used; among factories of equal priority, the one registered
+first. `get_allocator` creates the process's allocator once and always returns it; after that no
+factory may be added, since it might have a higher priority. `new_allocator` creates another
+allocator at each call, for a device with separate memory.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class AllocatorRegistry:
     def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:
         """Add a factory: a callable without arguments that returns a new Allocator.
 
-        Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError
-        if one with both is registered, and FailedPreconditionError after `get_allocator`.
+        Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError if
+        a factory with this name and priority is registered, and FailedPreconditionError after
+        `get_allocator`.
         """
         if not name:
             raise invalid_argument("An allocator factory needs a name.")
@@ -67,7 +68,7 @@ class AllocatorRegistry:
 
     @classmethod
     def unregister(cls, name: str, priority: int) -> None:
-        """Remove a factory, and with it the allocator that it created for `get_allocator`.
+        """Remove a factory, and the allocator that it created for `get_allocator`, if any.
 
         If `get_allocator` returned that allocator, factories may be added again. Raises
         NotFoundError for a factory that is not registered.

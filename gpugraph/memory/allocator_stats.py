@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AllocatorStats:
-    """Counters of one allocator, in bytes except for `num_allocs`. A limit of None is no limit."""
+    """Counters of one allocator, in bytes except for `num_allocs`. None as a limit means that there
+    is no limit.
+    """
 
     num_allocs: int = 0
     bytes_in_use: int = 0
@@ -43,7 +45,7 @@ class AllocatorStats:
         self.largest_alloc_size = 0
 
     def debug_string(self) -> str:
-        """Return five rows of text, the figures right-aligned; no limit shows as 0."""
+        """Return five rows of text, the figures right-aligned; a missing limit is shown as 0."""
         rows = (
             ("Limit:", self.bytes_limit or 0),
             ("InUse:", self.bytes_in_use),

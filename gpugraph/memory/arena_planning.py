@@ -1,9 +1,9 @@
 """Arena planning: from lifetimes to offsets in one block of bytes.
 
-The problem. Each buffer has a size and the interval of steps, inclusive on both ends, during
-which its bytes matter. Two buffers may share bytes if and only if their intervals do not
-intersect. Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is
-NP-hard; no plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
+The problem. Each buffer has a size, and an interval of steps, including both ends, during which it
+must keep its contents. Two buffers may share bytes if and only if their intervals do not intersect.
+Find offsets that keep the block small. (Exactly: dynamic storage allocation, which is NP-hard; no
+plan can be smaller than the maximum of live bytes over all steps, `lower_bound`.)
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0
@@ -15,16 +15,16 @@ used. The search stops as soon as a plan meets the lower bound:
 
 1. Scan by time: at each step the buffers that end are returned to a list of holes (ordered by size,
    adjacent holes joined). Then each buffer that begins, the largest first, gets the smallest hole
-   that fits, the lowest among equals; if none fits, the block grows, over a hole at its end if
-   there is one. O(n log n).
+   that fits, and of equal holes the lowest; if no hole fits, the block grows, beginning with a hole
+   at its end if there is one. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
 3. For up to 1,000 buffers, a placement in three orders: by size and duration, by size times
    duration, and by duration. Each buffer gets the tightest gap among the buffers placed before
    that live at the same time. O(n * n), but these plans usually meet the bound on forward/backward
    graphs.
-4. While no plan is within half a percent of the bound: the best of these orders with some large
-   buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse becomes the next
-   one to be changed.
+4. While no plan is within half a percent of the bound, the best of these orders is tried again with
+   some large buffers placed earlier, as often as `_SEARCH` allows. An order that is no worse
+   becomes the next one to be changed.
 
 Everything is deterministic: equal inputs give equal plans.
 """
@@ -160,7 +160,7 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order of the policy; each is computed when the caller requests it."""
+    """Yield plans in the order of the policy; each plan is computed when the caller requests it."""
     sizes, firsts, lasts = buffers
     count = len(sizes)
     if not count:
@@ -185,7 +185,9 @@ def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
 def _search(
     buffers: _Buffers, bound: int, start: tuple[ArenaPlan, list[int]]
 ) -> Iterator[ArenaPlan]:
-    """Yield plans for random orders, each with some large buffers of the best one moved forward."""
+    """Yield plans for random orders: each is the best order so far, with some large buffers moved
+    forward.
+    """
     best, order = start
     large = [i for i in order if buffers.sizes[i] * _SMALL > bound]
     small = [i for i in order if buffers.sizes[i] * _SMALL <= bound]
@@ -285,7 +287,9 @@ def _scan_by_time(buffers: _Buffers) -> ArenaPlan:
 
 
 def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
-    """Place the buffers in this order, each in the tightest gap among those placed before."""
+    """Place the buffers in this order, each in the tightest gap between the buffers placed
+    before.
+    """
     placed: list[tuple[int, int, int, int]] = []  # (start, end, first, last), ascending
     offsets = [0] * len(order)
     top = 0

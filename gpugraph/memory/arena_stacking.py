@@ -1,7 +1,8 @@
-"""The offsets of an arena for other sizes of its buffers than those it was planned for.
+"""Restacking: offsets in an arena whose buffers have sizes that differ from those in its plan.
 
-A plan determines, of each two buffers that are live at the same step, which one lies below the
-other. If that order is kept, each buffer can lie on top of those below it, whatever the sizes:
+For any two buffers that are live at the same step, a plan determines which of them lies below the
+other. If that order is kept, each buffer can lie on top of the buffers below it, whatever the
+sizes:
 
     planned for    A 2, B 1, C 3          [A ][B][C   ]
     other sizes    A 5, B 1, C 2          [A      ][B][C ]
@@ -18,17 +19,18 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """Return, for each buffer, the buffers of the plan on which it lies directly.
+    """Return, for each buffer, the buffers that lie directly below it in the plan.
 
-    These are the ones that are live at a common step and have a lower offset (of equal offsets,
-    which only empty buffers have, a lower index), except for those below another one of them.
+    Buffer A lies below buffer B if both are live at a common step and A has the lower offset (if
+    the offsets are equal, because a buffer is empty, the lower index). It lies directly below if no
+    third buffer is between them.
     """
     ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
     begun, ended = (
         _Until([lifetimes[i].first for i in ranked]),
         _Until([lifetimes[i].last for i in ranked]),
     )
-    below: list[int] = []  # sets of ranks, as bits
+    below: list[int] = []  # by rank: the set of ranks below it, as bits
     direct: list[list[int]] = [[] for _ in offsets]
     for rank, buffer in enumerate(ranked):
         _, first, last = lifetimes[buffer]
@@ -42,7 +44,7 @@ def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list
 
 
 class _Until:
-    """Sets of items, as bits, by their times."""
+    """Items with a time each; a query returns the items before a time as the bits of an integer."""
 
     def __init__(self, times: Sequence[int]) -> None:
         order = sorted(range(len(times)), key=times.__getitem__)
@@ -67,7 +69,8 @@ def _bits(number: int) -> Iterator[int]:
 
 
 def stack(sizes: Sequence[int], below: Sequence[Sequence[int]], alignment: int = 64) -> ArenaPlan:
-    """Return the offsets of buffers of these sizes, each on top of those `below` it.
+    """Return the offsets of buffers of these sizes, each on top of the buffers that `below` lists
+    for it.
 
     Offsets and the block's size are multiples of `alignment` bytes.
     """

@@ -1,8 +1,8 @@
 """A limit on one consumer's share of an allocator.
 
-The wrapper counts the bytes that the inner allocator hands out, if that tracks sizes, else those
-requested. A request that would exceed the limit returns None at once, also with `retry`: only the
-consumer itself could free memory below the limit.
+The wrapper counts the bytes that the inner allocator hands out, if it tracks sizes, else the bytes
+requested. A request that would exceed the limit returns None immediately, even with `retry`: only
+the consumer itself could free memory below the limit.
 
 The requested bytes are reserved before the inner allocator is called, so threads never exceed the
 limit together, and no lock is held while the inner allocator waits. If rounding makes the
@@ -104,7 +104,9 @@ class LimitingAllocator(AllocatorWrapper):
         return [live for live in self._inner.live_allocations() if live.address in addresses]
 
     def largest_free_chunk(self) -> int | None:
-        """Return the bytes of the inner allocator's largest hole, at most the rest of the limit."""
+        """Return the size of the inner allocator's largest free range, at most the rest of the
+        limit.
+        """
         hole = self._inner.largest_free_chunk()
         if hole is None:
             return None

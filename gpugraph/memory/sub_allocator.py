@@ -34,7 +34,9 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the address of a new region, aligned to `alignment` bytes, or None."""
+        """Return the address of a new region, aligned to `alignment` bytes; None if there is no
+        memory.
+        """
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
@@ -48,7 +50,9 @@ class SubAllocator(ABC):
 
 
 class HostRegions:
-    """A thread-safe table of regions of host memory. kind: for messages: "host", "pinned"."""
+    """A thread-safe table of regions of host memory. kind: the kind of memory named in messages,
+    "host" or "pinned".
+    """
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -63,7 +67,7 @@ class HostRegions:
             self._regions[region.base] = region
 
     def remove(self, address: int, num_bytes: int) -> bool:
-        """Remove a region; return False if there is none with this address and size."""
+        """Remove a region; return False if no region has this address and size."""
         with self._lock:
             region = self._regions.get(address)
             if region is None or len(region.buffer) != num_bytes:
@@ -73,7 +77,7 @@ class HostRegions:
             return True
 
     def find(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
         with self._lock:
             index = bisect_right(self._bases, address) - 1
             if index >= 0:
@@ -104,20 +108,23 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Drop a region, which is unmapped with its last array. InvalidArgumentError if unknown."""
+        """Free a region; it is unmapped once no array uses it. InvalidArgumentError if it is
+        unknown.
+        """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that holds `address`. InvalidArgumentError if there is none."""
+        """Return the region that holds `address`. InvalidArgumentError if no region holds it."""
         return self._regions.find(address)
 
 
 class FakeSubAllocator(SubAllocator):
-    """Addresses without memory: upwards from `base`, each region right after the one before.
+    """A range of addresses without memory; regions follow each other upwards from `base`.
 
-    `total` limits the bytes that are allocated at a time; None is no limit. Addresses are never
-    reused. Visitors are called after each allocation and before each deallocation of a region.
+    `total` limits the bytes that are allocated at a time; None means that there is no limit.
+    Addresses are never reused. Visitors are called after each allocation and before each
+    deallocation of a region.
     """
 
     def __init__(
@@ -150,7 +157,7 @@ class FakeSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; InvalidArgumentError unless address and size are those of a region."""
+        """Free a region; InvalidArgumentError if no region has this address and size."""
         if self._regions.get(address) != num_bytes:
             raise no_such_region(self, address, num_bytes)
         for visit in self._free_visitors:

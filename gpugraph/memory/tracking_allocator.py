@@ -9,8 +9,8 @@ Three cases, as in TensorFlow:
   not recorded.
 
 The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
-drops the owner's; when the last allocation is freed too, the wrapper is spent and refuses further
-use.
+drops the owner's reference; when the last allocation is freed too, the wrapper is spent and refuses
+further use.
 
 The lock is reentrant because a finalizer that the garbage collector runs may free while this thread
 holds it; the counts stay right if that happens between any two steps below.
@@ -27,7 +27,7 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """One call: bytes allocated, negative if freed, and its time in microseconds since 1970."""
+    """A call: the bytes allocated (negative: freed), and its time in microseconds since 1970."""
 
     alloc_bytes: int
     alloc_micros: int

@@ -1,5 +1,5 @@
-"""Records of the memory of a plan: the buffers of each arena with their lifetimes, its peak, and
-the memory that each iteration of a loop keeps in addition."""
+"""Records of the memory of a plan: the buffers of each arena with their lifetimes, the arena's
+peak, and the additional memory that each iteration of a loop keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gpugraph.base.shapes import shape_text
 class BufferRecord(NamedTuple):
     """A tensor in memory: its op, bytes, and first and last position in the order of the plan.
 
-    shape, dtype: those of the buffer's first tensor; later tensors may reuse its memory.
+    shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
+    memory.
     """
 
     op: str
@@ -35,9 +36,8 @@ class ArenaRecord(NamedTuple):
     """The arena on a device.
 
     num_bytes: its size. bound: the maximum of simultaneously live bytes: no arena for this order of
-    nodes is smaller. It is reached at position `place` of the order, at `node`, which `origin`
-    created.
-    buffers: all buffers in the arena.
+    nodes is smaller. The maximum is reached at position `place` of the order, at `node`, which the
+    line `origin` created. buffers: all buffers in the arena.
     """
 
     device: str
@@ -58,8 +58,8 @@ class LoopRecord(NamedTuple):
     """The memory on stacks and in TensorArrays that each iteration of a loop keeps on a device
     until its gradient, or the end of the run, releases it.
 
-    tensors: the tensors kept by one iteration, largest first; one whose size is known only in a run
-    has 0 bytes.
+    tensors: the tensors kept by one iteration, largest first; a tensor whose size is known only in
+    a run counts 0 bytes.
     """
 
     loop: str

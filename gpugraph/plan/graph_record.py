@@ -1,4 +1,4 @@
-"""The compiled graph of a plan as plain records, for statistics and for pages about a step.
+"""The compiled graph of a plan as plain records, for statistics and report pages.
 
 A plan does not hold these records: the graph is compiled once more to get them, when a run of the
 plan is inspected for the first time.
@@ -28,7 +28,9 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One output: dtype, shape (None: known only in a run), and the index of its storage, or -1."""
+    """One output: its dtype, its shape (None if known only in a run), and the index of its storage
+    (-1: none).
+    """
 
     dtype: DType
     shape: tuple[int, ...] | None

@@ -2,8 +2,8 @@
 
 `compile/` creates a `Plan` and `runtime/` runs it; neither imports the other. All names, devices,
 memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
-an array, a fetch a callable that returns one. The names of the graph remain as labels, for messages
-and statistics.
+an array, a fetch a callable that returns an array. The names of the graph remain as labels, for
+messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;
@@ -31,7 +31,9 @@ from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
-    """The identity of a plan: fed tensors with their (partly open) shapes, fetches, targets."""
+    """The identity of a plan: the fed tensors with their shapes, some sizes of which may be open,
+    the fetches and the targets.
+    """
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
     fetches: tuple[str, ...]
@@ -42,7 +44,7 @@ class Mailbox(Protocol):
     """A buffer through which one step passes a tensor to another, under a rendezvous key."""
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value. is_dead: whether it is of a branch that is not taken."""
+        """Store a value. is_dead: whether it belongs to a branch that was not taken."""
 
     def recv(self, key: str) -> tuple[Any, bool]:
         """Remove and return the value of a key, and whether it is dead."""
@@ -59,7 +61,9 @@ def rendezvous_key(
 
 
 class FeedSlot(NamedTuple):
-    """A fed tensor. load: stores an array of the dtype and shape for the run."""
+    """A fed tensor. load: stores an array of this dtype and shape as the tensor's value for the
+    run.
+    """
 
     name: str
     dtype: DType
@@ -115,32 +119,36 @@ class Placement(NamedTuple):
 class Plan:
     """A compiled run.
 
-    Its memory serves one run at a time: to run or release it, hold `lock`. To run it, a caller must
-    also take its `memory`, which other plans may share: `holder`, which these plans have in common,
-    is `{0: plan}` while a run of `plan` uses the memory; taking it is `holder.setdefault(0, plan)
-    is plan`. `has_arena_in` returns whether the arena is in a given block.
+    Its memory serves one run at a time: to run or release the plan, a caller must hold `lock`. To
+    run it, a caller must also take its `memory`, which other plans may share. Plans that share
+    memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
+    A caller takes the memory by `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
+    whether the arena is in a given block.
 
-    `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`,
-    by device: a function that waits until the device has computed all enqueued work; `in_use`, by
-    device: a function that returns the bytes that its allocator has handed out. `variables` are all
-    that the plan uses, whether or not it `writes` some of them; `watched` are those whose memory is
-    bound to steps: if one has `moved`, the plan is stale. The lock is reentrant: a kernel that
-    calls the session, and gets to the plan that runs it, finds it `running` instead of deadlocking.
+    `ends` are read after a run's fetches: they raise the errors that devices reported. `waits`, by
+    device: a function that waits until the device has completed all enqueued work; `in_use`, by
+    device: a function that returns the bytes that its allocator has in use. `variables` are all
+    variables that the plan uses; `writes`: whether it writes some of them. `watched` are the
+    variables whose memory is bound to steps: if one of these has `moved`, the plan is stale. The
+    lock is reentrant: if a kernel calls the session, and the session arrives at the plan that runs
+    the kernel, it finds that plan `running` instead of deadlocking.
 
     By `access`, a run enters the session's table of runs that use variables before its first step,
-    and leaves it at its end. `runs` counts runs: it shows whether the lock's holder is still in the
-    same run. A plan that `runs_once` is stale once it has begun, and its memory is freed when its
-    run ends.
+    and leaves the table at its end. `runs` counts runs; it shows a waiting thread whether the
+    lock's holder is still in the same run. A plan that `runs_once` is stale once it has begun, and
+    its memory is freed when its run ends.
 
-    `sized_in_run`: by device, how many tensors have no place in the arena, as their size is known
-    only in a run, and the device's bytes. `loops`: the memory that iterations keep in addition to
-    the arena. `at_end` is called once, when the plan's memory is released.
+    `sized_in_run`: by device, the number of tensors that are not in the arena, because their size
+    is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
+    iterations keep in addition to the arena. `at_end` is called once, when the plan's memory is
+    released.
 
     `graph_record` is set once a run was traced (`graph_record.py`).
 
-    Runs use the context `context`, where NumPy's floating point warnings are off (setting that
-    takes a microsecond per run) and the clock is that of `check_run`. If the plan has a single
-    step, `run_unguarded` calls it directly, and errors are attributed to it, as `alone`.
+    Runs execute in `context`, a `contextvars` context in which NumPy's floating point warnings are
+    off (switching them off in each run would take a microsecond) and `RUN_CLOCK` is the plan's
+    clock. If the plan has a single step, `run_unguarded` calls it directly; the step is then
+    `alone`, and errors are attributed to it.
     """
 
     key: PlanKey
@@ -191,7 +199,9 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the passes' reports, that of `binder` with notes on the current code of steps."""
+        """Return the reports of the passes; the report of `binder` has notes on the current code of
+        steps.
+        """
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
         notes = [note for group in groups for note in group.notes(codes)]

@@ -1,4 +1,4 @@
-"""Steps of a plan, groups of steps that run as one, and the order in which they are called.
+"""Steps of a plan, groups of steps that run as one step, and sequences that call steps in order.
 
 An error from a step is annotated with the innermost step that raised it, which
 `failed_step` returns (see `runtime/step_failure.py`).
@@ -27,17 +27,17 @@ StepKind = Literal[
     "flag",  # sets whether a condition holds
     "measure",  # counts the sizes of a kernel's outputs
     "fetch",  # starts the copy of a fetched tensor to the host
-    "region",  # a group of steps with one condition; the next four are groups too
+    "region",  # a group of steps with one condition; the next four kinds are groups, too
     "stretch",  # consecutive steps that may become native calls or one CUDA graph
     "loop",
-    "concurrent",  # concurrent calls of the user's functions, or matrix products
+    "concurrent",  # concurrent calls of user functions, or matrix products
     "joined",  # kernel launches that are combined into one
 ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One action of a run, with the name of its node.
+    """One action of a run, with the name of the node that it executes.
 
     group: the steps that it consists of, if there are several. code: returns the code that
     currently runs a single step. part: distinguishes the steps of one node: empty for its kernel.
@@ -62,7 +62,9 @@ class Step:
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
-        """Return a group as one step, with the device and depth of its first step."""
+        """Return a step that runs a group; it has the device and depth of the group's first
+        step.
+        """
         first = group.steps[0]
         return cls(
             name or first.name,
@@ -94,11 +96,13 @@ class StepGroup(ABC):
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, without guards of variables, and the code that runs each."""
+        """Yield each single step with the code that runs it, except checks that variables are
+        initialized.
+        """
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
-        """Return `run` without the guards of variables (checks that they are initialized)."""
+        """Return a callable like `run` that does not check that variables are initialized."""
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
@@ -116,14 +120,16 @@ class Access(Protocol):
     """
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no other run uses these variables in conflict; `check` may raise meanwhile."""
+        """Wait until no other run conflicts with this one. `check` is called repeatedly meanwhile,
+        and may raise an error to end the wait.
+        """
 
     def leave(self) -> None:
         """Remove the entry, so that other runs proceed; do nothing if the run has not entered."""
 
 
 class WaitingRun:
-    """Runs a step that may wait for other runs, or forever, as it calls the user's functions.
+    """Runs a step that may wait for other runs, or forever, because it calls user functions.
 
     While it waits, other runs may use the variables of its run, signal handlers are called when the
     step polls for signals, and a fork does not wait for the run.
@@ -147,7 +153,7 @@ class WaitingRun:
 
     def _go_on(self) -> None:
         clock = self.clock
-        clock.waits = False  # in this order: a fork first closes the gate, then reads `waits`
+        clock.waits = False  # in this order: a fork closes the gate, then reads `waits`
         while GATE.is_closed:
             clock.waits = True
             GATE.wait()
@@ -156,9 +162,9 @@ class WaitingRun:
 
 
 class StepSequence:
-    """Calls steps one after the other, with or without the guards of variables.
+    """Calls steps one after another, including or excluding guards.
 
-    A guard checks that a variable is initialized.
+    A guard is a step that checks that a variable is initialized.
     """
 
     __slots__ = ("runs", "steps")
@@ -196,7 +202,9 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
-    """Yield the single steps, without guards of variables, and the code that runs each now."""
+    """Yield each single step with the code that runs it now, except checks that variables are
+    initialized.
+    """
     for step in steps:
         if step.group is not None:
             yield from step.group.codes()
@@ -210,7 +218,9 @@ def note_step(error: BaseException, step: Step) -> None:
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Remove and return the note of the step that raised an error; None if there is none."""
+    """Remove and return the annotation with the step that raised an error; None if the error has no
+    annotation.
+    """
     return error.__dict__.pop("_failed_step", None)
 
 

@@ -13,11 +13,13 @@ from gpugraph.base.errors import CancelledError, DeadlineExceededError, Internal
 from gpugraph.base.interruptions.signal_handlers import PENDING, poll_signals
 
 INTERRUPTED: list[Any] = []
-"""For each run in which a signal handler is being called, its `plan_steps.Access` to variables."""
+"""The `plan_steps.Access` of each run that is interrupted by a signal handler at the moment."""
 
 
 class TimeLimit(NamedTuple):
-    """The seconds that a run may take, and the value of `time.monotonic()` when they are over."""
+    """A time limit: the seconds that a run may take, and the value of `time.monotonic()` at its
+    end.
+    """
 
     seconds: float
     ends: float
@@ -36,13 +38,14 @@ class TimeLimit(NamedTuple):
 
 
 Take = Callable[[str, Any], Any]
-"""Receives a value from a kernel during a run, with the operation's name; may return the
-operation's
-result. It copies the values that it needs after the call.
+"""A function that receives a value from a kernel during a run, with the operation's name, and may
+return the operation's result. It must copy a value that it needs after the call.
 """
 
 FetchDestination = Callable[[int, Any], Any]
-"""Returns the array to which the fetched array with this index is copied, or None for a new one."""
+"""A function that returns the array to which the fetch with an index is copied, or None for a new
+array.
+"""
 
 
 class Clock:
@@ -56,10 +59,10 @@ class Clock:
     def __init__(self) -> None:
         self.armed = False
         self.stop = np.zeros(1, np.int64)  # nonzero once the run must end: polled by native code
-        self.interrupted = False  # by a signal whose handler is pending
+        self.interrupted = False  # whether a signal handler is pending
         self.access: Any = None  # the run's access to variables
         self.one_thread = False  # whether the run does all work in the calling thread
-        self.waits = False  # whether the run is in a function of the user's
+        self.waits = False  # whether the run is in a user function
         self.take: Take | None = None  # receives inputs of collectives during the run
         self._cancelled = False
         self._limit: TimeLimit | None = None
@@ -70,7 +73,9 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """Set the limit at the start of a run (None: unlimited), or clear it by None at the end."""
+        """Set the time limit at the start of a run (None: unlimited); clear it, by None, at the
+        end.
+        """
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
 
@@ -80,12 +85,14 @@ class Clock:
         self.stop[0] = 1
 
     def interrupt(self) -> None:
-        """Record that a signal has arrived whose handler is deferred to the next `check`."""
+        """Record that a signal has arrived; its handler is called at the next `check`."""
         self.interrupted = self.armed = True
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the record of a signal: its handler was called, or the run's caller calls it."""
+        """Clear the record of a signal, whose handler was called or will be called by the run's
+        caller.
+        """
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled

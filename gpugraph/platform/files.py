@@ -1,7 +1,7 @@
 """Files and folders of the local file system, under TensorFlow's names and with its error classes.
 
 Each error of the operating system has an error class in TensorFlow: a missing file raises
-NotFoundError, an unreadable one PermissionDeniedError. Paths are strings, bytes (UTF-8) or
+NotFoundError, an unreadable file PermissionDeniedError. Paths are strings, bytes (UTF-8) or
 `os.PathLike`.
 """
 
@@ -208,7 +208,7 @@ def IsDirectory(dirname: Any) -> bool:
 
 @uninterrupted
 def Stat(filename: Any) -> FileStatistics:
-    """Return the size, the time of the last change, and whether it is a folder.
+    """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
     NotFoundError for a missing file.
     """
@@ -278,7 +278,7 @@ def MkDir(dirname: Any) -> None:
 def MakeDirs(dirname: Any) -> None:
     """Create a folder and all missing parents.
 
-    FailedPreconditionError if one of them exists as a file."""
+    FailedPreconditionError if the folder or one of its parents exists as a file."""
     try:
         with system_errors(dirname):
             os.makedirs(_local(dirname), exist_ok=True)
@@ -314,8 +314,8 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Move a file or folder to another path.
 
-    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old one does
-    not."""
+    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old path
+    does not exist."""
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
         os.replace(_local(oldname), _local(newname))
@@ -325,8 +325,8 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
-    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old one does
-    not."""
+    AlreadyExistsError if the new path exists, unless `overwrite`; NotFoundError if the old path
+    does not exist."""
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
         with system_errors(newpath), open(_local(newpath), "wb") as target:

@@ -61,7 +61,7 @@ def rmtree(path: Any) -> None:
 
 
 def stat(path: Any) -> FileStatistics:
-    """Return the size, the time of the last change, and whether it is a folder.
+    """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
     NotFoundError for a missing file.
     """

@@ -16,7 +16,7 @@ _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
-    """Hyperparameters as attributes. A new value is converted to the type of the initial one.
+    """Hyperparameters as attributes. A new value is converted to the type of the initial value.
 
     HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
     """
@@ -100,7 +100,7 @@ class HParams:
         return self
 
     def set_from_map(self, values_map: Mapping[str, Any]) -> HParams:
-        """Call `override_from_dict`, of which this is an older name."""
+        """Call `override_from_dict`; this is its older name."""
         return self.override_from_dict(values_map)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
@@ -124,7 +124,7 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a hyperparameter's value, or `default` if there is none of that name.
+        """Return a hyperparameter's value, or `default` if no hyperparameter has that name.
 
         ValueError for a `default` that the hyperparameter's type does not allow.
         """

@@ -1,7 +1,7 @@
 """tf.logging: messages to standard error, by level, under TensorFlow 1's names.
 
-Messages go through Python's `logging`, to the logger "tensorflow"; a program redirects them if it
-configures this logger. By default those of level WARN and above are written to standard error.
+Messages go through Python's `logging`, to the logger "tensorflow"; a program redirects messages by
+configuring this logger. By default messages of level WARN and above are written to standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FATAL = logging.FATAL
 
 
 class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11 has it generic
-    """A handler that writes to `sys.stderr` as it is at the time of the message."""
+    """A handler that writes to the object that `sys.stderr` is at the time of the message."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -33,7 +33,7 @@ class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11
     def stream(self) -> Any:
         return sys.stderr
 
-    @uninterrupted  # `emit` would report a signal handler's exception as its error
+    @uninterrupted  # `emit` would report a signal handler's exception as its own
     def emit(self, record: logging.LogRecord) -> None:
         super().emit(record)
 

@@ -1,4 +1,4 @@
-"""The runtime: executes plans. It does not depend on graphs, ops or the compiler."""
+"""The runtime, which executes plans. It does not depend on graphs, ops or the compiler."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gpugraph.runtime.step_times import StepTrace, timed
 
 
 def _interrupt(frame: FrameType) -> None:
-    """Interrupt the run whose Python frame this is, because a signal has arrived."""
+    """Interrupt the run that executes in `frame`, because a signal has arrived."""
     frame.f_locals["plan"].clock.interrupt()
 
 
@@ -72,7 +72,7 @@ def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
                 access.leave()
             plan.running = False
             plan.runs += 1
-            if plan.stale:  # dropped during the run, which therefore frees its memory
+            if plan.stale:  # the plan was dropped during the run
                 plan.release()
 
 
@@ -85,8 +85,8 @@ def execute_traced(
 ) -> tuple[list[Any], StepTrace | None]:
     """Run the plan as `execute` does, step by step; return the values and the trace or None.
 
-    trace: whether to record the times of the steps; then each step ends when its device has
-    computed it. limit: the time limit; DeadlineExceededError between two steps after it. place:
+    trace: whether to record the times of the steps; the run then waits for the device after each
+    step. limit: the time limit; after it, DeadlineExceededError is raised between two steps. place:
     returns destinations for fetched arrays.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
@@ -139,7 +139,7 @@ def _execute_traced(
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
-    """Run one step, or the steps that it consists of, one by one."""
+    """Run a step. If the step is a group whose steps may run separately, run these one by one."""
     begun = perf_counter_ns()
     plan.clock.check_ended(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None

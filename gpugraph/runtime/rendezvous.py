@@ -1,4 +1,4 @@
-"""Rendezvous: passes tensors from senders to receivers, by key.
+"""Rendezvous: tables through which senders pass tensors to receivers, by key.
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks; values of one key are received in the order in which they were sent. A receiver waits until
@@ -38,7 +38,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value; after an abort, raise its error."""
+        """Store a value; after an abort, raise the abort's error."""
         with self._arrived:
             if self._aborted is not None:
                 raise self._aborted
@@ -48,8 +48,8 @@ class Rendezvous:
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
         """Wait for the next value of `key`; return it, and whether it is dead.
 
-        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value came; after an
-        abort, its error.
+        timeout_s: seconds to wait; None: no limit. DeadlineExceededError if no value arrives in
+        time; after an abort, the abort's error.
         """
         with self._arrived:
             ready = self._arrived.wait_for(

@@ -1,8 +1,9 @@
 """The path of an error from a failing kernel to the exception of the user's program.
 
-1. A kernel raises on the CPU: a Python exception or an `OpError`. A GPU's kernel sets an error flag
-   instead, and the step that reads the flags (a fetch, or the end of the run) raises. `noted_op`
-   then returns the node that the flag belongs to; for a fused kernel, it returns the member.
+1. A kernel on the CPU raises a Python exception or an `OpError`. A GPU's kernel sets an error flag
+   instead, and the step that reads the flags (a fetch, or the end of the run) raises the error;
+   `noted_op` then returns the node that the flag belongs to; for a fused kernel, it returns the
+   member.
 2. `StepSequence.run` annotates the error with the step, unless an inner sequence (of a region, a
    loop, a run of steps) has done so: the annotation is the innermost step (`plan/plan_steps.py`).
    If a native call refuses its input, the step's kernel runs instead and raises the error.
@@ -65,7 +66,8 @@ def _message(error: Exception) -> str:
 
 
 def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:
-    """Return an error of TensorFlow's class for `error`, with this node, operation and message.
+    """Return an error of TensorFlow's class for `error`, with the given node, operation and
+    message.
 
     An OpError keeps its code, and so its class; a user-defined subclass becomes TensorFlow's class
     of that code.

@@ -15,9 +15,9 @@ class StepTime(NamedTuple):
     """One step: nanoseconds since the run's start, and the thread that ran it.
 
     begun: when the executor began with the step. started, returned: before and after the call of
-    the step. ended: when its device had computed it. sized: how many more bytes the device's
-    allocator had in use after the step than before the run, for tensors whose size is known only in
-    the run. code: the code that ran a single step.
+    the step. ended: when its device had completed it. sized: the bytes that the device's allocator
+    had in use after the step, minus those before the run; these are tensors whose size is known
+    only in the run. code: the code that ran a single step.
     """
 
     step: Step
@@ -34,7 +34,8 @@ class StepTime(NamedTuple):
 class StepTrace:
     """The times of a run's steps in execution order.
 
-    start_ns: the run's start by `perf_counter_ns`. started_ns: the same, since the epoch.
+    start_ns: the run's start by `perf_counter_ns`. started_ns: the run's start in nanoseconds since
+    the epoch.
     """
 
     start_ns: int = field(default_factory=perf_counter_ns)
@@ -48,7 +49,9 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """Return how many more bytes of a device are in use than before the run, at least 0."""
+        """Return the bytes of a device in use now, minus those in use before the run; at least
+        0.
+        """
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
 

@@ -1,6 +1,6 @@
 """BaseSession: the client side of a session, before and after the runtime executes a run.
 
-It turns fetches and feeds into tensors and arrays. For each combination of fetches and fed tensors
+It converts fetches and feeds to tensors and arrays. For each combination of fetches and fed tensors
 it obtains a runner once, from the backend that the session factory of the target created. It puts
 the fetched values into the structure of the fetches.
 """
@@ -39,12 +39,11 @@ from gpugraph.session.session_factory import SessionFactory
 _LOG = logging.getLogger("gpugraph")
 
 LIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
-"""Open sessions, of which `Session.reset` closes those of its target."""
+"""All open sessions; `Session.reset` closes those whose target it resets."""
 
 MAX_PREPARED = 1024
 """The maximum number of PreparedFetches that a session keeps, one for each combination of fetches
-and
-fed tensors.
+and fed tensors.
 """
 
 
@@ -77,7 +76,7 @@ class BaseSession:
         self._closed = False
         self._has_backend = True
         self._prepared: dict[Any, PreparedFetches] = {}
-        self._ran = 0  # number of operations in the graph when it was last prepared
+        self._ran = 0  # operations in the graph at the last preparation
         self._changes = len(self._graph._changed)
         self._barred = self._graph._barred
         self._backend = SessionFactory.new_session(SessionOptions(self._target, self._config))
@@ -206,10 +205,9 @@ class BaseSession:
         """Run one part of a step and return the values of `fetches`.
 
         A part can use everything that earlier parts have fed and computed. It runs all operations
-        of the step whose feeds are there and that have not run yet. Between two parts, the session
-        may run parts of other steps, or `run`. The handle expires after the last feed and fetch. A
-        part that fails ends the step; later parts raise the same error. Without a handle this is
-        `run`.
+        of the step that have their feeds and have not run yet. Between two parts, the session may
+        run parts of other steps, or `run`. The handle expires after the last feed and fetch. A part
+        that fails ends the step; later parts raise the same error. Without a handle this is `run`.
 
         Raises the errors of `run`; RuntimeError for operations among the fetches;
         InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
@@ -333,8 +331,8 @@ class BaseSession:
     def close(self) -> None:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        If a signal handler interrupts it by an exception, another call, or the deletion of the
-        session, releases the rest.
+        If the exception of a signal handler interrupts this call, another call, or the deletion of
+        the session, releases the rest.
         """
         self._closed = True
         if self._has_backend:

@@ -66,7 +66,7 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default session from its creation until it is closed.
 
-    The same holds for its graph, if one is passed.
+    If a graph is passed, it is the default graph for the same time.
     """
 
     _active: ClassVar[weakref.WeakSet[InteractiveSession]] = weakref.WeakSet()

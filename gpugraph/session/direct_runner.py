@@ -2,7 +2,7 @@
 
 A run finds its plan by the fed shapes (`plan_cache`), takes the plan's lock and memory, and
 executes it. If the plan is busy, the run waits for it or uses a replica (the same plan, compiled
-once more). If it is stale, as a variable has moved, the run compiles it again.
+once more). If the plan is stale, because a variable has moved, the run compiles it again.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class RunnersSession(Protocol):
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan on the given run memory, compiled by `make`."""
+        """Return a new plan that uses `memory`. make: compiles the plan; by default for exactly the
+        request's shapes.
+        """
 
     def explanation(self, plan: Plan) -> Explanation:
         """Return the explanation of a plan."""
@@ -80,7 +82,7 @@ class RunnersSession(Protocol):
 class DirectRunner(Runner):
     """One set of feeds, fetches, targets and connections, with its plans by fed shapes.
 
-    A connection is a tensor that is fed with the value of another tensor.
+    A connection is a tensor that is fed with the value of another tensor of the graph.
     """
 
     def __init__(
@@ -147,7 +149,9 @@ class DirectRunner(Runner):
             raise
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """Return an idle plan for values of these shapes, with its lock and memory taken."""
+        """Take the lock and the memory of an idle plan for values of these shapes, and return the
+        plan.
+        """
         limit = None if execution is None else execution.limit
         while True:
             GATE.wait()
@@ -168,8 +172,9 @@ class DirectRunner(Runner):
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
         """Wait a while for another thread's run of the plan.
 
-        Returns True if the plan is idle or has completed a run meanwhile, and False if one long
-        run, or a run of this thread, holds it. Raises DeadlineExceededError after the limit.
+        Returns True if the plan is idle, or has completed a run during the wait; returns False if a
+        single long run, or a run of this thread, holds it. Raises DeadlineExceededError after the
+        limit.
         """
         runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:
@@ -208,7 +213,7 @@ class DirectRunner(Runner):
     def graph_record(self, plan: Plan) -> GraphRecord:
         """Return the compiled graph of a plan of this runner.
 
-        It is compiled once more at the first call, as plans do not keep it.
+        The first call compiles the graph once more, as plans do not keep it.
         """
         if plan.graph_record is None:
             request = self._request([shape for _, shape in plan.key.feeds])

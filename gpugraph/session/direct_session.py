@@ -1,8 +1,8 @@
 """DirectSession: compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the fed shapes (`plan_cache`).
-The session keeps its runners and a bounded number of plans, whose runs use the same memory one
-after another. If a device is full, plans that no thread is running release their memory.
+The session keeps its runners and a bounded number of plans, which time-share memory. If a device is
+full, plans that no thread is running release their memory.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
-"""Functions that are called with each new plan's explanation; the command line explains the plans
-of a program by them. Each returns None, or a function that is called with a new explanation when
-the plan is dropped or the program ends.
+"""Functions that are called with the explanation of each new plan; the command line uses them to
+explain a program's plans. A function may return another one, which is called with a new explanation
+when the plan is dropped or the program ends.
 """
 
 SESSIONS: WeakSet[DirectSession] = WeakSet()
 """All live sessions of the process, for the handling of forks and of the program's end."""
 
 TIME_SHARED = "runs of the session time-share this memory"
-"""How an explanation describes the memory of a plan that shares it with other plans."""
+"""The text by which an explanation describes memory that a plan shares with other plans."""
 
 
 class DirectSession(SessionBackend):
@@ -79,7 +79,7 @@ class DirectSession(SessionBackend):
         self._closing: dict[int, int] = {}  # {0: thread id} while a thread closes the session
         self._leaving: dict[int, Plan] = {}  # by id, the plans for which `close` waits
         self._has_devices = True
-        self.is_of_parent = False  # a forked child has inherited it and can't use its GPUs
+        self.is_of_parent = False  # inherited by a forked child, which can't use GPUs
         self.has_gpu = any(device.has_kernels for device in self.devices)
         self.plans = PlanCache(MOST_PLANS)
         self.lock = self.plans.lock
@@ -127,7 +127,7 @@ class DirectSession(SessionBackend):
         self.resources.release_unused()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if it has one."""
+        """Set the session's graph; AlreadyExistsError if the session has a graph."""
         if self.graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -169,8 +169,8 @@ class DirectSession(SessionBackend):
         """Raise an error unless the session can run.
 
         CancelledError if it is closed, InvalidArgumentError before `create`,
-        FailedPreconditionError if it has a GPU and this process is a fork of the one that created
-        it.
+        FailedPreconditionError if it has a GPU and this process was forked from the process that
+        created it.
         """
         if self.closed:
             raise CancelledError.of_no_node("Session has been closed.")
@@ -188,9 +188,9 @@ class DirectSession(SessionBackend):
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan on the given run memory. If a device is full, drop idle ones.
+        """Return a new plan that uses `memory`. If a device is full, drop idle plans.
 
-        make: compiles it; by default for exactly the shapes of the request.
+        make: compiles the plan; by default for exactly the shapes of the request.
         """
         self.check_open()
         plan = (make or compile_plan)(self.target._replace(run_memory=memory), request)
@@ -216,7 +216,7 @@ class DirectSession(SessionBackend):
         return self.resources.kept
 
     def last_report(self) -> StepReport:
-        """Return the report of the last run with a trace; ValueError if there is none."""
+        """Return the report of the last run with a trace; ValueError if no run was traced."""
         if self.last_traced is None:
             raise ValueError(
                 "There is no traced run to report: pass fetches, or first run with "
@@ -265,7 +265,7 @@ class DirectSession(SessionBackend):
                 self.last_traced = None
             plans = list(self._leaving.values())
             for plan in plans:
-                plan.clock.cancel()  # the run may be in an endless loop
+                plan.clock.cancel()  # its run may be in an endless loop
             wait_for(plans)
             self.close_devices()
             self._leaving.clear()
@@ -275,7 +275,9 @@ class DirectSession(SessionBackend):
 
 
 def end_plans() -> None:
-    """Call the end functions of all plans at the program's end, as if the plans were dropped."""
+    """Call the `at_end` function of all plans at the program's end, as if the plans were
+    dropped.
+    """
     for session in list(SESSIONS):
         for plan in session.plans.all():
             plan.end()

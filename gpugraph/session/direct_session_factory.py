@@ -13,7 +13,7 @@ class DirectSessionFactory:
     """Creates sessions for the empty target."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Return whether the target is this process."""
+        """Return whether the options' target is empty, which means this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:

@@ -68,13 +68,14 @@ class Explanation:
     `codes` holds the code that ran each step when the plan was explained: a later explanation of
     the same plan may have more native steps.
 
-    `str()` returns everything: `summary()`, five lines with counts; `passes()`, the report of each
-    compiler pass; `table()`, one line for each op; and the transfers between devices. `text(width)`
-    is the same in lines of that width.
+    `str()` returns the complete text. It consists of `summary()` (five lines with counts),
+    `passes()` (the report of each compiler pass), `table()` (one line for each op), and the
+    transfers between devices. `text(width)` returns the same text in lines of at most `width`
+    characters.
     """
 
     def __init__(self, plan: Plan, unused_options: Sequence[str] = ()) -> None:
-        codes = list(step_codes(plan.steps))  # once, since the background compiler may change them
+        codes = list(step_codes(plan.steps))  # read once: the compiler may change them meanwhile
         self.placed: Sequence[Placement] = plan.placements
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
@@ -139,7 +140,9 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """Return a line for each kind of code and reason, with the steps that it applies to."""
+        """Return a line for each kind of code and each reason, listing the steps to which it
+        applies.
+        """
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
             names = groups.setdefault((step.state, step.reason), [])
@@ -173,7 +176,7 @@ class Explanation:
     def of_pass(self, name: str, width: int | None = None) -> str:
         """Return the report of the compiler pass `name`; ValueError, listing all names, if unknown.
 
-        width: lines longer than this many characters are wrapped; None: none are.
+        width: the number of characters at which lines are wrapped; None: lines are not wrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -182,7 +185,9 @@ class Explanation:
         return "\n".join(_pass_lines(reports, width))
 
     def passes(self, width: int | None = None) -> str:
-        """Return the report of each pass with its duration, then `code_lines`, and `memory`."""
+        """Return the report of each pass with its duration, then the texts of `code_lines` and
+        `memory`.
+        """
         lines = _pass_lines(self.reports, width)
         lines += [self.code_lines(width)] if self.codes else []
         lines += [wrapped(line, width) for line in self.memory().splitlines()]
@@ -191,9 +196,9 @@ class Explanation:
     def memory(self) -> str:
         """Return the memory of the run on each device, as text.
 
-        For each arena: its size, the node at its peak and the largest tensors there. Then: whether
-        other plans use the arena, the memory that each iteration of a loop keeps in addition, and
-        the number of tensors whose size is known only in a run.
+        For each arena, the text has the size, the node at the peak, the largest tensors there, and
+        whether other plans use the arena. Then follow the memory that each iteration of a loop
+        keeps in addition, and the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):

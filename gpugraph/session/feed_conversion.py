@@ -20,7 +20,7 @@ def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
 
     Keys that are nested tuples, or of types registered with
     `register_session_run_conversion_functions`, are replaced by their parts. TypeError if a value
-    is not nested as its key.
+    does not have the nesting of its key.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -84,7 +84,7 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
 def connected_tensors(
     graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Return a mapping from each connected tensor to the tensor whose value it is fed.
+    """Return a mapping from each connected tensor to the tensor that supplies its value.
 
     connections: pairs of tensor names. fed: the tensors that are fed by the caller. TypeError and
     ValueError as in `feed_tensors`, and TypeError if the dtypes of a pair differ.

@@ -1,7 +1,7 @@
 """Fetches: flattening of nested lists, tuples, named tuples and dicts, and rebuilding from values.
 
-Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that is
-fetched twice is computed once; both positions get the same object. Other types can be added by
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that occurs
+twice is computed once; both positions get the same object. Other types can be added by
 `register_session_run_conversion_functions`.
 """
 
@@ -42,12 +42,13 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Make objects of `tensor_type` fetchable, and perhaps feedable.
+    """Make objects of `tensor_type` fetchable and, with `feed_function`, feedable.
 
-    fetch_function: returns for an object x the leaves to fetch, and a function from the list of
-    their values to the value of x. feed_function: returns for x and a value the (tensor, value)
-    pairs to feed. feed_function_for_partial_run: returns the tensors of x; with it, x can be fed in
-    a partial run. ValueError if the type, or one derived from it, is registered already.
+    fetch_function: given an object x, returns the leaves to fetch, and a function that computes the
+    value of x from the list of their values. feed_function: given x and a value, returns the
+    (tensor, value) pairs to feed. feed_function_for_partial_run: given x, returns its tensors, so
+    that x can be fed in a partial run. ValueError if the type, or a type derived from it, is
+    registered already.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):
@@ -85,7 +86,8 @@ def feed_conversion(key: Any) -> FeedConversion | None:
 def feed_parts(key: Any) -> Sequence[Any] | None:
     """Return the tensors for which a feed key of a partial run stands.
 
-    None if its type is not registered; TypeError if it is, without a function for partial runs.
+    None if the key's type is not registered; TypeError if the type is registered without a function
+    for partial runs.
     """
     known = _conversion(key)
     if known is None:
@@ -224,5 +226,5 @@ def names_leaves(fetches: Any) -> bool:
 
 
 def is_leaf(fetch: Any) -> bool:
-    """Return whether `fetch` stands for one fixed tensor or operation, also in later runs."""
+    """Return whether `fetch` stands for one tensor or operation, which is the same in all runs."""
     return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

@@ -12,8 +12,8 @@ MIN_WIDTH = 10
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Return a line for each row of texts, its columns aligned.
 
-    width: the length to which lines are shortened, if columns of `MIN_WIDTH` permit it; None:
-    nothing is shortened.
+    width: the length to which lines are shortened, as far as no column becomes narrower than
+    `MIN_WIDTH`; None: nothing is shortened.
     """
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
@@ -41,7 +41,9 @@ def _narrowed(widths: Sequence[int], total: int) -> list[int]:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the text, if longer than `width` as its head and its tail with two dots between."""
+    """Return the text; if it is longer than `width`, return its head and its tail with two dots
+    between them.
+    """
     if len(text) <= width:
         return text
     head = (width - 2) // 2

@@ -1,11 +1,11 @@
 """Waiting before a fork, so that the child finds consistent variables.
 
 Before the process forks, no new run may begin. The fork waits until each run in another thread that
-writes variables ends, or enters a Python function of the user's, during which nothing is written.
+writes variables ends, or enters a Python function of the user, during which the run writes nothing.
 It waits for at most `MAX_WAIT_S`: a longer run (a loop of many iterations in one step) continues,
-and values that it is writing may be half-written in the child. The wait can't deadlock: such a run
-may itself wait for variables that another run holds, but that run ends as well; or it may be in a
-function of the user's, for which the fork does not wait.
+and values that it is writing may be half-written in the child. The wait can't deadlock. The fork
+waits for a run, which may itself wait for variables that another run holds. But that other run also
+ends, or is in a user function, for which the fork does not wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.plan import Plan
 MAX_WAIT_S = 1.0
 """The maximum number of seconds that a fork waits for runs that write variables."""
 
-_SLICE_S = 0.01  # seconds between checks whether a run is in a function of the user's
+_SLICE_S = 0.01  # seconds between checks whether a run is in a user function
 _held: list[Plan] = []
 
 

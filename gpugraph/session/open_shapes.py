@@ -1,10 +1,11 @@
 """Compilation with open sizes: the units of a runner whose fed shapes vary.
 
-The first set of shapes is compiled as it is. From the second on, the sizes that have differed are
-left open (`base/sizes.py`): the passes run once for many sets, and each set only takes binding. A
-unit holds for the sets that meet its conditions (such as "more than one row"); others need another
-unit. If a runner needs too many, its further sets of shapes have no unit; nor have runs in which
-many tensors get their sizes from values, where binding gains little.
+The first set of shapes is compiled for exactly these shapes. From the second on, the sizes that
+have differed are left open (`base/sizes`): the passes run once for many sets, and each set only
+takes binding. A unit holds for the sets of shapes that meet its conditions (such as "more than one
+row"); other sets need another unit. Further sets of shapes are compiled to exact plans if the
+runner has too many units. The same applies if the sizes of many tensors depend on values, as a unit
+saves little then.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ MAX_UNITS = 8
 
 
 class UnitForShapes(NamedTuple):
-    """A unit that holds for a set of shapes, and the values of its open sizes there."""
+    """A unit that holds for a set of shapes, and the values of its open sizes for these shapes."""
 
     unit: OpenUnit
     values: SizeValues
 
 
 class _OpenFeeds(NamedTuple):
-    """A unit with the fed sizes that it leaves open, and those that it doesn't.
+    """A unit, with the positions of the fed sizes that it leaves open, and the values of all other
+    fed sizes.
 
-    inputs: the positions of open sizes, those of the same input together.
+    inputs: for each input of the trace, the positions of the fed sizes that it stands for.
     """
 
     unit: OpenUnit
@@ -43,7 +45,9 @@ class _OpenFeeds(NamedTuple):
     closed: dict[int, int]
 
     def at(self, sizes: Sequence[int]) -> SizeValues | None:
-        """Return the values of the unit's sizes for these fed sizes; None if it does not hold."""
+        """Return the values of the unit's Sizes for these fed sizes; None if the unit does not hold
+        for them.
+        """
         if any(sizes[position] != size for position, size in self.closed.items()):
             return None
         first = [sizes[positions[0]] for positions in self.inputs]
@@ -73,7 +77,9 @@ class OpenShapes:
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(self, shapes: Shapes) -> UnitForShapes | None:
-        """Return a unit for a set of shapes; None for the first set, and if there are too many."""
+        """Return a unit for a set of shapes; None for the first set, and if there would be too many
+        units.
+        """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
         first = self._first.setdefault(ranks, sizes)
@@ -92,7 +98,7 @@ class OpenShapes:
         try:
             compiled = self._compile(shapes, sizes, varying)
         except OpError:
-            return None  # the compilation for exactly these shapes raises it in TensorFlow's words
+            return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:
             if self._is_strict or raised_by_handler(error):
                 raise
@@ -110,7 +116,9 @@ class OpenShapes:
         return UnitForShapes(compiled.unit, values)
 
     def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
-        """Compile a unit with the varying sizes open; equal ones are one input."""
+        """Compile a unit with the varying sizes open; sizes that were equal in all sets become one
+        input of its trace.
+        """
         inputs: dict[int, list[int]] = {}
         for position in sorted(varying):
             inputs.setdefault(sizes[position], []).append(position)

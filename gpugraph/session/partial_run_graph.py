@@ -3,7 +3,8 @@
 Operations that can't be separated run together, as one group:
 
 - the operations of a branch or a loop, with its final Merge and Exit, since no value from inside
-  can be kept between parts: it may be dead, or one of many iterations;
+  the branch or loop can be kept between parts: the value may be dead, or belong to one of many
+  iterations;
 - operations that share a TensorArray or a stack, which last for one run only.
 
 A variable or a constant is available in each part.
@@ -19,9 +20,8 @@ from gpugraph.graph.client.resource_handles import handle_maker
 from gpugraph.graph.client.tensor import Tensor
 
 Guard = frozenset[tuple[str, str]]
-"""The conditions under which an operation runs: pairs ("side", a Switch's predicate and the number
-of
-its output) or ("frame", a loop's name).
+"""The conditions under which an operation runs, as pairs: ("side", the predicate of a Switch with
+the number of the output) or ("frame", the name of a loop).
 """
 
 _ALWAYS: Guard = frozenset()
@@ -52,7 +52,8 @@ class PartialRunGraph:
     def sources(self, op: Operation) -> list[Operation]:
         """Return the operations that must run before `op`.
 
-        They are its control inputs, except fed Placeholders, and the producers of its unfed inputs.
+        These are its control inputs, except fed Placeholders, and the producers of its unfed
+        inputs.
         """
         makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
@@ -60,7 +61,7 @@ class PartialRunGraph:
     def arrival(self, op: Operation) -> Tensor | None:
         """Return the output of a fed Placeholder, None for other operations.
 
-        A control dependency on such a Placeholder is satisfied when the tensor is fed.
+        A control dependency on a fed Placeholder is satisfied when the returned tensor is fed.
         """
         is_placeholder = op.type == "Placeholder" and op._outputs[0] in self.feeds
         return op._outputs[0] if is_placeholder else None
@@ -192,5 +193,5 @@ def variable_of(tensor: Tensor) -> Tensor:
 
 
 def _is_container(tensor: Tensor) -> bool:
-    """Return whether this is the handle of a TensorArray or a stack."""
+    """Return whether a tensor is the handle of a TensorArray or a stack."""
     return tensor._dtype is resource and handle_maker(tensor) is None

@@ -33,7 +33,9 @@ from gpugraph.session.session_backend import SessionBackend
 from gpugraph.session.tensor_handles import plain_value, with_handles
 
 _LIVES_AS_LONG_AS_A_RUN = ("TensorArray", "Stack")
-"""Prefixes of types of stateful ops that may run twice: their state lasts for one run only."""
+"""Prefixes of the types of stateful ops that may run twice, because their state lasts for one run
+only.
+"""
 
 
 class PartialRun:
@@ -141,8 +143,8 @@ class PartialRun:
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
         """Compute a fetch inside a group, other operations of which still lack feeds.
 
-        The operations that it needs will run once more with their group, so UnimplementedError is
-        raised if one of them has a lasting effect.
+        The operations that the tensor needs will run once more with their group, so
+        UnimplementedError is raised if one of these operations has a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]
@@ -161,9 +163,9 @@ class PartialRun:
     def _compute(
         self, part: Sequence[Operation], also: Sequence[Tensor], is_lasting: bool = True
     ) -> None:
-        """Run these operations; keep the values that later parts need, and those of `also`.
+        """Run these operations; keep the values that later parts need, and the values of `also`.
 
-        If not `is_lasting`, only `also` is kept, and the operations will run again.
+        Unless `is_lasting`, only the values of `also` are kept, and the operations will run again.
         """
         feeds: dict[Tensor, None] = {}
         connections: dict[Tensor, Tensor] = {}
@@ -191,8 +193,8 @@ class PartialRun:
     def _is_target(self, op: Operation, lasting: Collection[Operation]) -> bool:
         """Return whether the operation must run even if its values are not needed.
 
-        That is so if it is a target of the step, or an operation of a later part reads or follows
-        it.
+        It must if it is a target of the step, or if an operation of a later part reads its output
+        or has it as a control input.
         """
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
@@ -237,7 +239,8 @@ class PartialRuns:
         self._numbers = itertools.count(1)
 
     def setup(self, fetches: Any, feeds: Any) -> str:
-        """Create a partial run and return its handle; one without feeds and fetches runs at once.
+        """Create a partial run and return its handle; a partial run without feeds and fetches runs
+        immediately.
 
         Errors as in `Session.partial_run_setup`.
         """

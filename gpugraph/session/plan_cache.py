@@ -1,30 +1,29 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
-A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several, it
-gets one plan that leaves the varying sizes open, and allocates tensors during a run, so that the
-number of plans does not grow with new shapes. `PlanCache` bounds the plans of all runners of a
-session.
+A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several such
+plans, the runner gets one plan that leaves the varying sizes open and allocates tensors during a
+run, so that the number of plans does not grow with new shapes. `PlanCache` bounds the plans of all
+runners of a session.
 
-A plan holds memory. It frees that when it is dropped: because there are too many plans (the oldest
-is dropped), its variables moved, the session closes, a device is full, or a plan with a larger
-arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs finishes
-its run first: its memory is freed with its last reference. A run that gets a plan's lock after the
-plan was dropped finds it stale and looks for another.
+A plan holds memory. It frees this memory when it is dropped: because there are too many plans (the
+oldest is dropped), its variables moved, the session closes, a device is full, or a plan with a
+larger arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while it runs
+finishes its run first; its memory is freed with the last reference to the plan. A run that gets a
+plan's lock after the plan was dropped finds it stale and looks for another.
 
 A run holds its plan's lock, and its kernels may take the session's lock, by nested runs. So a
-thread that holds the session's lock never blocks on a plan's lock: it only tries it, and if the
-plan is busy, it goes on without it.
+thread that holds the session's lock never blocks on a plan's lock. It only tries to acquire that
+lock, and continues without the plan if the plan is busy.
 
-A run that finds its plan busy waits as long as each single run of the plan is short. Then it gets a
-`spare`, a replica of the plan, compiled once again, which may run at the same time. So two runs of
-the same fetches that wait for each other, nested runs, and a run that never ends block nobody. A
-replica that is found idle is dropped.
+A run that finds its plan busy waits for it as long as the runs that hold the plan are short. Then
+it gets a `spare`, a replica of the plan, compiled once again, which may run at the same time. So
+nobody is blocked by two runs of the same fetches that wait for each other, by nested runs, or by a
+run that never ends. A replica that is found idle is dropped.
 
-All plans of a session time-share one block of memory. A run that finds it in use by another plan's
-run does not wait: its plan is compiled again, for memory that only the plans of its runner
+All plans of a session time-share one block of memory. A run that finds this block in use by another
+plan's run does not wait. Its plan is compiled again, for memory that only the plans of its runner
 time-share. If that memory is in use by another plan too, each new plan of the runner gets separate
-memory.
-"""
+memory."""
 
 from __future__ import annotations
 
@@ -43,16 +42,18 @@ from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
 
 EXACT_PLANS = 8
-"""The number of sets of shapes of one runner that get a plan each, before sizes are left open."""
+"""The maximum number of plans that a runner has for one set of fed shapes each, before it gets a
+plan that leaves sizes open."""
 
 MOST_PLANS = 256
 """The maximum number of plans that a session keeps."""
 
 _PATIENCE_S = 0.1
-"""Seconds that a single run may hold a plan before another run of these fetches gets a replica."""
+"""The seconds for which a single run may hold a plan before another run of the same fetches gets a
+replica."""
 
 OpenShape = tuple[int | None, ...] | None
-"""A feed's shape in a plan: None for sizes, or ranks, that are known at each run only."""
+"""A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
 
 
 _ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
@@ -60,7 +61,7 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class CachedPlan(NamedTuple):
-    """A plan. forget: removes it from its runner, when it is dropped."""
+    """A plan in the cache. forget: called when the plan is dropped; removes it from its runner."""
 
     plan: Plan
     forget: Callable[[], object]
@@ -100,7 +101,8 @@ class PlanCache:
 
     @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
-        """Add a plan, which becomes stale when a variable of it moves; drop the oldest of many."""
+        """Add a plan, which becomes stale when a variable that it uses moves; if there are too many
+        plans, drop the oldest."""
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
             state.watchers[id(plan)] = plan
@@ -110,7 +112,8 @@ class PlanCache:
         return cached
 
     def _drop_unused(self) -> None:
-        """Drop the oldest plan that has run once ever, or not since it was last spared here."""
+        """Drop the oldest plan that has run at most once, or has not run since this method last
+        spared it."""
         while True:
             number, cached = next(iter(self._plans.items()))
             if self._runs.get(number, 1) == cached.plan.runs or len(self._plans) == 1:
@@ -134,7 +137,7 @@ class PlanCache:
         cached.forget()
         if plan.lock.acquire(blocking=False):
             try:
-                if not plan.running:  # else this thread runs it, and a kernel has called this
+                if not plan.running:  # otherwise a kernel of this plan's run has called this
                     plan.release()
             finally:
                 plan.lock.release()
@@ -142,7 +145,7 @@ class PlanCache:
         self._runs.pop(id(plan), None)
 
     def drop_all(self) -> list[Plan]:
-        """Drop all plans, and return them: the caller can wait for the running ones."""
+        """Drop all plans, and return them: the caller can wait for plans that are running."""
         return self._drop_all_of(list(self._plans.values()))
 
     def drop_in(self, block: ArenaBlock) -> None:
@@ -156,10 +159,10 @@ class PlanCache:
         return [cached.plan for cached in dropped]
 
     def abandon(self, idle_too: bool) -> None:
-        """Forget the running plans of a forked child: the threads that run them are not in it.
+        """Forget, in a forked child, the plans that run in the parent: their threads do not exist
+        in the child.
 
-        idle_too: forget all plans.
-        """
+        idle_too: forget all plans."""
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:
                 self._plans.pop(id(cached.plan))
@@ -171,10 +174,10 @@ class PlanCache:
     def give_back(self) -> None:
         """Release the plan locks and run memory that this thread holds without running a plan.
 
-        It took them for a run that an exception, such as Ctrl-C, stopped before it began.
-        """
+        This is needed if an exception, such as KeyboardInterrupt, occurs after they were taken and
+        before the run starts."""
         plans = self.all()
-        holders = [plan.holder.get(0) for plan in plans]  # perhaps dropped plans
+        holders = [plan.holder.get(0) for plan in plans]  # may be plans that were dropped
         for plan in (*plans, *filter(None, holders)):
             while not plan.running and plan.lock._is_owned():  # type: ignore[attr-defined]
                 if plan.holder.get(0) is plan:
@@ -182,7 +185,8 @@ class PlanCache:
                 plan.lock.release()
 
     def all(self) -> list[Plan]:
-        """Return the plans; without the lock, those of this moment."""
+        """Return the current plans. The cache may change afterwards unless the caller holds the
+        lock."""
         return [cached.plan for cached in list(self._plans.values())]
 
     def drop_idle(self) -> None:
@@ -229,7 +233,8 @@ class RunnerPlans:
         self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan for exactly these shapes; None if there is none, or it is stale."""
+        """Return the plan for exactly these shapes; None if there is no such plan, or it is
+        stale."""
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 
@@ -338,7 +343,7 @@ class RunnerPlans:
 
 
 def _fits(key: PlanKey, shapes: Shapes) -> bool:
-    """Return whether the plan of this key serves fed values of these shapes."""
+    """Return whether the plan with this key can run with fed values of these shapes."""
     return all(
         open_shape is None
         or (
@@ -358,7 +363,8 @@ def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
 
 
 def try_acquire(plan: Plan) -> bool:
-    """Try to take a plan's lock and its memory; return whether both are taken: the plan can run."""
+    """Try to take a plan's lock and its memory; return whether both were taken, so that the plan
+    can run."""
     if plan.lock.acquire(blocking=False):
         is_idle = not (plan.running or plan.stale or GATE.is_closed)
         if is_idle and plan.holder.setdefault(0, plan) is plan:
@@ -368,10 +374,11 @@ def try_acquire(plan: Plan) -> bool:
 
 
 def wait_until_idle(plan: Plan) -> bool | None:
-    """Wait up to `_PATIENCE_S` for a plan's run; return True if it is over, None if it goes on.
+    """Wait up to `_PATIENCE_S` for a plan's run; return True if the run has ended, None if it
+    continues.
 
-    Returns False if this thread itself is in a run of the plan, a kernel of which has called this.
-    """
+    Returns False if this thread itself is inside a run of the plan, that is, a kernel of the run
+    has called this function."""
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None
     is_nested = plan.running
@@ -380,10 +387,9 @@ def wait_until_idle(plan: Plan) -> bool | None:
 
 
 def wait_for(plans: Sequence[Plan]) -> None:
-    """Wait until the runs of these plans in other threads are over, and free their memory.
+    """Wait until the runs of these plans in other threads have ended, and free the plans' memory.
 
-    The caller must hold no lock: a kernel of such a run may take the session's lock.
-    """
+    The caller must hold no lock: a kernel of such a run may take the session's lock."""
     for plan in plans:
         with plan.lock:
             if not plan.running:

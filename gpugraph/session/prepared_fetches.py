@@ -1,4 +1,4 @@
-"""Fetches and fed tensors, prepared once, for runs with different values."""
+"""Fetches and fed tensors that are prepared once, for many runs with different values."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class PreparedFetches:
     def answer(self, arrays: list[Any], results: list[Any]) -> Any:
         """Return a run's results in the structure of the fetches.
 
-        results: the values of the fetches that are not fed; fetches that are fed have their fed
-        value.
+        results: the values of the fetches that are not fed. The value of a fetch that is fed is its
+        fed value.
         """
         if not self.simple:
             computed = iter(results)

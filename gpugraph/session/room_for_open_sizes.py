@@ -15,7 +15,7 @@ MAX_KNOWN = 8
 """The maximum number of remembered sets of shapes that fit."""
 
 SURE = 0.25
-"""If an estimate is at most this part of the memory, nothing is compiled for the check."""
+"""If the estimated need is at most this fraction of the memory, the check compiles nothing."""
 
 Shapes = tuple[tuple[int, ...], ...]
 """The shape of each feed."""
@@ -24,13 +24,13 @@ Shapes = tuple[tuple[int, ...], ...]
 class RoomForOpenSizes:
     """Remembers which feed shapes fit the memory.
 
-    fullness: compiles for shapes and returns the part of the memory, 0 to 1, that they need, or
-    raises ResourceExhaustedError."""
+    fullness: compiles for shapes and returns the fraction of the memory, 0 to 1, that a run needs,
+    or raises ResourceExhaustedError."""
 
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:
         self._fullness = fullness
         self._known: list[Shapes] = []
-        self._largest: tuple[int, float] | None = None  # elements, the part they need
+        self._largest: tuple[int, float] | None = None  # (number of elements, fraction)
 
     def check(self, shapes: Shapes) -> None:
         """Raise ResourceExhaustedError if a run of these shapes does not fit."""

@@ -19,7 +19,9 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error with the client's operation of the failed node's name, if there is one."""
+    """Return the error, with `op` set to the client's operation of the failed node's name if there
+    is such an operation.
+    """
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
     if op is None or error.op is not None:
@@ -54,7 +56,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def create(self, graph: Graph) -> None:
-        """Set the graph; AlreadyExistsError if there is one."""
+        """Set the session's graph; AlreadyExistsError if the session has a graph."""
 
     @abstractmethod
     def prepare(

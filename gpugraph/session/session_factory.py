@@ -37,14 +37,18 @@ when the first such target is used.
 
 
 class SessionFactory:
-    """The process-wide mapping from names of kinds of sessions ("DIRECT_SESSION") to factories."""
+    """The process's mapping from names of kinds of sessions ("DIRECT_SESSION") to their
+    factories.
+    """
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
     _lock = new_lock()
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
-        """Add a factory under a name; if the name is taken, log an error and keep the first one."""
+        """Add a factory under a name; if the name is taken, log an error and keep the existing
+        factory.
+        """
         with cls._lock:
             if runtime_type in cls._factories:
                 _LOG.error("Two session factories are being registered under %s", runtime_type)
@@ -53,14 +57,14 @@ class SessionFactory:
 
     @classmethod
     def unregister(cls, runtime_type: str) -> None:
-        """Remove a factory; NotFoundError if there is none."""
+        """Remove a factory; NotFoundError if no factory has this name."""
         with cls._lock:
             if cls._factories.pop(runtime_type, None) is None:
                 raise NotFoundError.of_no_node(f"No session factory of type {runtime_type}")
 
     @classmethod
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
-        """Return the one factory that accepts the options.
+        """Return the only factory that accepts the options.
 
         NotFoundError if none does, InternalError if several do.
         """
@@ -90,8 +94,8 @@ class SessionFactory:
     def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
         """Clear resource containers and end sessions at the target, if its factory supports that.
 
-        Return whether it does, that is, has a method `reset(options, containers)`. Errors as in
-        `get_factory`.
+        Return whether the factory supports it, that is, has a method `reset(options, containers)`.
+        Errors as in `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:

@@ -12,7 +12,8 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 class TensorHandle:
-    """The value of a fetched `tf.get_session_handle`. If it is fed, the tensor's value is fed.
+    """The value of a fetched `tf.get_session_handle`. A program that feeds it feeds the tensor's
+    value.
 
     The tensor is deleted with the last reference to this object, or by `delete`.
     """
@@ -48,7 +49,9 @@ class TensorHandle:
         self._kept.delete(self._handle)
 
     def get_raw_handle(self) -> str:
-        """Return the handle as text; now only `tf.delete_session_tensor` deletes the tensor."""
+        """Return the handle as text; after this call only `tf.delete_session_tensor` deletes the
+        tensor.
+        """
         self._owns = False
         return self._handle
 
@@ -59,8 +62,8 @@ class TensorHandle:
     def value_for(self, tensor: Tensor, kept: KeptTensors | None) -> Any:
         """Return the value to feed to `tensor`, in the session whose kept tensors are `kept`.
 
-        InvalidArgumentError if another session has created the handle, after deletion, and if the
-        dtypes differ.
+        InvalidArgumentError if another session has created the handle, if the tensor was deleted,
+        or if the dtypes differ.
         """
         if self._dtype is not tensor.dtype.base_dtype:
             raise invalid_argument(
@@ -76,7 +79,7 @@ def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
 
 
 def gives_handle(tensor: Tensor) -> bool:
-    """Return whether a run returns a TensorHandle for this tensor, if it fetches it."""
+    """Return whether a run that fetches this tensor returns a TensorHandle."""
     return tensor.op.type == "GetSessionHandle"
 
 

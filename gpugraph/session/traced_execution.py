@@ -16,14 +16,15 @@ from gpugraph.runtime import StepTrace, execute_traced
 RUN_LISTENERS: list[Callable[[Any, TracedExecution], None]] = []
 """Functions that are called with the runner and the execution after each run.
 
-They apply to runners that were prepared while there were any; all runs of these are traced."""
+They apply to runners that are prepared while this list is not empty; all runs of these runners are
+traced."""
 
 
 class TracedExecution:
     """Executes a plan once, with a time limit, or with a trace.
 
-    trace: whether to record the times of the steps. limit_ms: the time limit, which starts now; 0
-    for none. one_thread: whether all work is done in the calling thread.
+    trace: whether to record the times of the steps. limit_ms: the time limit in milliseconds from
+    now; 0 for none. one_thread: whether all work is done in the calling thread.
 
     times, plan: the recorded times and the plan, after the run. take: receives the inputs of
     collectives from kernels during the run. place: provides the memory of fetched arrays.
@@ -98,7 +99,7 @@ class TracedExecution:
 
 
 class CostModelRuns:
-    """Counts the runs with metadata, and decides which of them get a cost graph."""
+    """Counts the runs with RunMetadata, and decides which of them get a cost graph."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gpugraph.tensorflow_import.left_out import instead_of
+from gpugraph.tensorflow_import.left_out import instead_of, refusal_at_call
 from gpugraph.tensorflow_import.missing_names import MissingNames, advice, shown
-from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
+from gpugraph.tensorflow_import.module_table import VERSION
+from gpugraph.tensorflow_import.tensorflow_names import (
+    ModulePath,
+    canonical,
+    find,
+    is_module,
+    names,
+)
 
 ROOT = "tensorflow"
 
 
 class TensorFlowModule(ModuleType):
-    """A module with a TensorFlow name; the names in it are looked up on first access."""
+    """A module with a TensorFlow name; its attributes are looked up on first access."""
 
-    def __init__(self, finder: TensorFlowFinder, path: str) -> None:
-        super().__init__(_full_name(path), f"TensorFlow's `{_full_name(path)}`, from gpugraph.")
+    def __init__(self, finder: TensorFlowFinder, path: str, name: str | None = None) -> None:
+        super().__init__(
+            name or _full_name(path), f"TensorFlow's `{_full_name(path)}`, from gpugraph."
+        )
         self.__dict__.update(_finder=finder, _path=path)
 
     def __getattr__(self, name: str) -> Any:
@@ -37,7 +48,9 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set the attribute, unless it is an imported submodule that would hide a function."""
+        """Set an attribute, unless the value is an imported submodule that would hide a
+        function.
+        """
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
         ):
@@ -49,6 +62,26 @@ class TensorFlowModule(ModuleType):
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r} from gpugraph>"
+
+
+_DISTRIBUTIONS = ("tensorflow", "tensorflow-gpu", "tensorflow_gpu")
+
+
+class _TensorFlowDistribution(Distribution):
+    """The metadata by which programs ask for TensorFlow's version."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read_text(self, filename: str) -> str | None:
+        """Return the text of the file METADATA; None for others."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {VERSION}\n"
+
+    def locate_file(self, path: Any) -> Path:
+        """Return a path beside this package."""
+        return Path(__file__).parent / path
 
 
 class _Refusal:
@@ -72,7 +105,7 @@ class _Refusal:
 class TensorFlowFinder(MetaPathFinder, Loader):
     """The importer of `tensorflow` and the modules below it.
 
-    `missing` records the missing names.
+    `missing` records the names that programs looked up and gpugraph lacks.
     """
 
     def __init__(self) -> None:
@@ -85,17 +118,17 @@ class TensorFlowFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return the spec of a TensorFlow module; None for other modules and for missing ones.
 
-        Raise ModuleNotFoundError, with the reason, for modules that this package omits on purpose.
+        A module that this package refuses can be imported: its names are placeholders.
         """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
             return None
-        if is_module(rest):
+        if is_module(rest) or refusal_at_call(canonical(rest)):
             return self._spec(rest)
         self.missing.add(rest)
         if reason := instead_of(rest):
-            # The error has no `name`: a `from` import would ignore an error with the name of the
-            # module it imports.
+            # The error has no `name`: a `from` import ignores an error whose `name` is the imported
+            # module.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         return None
 
@@ -108,6 +141,11 @@ class TensorFlowFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing, because names are looked up on first access."""
+
+    def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
+        """Yield the distribution `tensorflow` for `importlib.metadata`, if it is asked for."""
+        if getattr(context, "name", None) in _DISTRIBUTIONS:
+            yield _TensorFlowDistribution(context.name)
 
     def module(self, path: str) -> TensorFlowModule:
         """Return the module `tensorflow.<path>`.
@@ -134,6 +172,30 @@ class TensorFlowFinder(MetaPathFinder, Loader):
             return AttributeError(f"module '{_full_name(path)}' has no attribute '{name}'")
         self.missing.add(f"{path}.{name}" if path else name)
         return AttributeError(_Refusal(path, name))
+
+
+class KerasFinder(MetaPathFinder, Loader):
+    """The importer of `keras` as `tf.keras`, for programs where Keras is not installed.
+
+    It comes last, so that an installed Keras is imported.
+    """
+
+    def __init__(self, finder: TensorFlowFinder) -> None:
+        self._finder = finder
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module of Keras that `tensorflow.python.keras` has too."""
+        is_ours = fullname.partition(".")[0] == "keras" and is_module(f"python.{fullname}")
+        return ModuleSpec(fullname, self, origin="gpugraph", is_package=True) if is_ours else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return a module whose names are those of `tensorflow.python.keras`."""
+        return TensorFlowModule(self._finder, f"python.{spec.name}", spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing, because names are looked up on first access."""
 
 
 def _full_name(path: str) -> str:

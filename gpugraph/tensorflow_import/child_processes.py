@@ -1,7 +1,7 @@
-"""`import tensorflow` in the Python processes that a program starts: they also get this package.
+"""`import tensorflow` in the Python processes that a program starts gives them gpugraph too.
 
-`PYTHONPATH` makes them run `for_child_processes/sitecustomize.py` first. Forked processes need
-nothing: they inherit the state of their parent.
+`PYTHONPATH` makes these processes run `for_child_processes/sitecustomize.py` first. Forked
+processes need no preparation: they inherit the state of their parent.
 """
 
 from __future__ import annotations

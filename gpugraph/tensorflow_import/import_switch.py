@@ -6,13 +6,31 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from gpugraph.tensorflow_import.answering_modules import ROOT, TensorFlowFinder, TensorFlowModule
+from gpugraph.tensorflow_import.answering_modules import (
+    ROOT,
+    KerasFinder,
+    TensorFlowFinder,
+    TensorFlowModule,
+)
 from gpugraph.tensorflow_import.missing_names import MissingNames
+from gpugraph.tensorflow_import.refused_names import listen_to_refusals
 
 _LOCK = threading.Lock()
 _users: dict[TensorFlowFinder, int] = {}
-"""The finder in use, if any, with the number of `as_tensorflow` blocks and `install` calls."""
+"""The finder in use, if any, mapped to the number of open `as_tensorflow` blocks and `install`
+calls.
+"""
+
+
+def _record_refusal(path: str) -> None:
+    """Record a refused name that a program called as missing."""
+    for finder in _users:
+        finder.missing.add(path)
+
+
+listen_to_refusals(_record_refusal)
 
 
 @contextmanager
@@ -45,6 +63,7 @@ def install() -> TensorFlowFinder:
             _refuse_another()
             finder = TensorFlowFinder()
             sys.meta_path.insert(0, finder)
+            sys.meta_path.append(KerasFinder(finder))
         _users[finder] = _users.get(finder, 0) + 1
         return finder
 
@@ -62,13 +81,19 @@ def _refuse_another() -> None:
         )
 
 
+def _serves(other: Any, finder: TensorFlowFinder) -> bool:
+    return isinstance(other, KerasFinder) and other._finder is finder
+
+
 def _leave(finder: TensorFlowFinder) -> None:
     with _LOCK:
         _users[finder] -= 1
         if _users[finder]:
             return
         del _users[finder]
-        sys.meta_path.remove(finder)
+        sys.meta_path[:] = [
+            other for other in sys.meta_path if other is not finder and not _serves(other, finder)
+        ]
         for name, module in list(sys.modules.items()):
             if isinstance(module, TensorFlowModule):
                 del sys.modules[name]

@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
-from gpugraph.tensorflow_import import left_out_contrib
+from gpugraph.tensorflow_import import left_out_contrib, left_out_internals
 from gpugraph.tensorflow_import.later_names import PATTERNS
+from gpugraph.tensorflow_import.refused_names import reason_of
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
-_COLUMNS = "there are no feature columns: use tf.one_hot and tf.nn.embedding_lookup"
 _CODEC = "there is no codec: use PNG or BMP files, or another library's codec in tf.py_func"
 _NO_RAGGED = "there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
@@ -36,7 +36,8 @@ _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and othe
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
 autograph: programs build their graphs: use tf.cond and tf.while_loop
-compat.v2: the behaviour is TensorFlow 1's: use tf.compat.v1
+compat.v2.summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+core.*._[A-Z]* core.*.DESCRIPTOR: descriptors are attributes of the classes of messages
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
 config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
@@ -45,9 +46,8 @@ data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
-estimator: there are no estimators: use tf.keras, or tf.layers and a
-    tf.train.MonitoredTrainingSession
-feature_column keras.experimental.SequenceFeatures keras.layers.DenseFeatures: {_COLUMNS}
+estimator: estimators are in the library tensorflow-estimator: install it by
+    `pip install --no-deps tensorflow-estimator==1.15.2`
 function wrap_function: there is no eager execution: build a graph and run it in a Session
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
 image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
@@ -64,7 +64,9 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-linalg.LinearOperator*: of these only tf.linalg.LinearOperatorLowerTriangular exists here
+core.debug core.profiler core.kernels core.protobuf.tpu core.protobuf.named_tensor_pb2: the messages
+    of parts that do not exist here
+python._pywrap_bfloat16 tools: the tools are commands of gpugraph: see `gpugraph --help`
 lite: models are run by a Session, not by TensorFlow Lite
 LMDBReader: files of LMDB need its library: read them in tf.py_func, or store TFRecords
 load_file_system_library: libraries are compiled against TensorFlow: mount the files to read
@@ -76,7 +78,7 @@ nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
 profiler: {_PROFILER}
 py_function: there is no eager execution: use tf.py_func or tf.numpy_function
-python.tpu tpu: there are no TPUs: GPUs are used where there are kernels
+tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
 random.create_rng_state random.experimental random.Generator random.get_global_generator
     random.set_global_generator: {_GENERATORS}
@@ -149,15 +151,19 @@ def _read(text: str, prefix: str = "") -> dict[str, str]:
     return {prefix + path: reason for paths, _, reason in rows for path in paths.split()}
 
 
-LEFT_OUT = _read(_ROWS) | _read(left_out_contrib.ROWS, "contrib.")
+LEFT_OUT = (
+    _read(_ROWS)
+    | _read(left_out_contrib.ROWS, "contrib.")
+    | _read(left_out_internals.ROWS, "python.")
+)
 """By path or pattern, the reason why the name is omitted on purpose, and its replacement."""
 
 RENAMED = _read(_RENAMED)
-"""The names in TensorFlow 1 of functions and classes that were renamed before version 1.0."""
+"""By name before TensorFlow 1.0, the name in TensorFlow 1 of each renamed function or class."""
 
 
 def instead_of(path: str) -> str:
-    """Return the reason and the replacement for the missing `tensorflow.<path>`; "" if unknown."""
+    """Return why `tensorflow.<path>` is missing and its replacement, as a text; "" if unknown."""
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
     for prefix, name in RENAMED.items():
@@ -171,11 +177,28 @@ def instead_of(path: str) -> str:
     return ""
 
 
-def refusal_of(value: Any) -> str:
-    """Return the reason why a function or class always raises, and its replacement, or "".
+def refusal_at_call(path: str) -> str:
+    """Return the reason if TensorFlow 1.15 has `tensorflow.<path>` and this package refuses it.
 
-    Such a function is annotated to return NoReturn; the reason is in its docstring.
+    "" for names that are only missing, or that 1.15 does not have.
     """
+    if path.startswith("raw_ops."):
+        return left_out_reason(path.removeprefix("raw_ops."))
+    for pattern, reason in LEFT_OUT.items():
+        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
+            return "" if any(fnmatchcase(path, later) for later in PATTERNS) else reason
+    return ""
+
+
+def refusal_of(value: Any) -> str:
+    """Return why a function or class always raises, and its replacement, as a text; "" if it does
+    not.
+
+    It is a placeholder, or a function that is annotated to return NoReturn, with the reason in its
+    docstring.
+    """
+    if reason := reason_of(value):
+        return reason
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
         return (inspect.getdoc(value) or "").partition("\n")[0].removeprefix("Raise ")

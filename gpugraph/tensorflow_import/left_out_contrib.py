@@ -1,7 +1,7 @@
 """Modules of `tf.contrib` in TensorFlow 1.15 and earlier that this package omits, and the reasons.
 
-Rows are as in `left_out`; paths are relative to `tensorflow.contrib`. Each module of 1.15's contrib
-is either in this package or has a row.
+Rows have the format of `left_out`; paths are relative to `tensorflow.contrib`. Each module of
+1.15's contrib is either in this package or has a row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ _ELSEWHERE = "another library's functions can be called in tf.py_func"
 _NOT_HERE = f"it is a separate library: {_ELSEWHERE}"
 _ESTIMATORS = "there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession"
 _NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
-_COLUMNS = "there are no feature columns: use tf.one_hot and tf.nn.embedding_lookup"
 _DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
 _COMPILED = "graphs are compiled when a Session runs them"
@@ -42,7 +41,6 @@ distribute: there are no strategies: use tf.device, and tf.add_n for gradients o
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn predictor: {_ESTIMATORS}
 factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}
-feature_column: {_COLUMNS}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step

@@ -22,11 +22,12 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
-    """Return the value of a name that a public module lacks.
+    """Return the value of the attribute `name`, which the public module at `path` lacks.
 
     answer: the module's original `__getattr__`, which is called first.
 
-    That is the result of `answer`, or else a message class. Raise AttributeError with the reason if
+    That is the result of `answer`, or else a message class, or a name of the module table (as in
+    `tf.compat.v2` and `tf.estimator`). Raise AttributeError with the reason if
     there is neither.
     """
     if name.startswith("__"):
@@ -36,6 +37,9 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
             return answer(name)
     if (message_class := public_message(path, name)) is not None:
         return message_class
+    answers = importlib.import_module("gpugraph.tensorflow_import.further_attributes")
+    with suppress(AttributeError):
+        return answers.further_attribute(path, name)
     left_out = importlib.import_module("gpugraph.tensorflow_import.left_out")
     reason = left_out.instead_of(f"{path}.{name}" if path else name)
     whole = f"{_PACKAGE}.{path}" if path else _PACKAGE
@@ -60,7 +64,8 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 def _add_private_attributes(path: str, module: ModuleType) -> None:
     """Add the private attributes that programs read to this package's classes.
 
-    Those of optimizers are added only with `tf.train`, and none with modules that need no graphs.
+    Attributes of optimizers are added only when `tf.train` is imported; modules that need no graphs
+    add none.
     """
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")

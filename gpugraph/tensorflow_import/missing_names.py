@@ -30,7 +30,7 @@ class MissingName(NamedTuple):
 class MissingNames:
     """The missing names that a program used, in order of use.
 
-    The finder that imports `tensorflow` records them.
+    The finder that imports `tensorflow` calls `add` for each of them.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,18 @@ class MissingNames:
 
 
 def shown(path: str) -> str:
-    """Return a name as programs write it: `tf.x`, or `tensorflow.python.x` for private modules."""
+    """Return a name as programs write it: `tf.x`, or in full (`tensorflow.python.x`) for private
+    modules.
+    """
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
 
 
 def advice(path: str) -> str:
-    """Return text to append to a message: "; " and the replacement or similar names, or ""."""
+    """Return the text that a message about a missing name appends: "; " and a replacement or
+    similar names.
+
+    Return "" if there is neither.
+    """
     if instead := instead_of(path):
         return f"; {instead}"
     near = nearest(path)
@@ -67,9 +73,10 @@ def advice(path: str) -> str:
 
 
 def nearest(path: str, count: int = 3) -> list[str]:
-    """Return the public names that are most similar to `tensorflow.<path>`, at most `count`.
+    """Return at most `count` public names that are similar to `tensorflow.<path>`, the nearest
+    first.
 
-    The same name in other modules comes first, then similar names.
+    Equal names in other modules come first, then names of similar spelling.
     """
     module, _, name = path.rpartition(".")
     elsewhere = _modules_by_name().get(name, [])
@@ -93,7 +100,10 @@ def _public_names(module: str) -> list[str]:
 
 @functools.cache
 def _modules_by_name() -> dict[str, list[str]]:
-    """Return the public modules by name: the root first, then short paths, `contrib` last."""
+    """Return the paths of public modules, grouped by the module's last name.
+
+    In each group the root comes first, then short paths; modules of `contrib` come last.
+    """
     modules: dict[str, list[str]] = {}
 
     def rank(path: str) -> tuple[bool, int, int]:

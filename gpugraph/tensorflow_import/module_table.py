@@ -19,8 +19,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
+
 VERSION = "1.15.5"
-"""The version of TensorFlow that programs see as `tf.__version__`, which some compare."""
+"""The value of `tf.__version__` for programs; some programs compare it."""
 
 _ROWS = f"""
 : __version__='{VERSION} VERSION='{VERSION}
@@ -38,6 +40,22 @@ python.client.timeline: gpugraph.inspection.timeline
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
 python.eager.context: gpugraph.building.compatibility.graph_mode tf
+python.feature_column: tf.feature_column
+python.feature_column.(feature_column feature_column_v2 feature_column_lib sequence_feature_column):
+    tf.feature_column gpugraph.tensorflow_import.private_feature_columns
+    gpugraph.library.feature_column.sequence_columns
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeatures
+    SequenceFeatures=tf.keras.experimental.SequenceFeatures
+    LinearModel=gpugraph.library.keras.training.linear_feature_model.LinearFeatureModel
+    _LinearModelLayer=gpugraph.library.keras.layers.feature_layers.LinearFeatures
+    _BaseFeaturesLayer=gpugraph.library.keras.layers.feature_layers.ColumnsLayer
+    gpugraph.library.keras.feature_column_configs
+python.feature_column.dense_features:
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeatures
+python.feature_column.dense_features_v2:
+    DenseFeatures=gpugraph.library.keras.layers.feature_layers.DenseFeaturesV2
+python.feature_column.serialization: gpugraph.library.keras.feature_column_configs
+python.feature_column.utils: gpugraph.tensorflow_import.private_feature_columns
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
 python.framework.(constant_op function importer indexed_slices load_library op_def_library
     tensor_spec): tf
@@ -131,7 +149,13 @@ python.ops.init_ops: tf tf.initializers Constant=tf.initializers.constant
     VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
 python.ops.init_ops_v2: tf.initializers
 python.ops.(io_ops parsing_ops): tf tf.io gen
-python.ops.linalg.(linalg linalg_impl linear_operator linear_operator_lower_triangular): tf.linalg
+python.ops.linalg.(linalg linalg_impl linear_operator linear_operator_adjoint
+    linear_operator_block_diag linear_operator_circulant linear_operator_composition
+    linear_operator_diag linear_operator_full_matrix linear_operator_householder
+    linear_operator_identity linear_operator_inversion linear_operator_kronecker
+    linear_operator_low_rank_update linear_operator_lower_triangular linear_operator_toeplitz
+    linear_operator_zeros): tf.linalg
+python.ops.linalg.linear_operator_algebra: gpugraph.library.linear_operators.operator_algebra
 python.ops.linalg_ops: tf tf.linalg gen
 python.ops.losses.(losses losses_impl util): tf.losses
 python.ops.manip_ops: tf.manip
@@ -244,6 +268,8 @@ _CONTRIB = """
 contrib.crf.python.ops.crf: tf.contrib.crf
 contrib.distributions.python.ops: tf.contrib.distributions
 contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
+contrib.feature_column.python.feature_column.sequence_feature_column: tf.contrib.feature_column
+    gpugraph.library.feature_column.sequence_columns
 contrib.framework.python.(framework ops): tf.contrib.framework
 contrib.framework.python.framework.(checkpoint_utils graph_util tensor_util): tf.contrib.framework
     tf
@@ -264,9 +290,7 @@ contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder 
 contrib.keras: tf.keras/
 contrib.keras.(api api.keras): tf.keras/
 contrib.signal: tf.signal
-contrib.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim: tf.contrib.slim
-contrib.slim.python.slim.(evaluation queues summaries): tf.contrib.slim
 contrib.slim.python.slim.data: tf.contrib.slim
 contrib.slim.python.slim.data.data_decoder: tf.contrib.slim.data_decoder
 contrib.slim.python.slim.data.tfexample_decoder: tf.contrib.slim.tfexample_decoder
@@ -290,7 +314,8 @@ class Row(NamedTuple):
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     """Return the rows by path, and the public path of each tree by its path, inner trees first."""
-    rows, trees = {}, {}
+    rows: dict[str, Row] = {}
+    trees: dict[str, str] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
         paths, _, tokens = line.partition(":")
         pairs = [token.partition("=") for token in tokens.split()]
@@ -301,11 +326,12 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
             if len(sources) == 1 and sources[0].endswith("/"):
                 trees[path] = sources[0].rstrip("/")
             else:
-                rows[path] = Row(names, sources)
+                earlier = rows.get(path, Row({}, ()))
+                rows[path] = Row(earlier.names | names, (*sources, *earlier.sources))
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB)
+ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all below it.

@@ -20,10 +20,11 @@ from gpugraph.graph.client.scope_state import NO_PLACES, controls_of, requested_
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import DeviceSpec, merge_device
 from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.ops.elementwise.division import div as _div
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
-    """Return the list of Dimensions (`TensorShape._dims`)."""
+    """Return the list of Dimensions, or None for an unknown rank (`TensorShape._dims`)."""
     return shape.dims
 
 
@@ -84,9 +85,8 @@ _GRAPH_NUMBERS = count()
 
 
 def _graph_key(graph: Graph) -> str:
-    """Return a text that identifies the graph.
-
-    Programs use it as a dict key (`Graph._graph_key`).
+    """Return a text that identifies the graph (`Graph._graph_key`), which programs use as a dict
+    key.
     """
     if "_key" not in vars(graph):
         vars(graph).setdefault("_key", f"grap-key-{next(_GRAPH_NUMBERS)}/")
@@ -106,7 +106,8 @@ def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
 
 
 def _note_in_control_dependencies(graph: Graph, op: Operation) -> None:
-    """Exempt ops that take an input from `op` from the open `control_dependencies` blocks.
+    """Let open `control_dependencies` blocks add no control input to ops that read an output of
+    `op`.
 
     This is `Graph._record_op_seen_by_control_dependencies(op)`.
     """
@@ -128,7 +129,9 @@ def _scope_places(op: Operation) -> Any:
 
 
 def _override_operator(operator: str, function: Any) -> None:
-    """Replace the method of a tensor operator (`Tensor._override_operator(name, function)`)."""
+    """Replace the method that implements a Python operator (`Tensor._override_operator(name,
+    function)`).
+    """
     setattr(Tensor, operator, function)
 
 
@@ -149,6 +152,8 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
         "_traceback": property(lambda op: op.traceback),
     },
     Tensor: {
+        "__div__": _div,
+        "__rdiv__": lambda tensor, other: _div(other, tensor),
         "_as_node_def_input": _as_node_def_input,
         "_id": property(id),
         "_op": property(lambda tensor: tensor.op),

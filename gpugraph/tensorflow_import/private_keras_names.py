@@ -27,7 +27,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """Return the output size of a convolution along one axis; None if the input size is unknown."""
+    """Return the output size of a convolution along one axis; None if `input_length` is None."""
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -38,9 +38,9 @@ def conv_output_length(
 def conv_input_length(
     output_length: int | None, filter_size: int, padding: str, stride: int
 ) -> int | None:
-    """Return the input size with which a convolution has `output_length`.
+    """Return the input size for which a convolution has an output of `output_length`.
 
-    None for an unknown size.
+    Return None if `output_length` is None.
     """
     if output_length is None:
         return None
@@ -56,7 +56,9 @@ def deconv_output_length(
     stride: int = 0,
     dilation: int = 1,
 ) -> int | None:
-    """Return the output size of a transposed convolution along an axis; None if unknown."""
+    """Return the output size of a transposed convolution along one axis; None if `input_length` is
+    None.
+    """
     if input_length is None:
         return None
     window = filter_size + (filter_size - 1) * (dilation - 1)
@@ -68,7 +70,7 @@ def deconv_output_length(
 
 
 def convert_data_format(data_format: str, ndim: int) -> str:
-    """Convert a Keras data format: "channels_last" with 4 dimensions becomes "NHWC".
+    """Convert a Keras data format: "channels_last" with `ndim` 4 becomes "NHWC".
 
     Raise ValueError for another format or an unsupported number of dimensions.
     """
@@ -84,7 +86,7 @@ def convert_data_format(data_format: str, ndim: int) -> str:
 
 
 def to_list(x: Any) -> list[Any]:
-    """Return `x` if it is a list, else a list with it."""
+    """Return `x` if it is a list; otherwise return a list whose only item is `x`."""
     return x if isinstance(x, list) else [x]
 
 
@@ -112,7 +114,8 @@ def count_params(weights: Sequence[Any]) -> int:
 
 
 def shape_type_conversion(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that calls `fn` with shapes as tuples, and returns TensorShapes.
+    """Wrap a method, `fn`, so that it receives shapes as tuples and its results become
+    TensorShapes.
 
     The returned method accepts tuples and TensorShapes.
     """

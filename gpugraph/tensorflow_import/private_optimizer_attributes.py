@@ -25,9 +25,9 @@ def _get_beta_accumulators(optimizer: AdamOptimizer) -> tuple[Any, ...]:
 
 
 class _Setting:
-    """A descriptor that reads a setting of an optimizer, or the setting's tensor.
+    """A descriptor that reads a setting of an optimizer as a number, or the tensor made from it.
 
-    It does not prevent a subclass from assigning the attribute.
+    A subclass may still assign an attribute of this name.
     """
 
     def __init__(self, store: str, name: str) -> None:
@@ -38,7 +38,7 @@ class _Setting:
 
 
 def _settings(text: str) -> dict[str, _Setting]:
-    """Return the descriptors, by attribute, for a text of `attribute=setting` entries.
+    """Return a descriptor for each attribute in `text`, whose entries are `attribute=setting`.
 
     Attributes with the suffix `_t` or `_tensor` read the setting's tensor.
     """

@@ -21,7 +21,8 @@ _ROOT = "tensorflow"
 class NameUse(NamedTuple):
     """A TensorFlow name in a program, with the lines that use it.
 
-    refusal: for a function or class that exists but always raises, the reason and the replacement.
+    refusal: the reason and the replacement if the name is a function or class that always raises;
+    otherwise "".
     """
 
     path: str
@@ -31,17 +32,19 @@ class NameUse(NamedTuple):
 
 
 class ProgramNames(NamedTuple):
-    """The names in a program in order of their first lines.
+    """The TensorFlow names that a program uses, in order of first use.
 
-    `fault` is the reason if the program can't be parsed; otherwise it is empty.
+    `fault` is the reason if the program can't be parsed; otherwise it is empty. `assigned` are the
+    names that the program sets.
     """
 
     uses: list[NameUse]
     fault: str = ""
+    assigned: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that do not exist or always raise."""
+        """The names that gpugraph lacks, or whose function or class always raises."""
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
@@ -57,12 +60,14 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     reader.collect_module(tree)
     reader.visit(tree)
     uses = [_use(path, sorted(lines)) for path, lines in reader.lines.items()]
-    absent = [use.path for use in uses if not use.is_there]
+    absent = [use.path for use in uses if not use.is_there or use.refusal]
     modules = {other for other in absent if any(path.startswith(f"{other}.") for path in absent)}
     kept = [
         use for use in uses if use.path not in modules
     ]  # omit `contrib.x` if `contrib.x.y` is listed
-    return ProgramNames(sorted(kept, key=lambda use: (use.lines[0], use.path)))
+    kept = [use for use in kept if use.is_there or use.path not in reader.assigned]
+    uses = sorted(kept, key=lambda use: (use.lines[0], use.path))
+    return ProgramNames(uses, assigned=frozenset(reader.assigned))
 
 
 def _use(path: str, lines: list[int]) -> NameUse:
@@ -85,7 +90,7 @@ def _value(path: str) -> object:
     rest = path[len(owner) :].lstrip(".").split(".")
     value = find(owner, rest[0])
     for name in rest[1:]:
-        value = getattr(value, name)
+        value = find(value.path, name) if isinstance(value, ModulePath) else getattr(value, name)
     return value
 
 
@@ -117,7 +122,7 @@ def checked_part(path: str) -> str:
 
 
 class _ClassScope(dict[str, str | None]):
-    """The names that a class body binds; the methods of the class do not see them."""
+    """The names bound in a class body, which the methods of the class do not see."""
 
 
 class _Reader(ast.NodeVisitor):
@@ -125,9 +130,10 @@ class _Reader(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
+        self.assigned: set[str] = set()
         self._scopes: list[dict[str, str | None]] = [
             {}
-        ]  # path relative to `tensorflow` by name; None for a name of another object
+        ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
         """Bind the module's imports and aliases, before the visit of functions that use them."""
@@ -142,9 +148,8 @@ class _Reader(ast.NodeVisitor):
         self._scopes[-1][name] = path
 
     def _path(self, node: ast.AST) -> str | None:
-        """Return the path relative to `tensorflow` that an expression denotes.
-
-        None if it denotes none.
+        """Return the path relative to `tensorflow` that an expression denotes, or None if there is
+        no such path.
         """
         names_after = []
         while isinstance(node, ast.Attribute):
@@ -207,6 +212,8 @@ class _Reader(ast.NodeVisitor):
         path = self._path(node)
         if path is None:
             self.visit(node.value)
+        elif isinstance(node.ctx, ast.Store):
+            self.assigned.add(path)
         else:
             self._note(path, node.lineno)
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import functools
+import os
 import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.tensorflow_import.left_out import refusal_at_call
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
+from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR
+from gpugraph.tensorflow_import.modules_by_name import module_named
+from gpugraph.tensorflow_import.refused_names import reason_of, refused
+from gpugraph.tensorflow_import.version_2_parameters import version_2
 
 _PACKAGE = __name__.partition(".")[0]
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
@@ -21,18 +29,29 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 
 _ABSENT = object()
 
+_ABBREVIATIONS = {
+    "internals": f"{__package__}.internals",
+    "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
+}
+"""The first names of targets in the table that stand for a path."""
+
+VERSION_2 = "compat.v2"
+"""The path of the module whose names are those of TensorFlow 2."""
+
 
 class ModulePath(NamedTuple):
-    """The value of a name that denotes a module: the module's path relative to `tensorflow`."""
+    """The lookup result for a name of a module: the module's path relative to `tensorflow`."""
 
     path: str
 
 
 class _OpsByName:
-    """All declared ops as attributes, by their names in snake case: `mat_mul`."""
+    """An object that has each declared op as an attribute, by its name in snake case: `mat_mul`."""
 
     def __getattr__(self, name: str) -> Any:
-        types = _types_by_name(len(OP_DEFS))  # the key of a cache: programs may declare ops
+        types = _types_by_name(
+            len(OP_DEFS)
+        )  # The number of ops is the key of a cache: it grows when a program declares ops.
         if name in types:
             return getattr(raw_ops, types[name])
         raise AttributeError(name)
@@ -51,7 +70,7 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Return the path of the module that `path` stands for in a tree: `nn` for `compat.v1.nn`.
+    """Replace the tree's prefix in `path` by its public module: `compat.v1.nn` becomes `nn`.
 
     The root is "". A path that has its own row is returned as it is, even below a tree:
     `python.keras.engine`.
@@ -88,15 +107,98 @@ def module_paths() -> frozenset[str]:
 
 def is_module(path: str) -> bool:
     """Return whether `tensorflow.<path>` is a module that this package provides."""
-    return canonical(path) in module_paths()
+    here = canonical(path)
+    if here in module_paths() or library_module(here) is not None:
+        return True
+    return _below_version_2(here) and is_module(_in_version_1(here))
 
 
 def find(path: str, name: str) -> Any:
     """Return the value of a name in a module; a ModulePath if the value is a module.
 
-    Raise AttributeError if it is missing.
+    It is a placeholder if this package refuses the name. Raise AttributeError if it is missing.
     """
     here = canonical(path)
+    if library_module(here) is not None:
+        return _find_in_library(here, name)
+    if _below_version_2(here):
+        return _find_in_version_2(here, name)
+    return _find(here, path, name)
+
+
+@functools.cache
+def library_module(path: str) -> str | None:
+    """Return the module of an installed library that has the names of a module of TensorFlow."""
+    for prefix, module in ESTIMATOR.items():
+        if path == prefix or path.startswith(f"{prefix}."):
+            name = module + path[len(prefix) :]
+            return name if _is_installed(name) else None
+    return None
+
+
+def _is_installed(module: str) -> bool:
+    """Return whether a module can be imported, without the import of its package."""
+    root, *rest = module.split(".")
+    spec = PathFinder.find_spec(root)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = os.path.join(folder, *rest)
+        if os.path.isdir(path) or os.path.isfile(f"{path}.py"):
+            return True
+    return False
+
+
+def _find_in_library(path: str, name: str) -> Any:
+    """Return a name of a library's module; a ModulePath for a module below it.
+
+    An error of the library's import is an ImportError, not a missing name.
+    """
+    library = str(library_module(path))
+    try:
+        module = module_named(library)
+    except AttributeError as error:
+        raise ImportError(f"{library} cannot be imported: {error}", name=library) from error
+    value = getattr(module, name, _ABSENT)
+    if not isinstance(value, ModuleType) and value is not _ABSENT:
+        return value
+    if library_module(_joined(path, name)) is not None:
+        return ModulePath(_joined(path, name))
+    if value is _ABSENT:
+        raise AttributeError(name)
+    return value
+
+
+def _below_version_2(path: str) -> bool:
+    """Return whether the module is `tf.compat.v2` or below it."""
+    return path == VERSION_2 or path.startswith(f"{VERSION_2}.")
+
+
+def _in_version_1(path: str) -> str:
+    """Return the path of the module of version 1 that has the names of one of version 2."""
+    return path[len(VERSION_2) + 1 :]
+
+
+def _find_in_version_2(path: str, name: str) -> Any:
+    """Return a name of `tf.compat.v2`: its own, or version 1's with the parameters of version 2."""
+    inner = _in_version_1(path)
+    if _joined(path, name) in ROWS:
+        return ModulePath(_joined(path, name))
+    if path in ROWS or path in TENSORFLOW_PATHS:
+        with suppress(AttributeError):
+            value = _find(path, path, name)
+            if not reason_of(value) and not isinstance(value, ModulePath):
+                return value
+        if not is_module(inner):
+            return _refused(name, _joined(path, name))
+    try:
+        value = find(inner, name)
+    except AttributeError:
+        return _refused(name, _joined(path, name))
+    if isinstance(value, ModulePath):
+        return ModulePath(_joined(path, name))
+    return version_2(_joined(inner, name), value)
+
+
+def _find(here: str, path: str, name: str) -> Any:
     row = ROWS.get(here)
     if row and name in row.names:
         return target(row.names[name])
@@ -109,9 +211,19 @@ def find(path: str, name: str) -> Any:
             return value
     if is_module(_joined(path, name)):
         return ModulePath(_joined(path, name))
-    for module in modules:  # public modules that have another path, such as tf.app.flags
+    for module in (
+        modules
+    ):  # public modules whose path in the package differs from `tensorflow`'s, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
+    return _refused(name, _joined(here, name), _joined(path, name))
+
+
+def _refused(name: str, *paths: str) -> Any:
+    """Return the placeholder for the first path that is refused; AttributeError if none is."""
+    for path in () if name.startswith("__") else paths:
+        if reason := refusal_at_call(path):
+            return refused(path, reason)
     raise AttributeError(name)
 
 
@@ -123,7 +235,10 @@ def _public_paths() -> dict[str, str]:
 def names(path: str) -> list[str]:
     """Return the public names in a module, with its submodules, sorted."""
     here = canonical(path)
-    known = set(ROWS[here].names) if here in ROWS else set()
+    if (library := library_module(here)) is not None:
+        return [name for name in dir(module_named(library)) if not name.startswith("_")]
+    inner = names(_in_version_1(here)) if _below_version_2(here) else ()
+    known = set(inner) | set(ROWS[here].names) if here in ROWS else set()
     below = f"{here}." if here else ""
     known |= {
         other[len(below) :].partition(".")[0]
@@ -153,9 +268,9 @@ def sources(path: str) -> Iterator[Any]:
 
 
 def target(text: str) -> Any:
-    """Return the value of a target in the table (see the docstring of `module_table`).
+    """Return the value that a target in the table names; targets are described in `module_table`.
 
-    Raise an error if it is missing.
+    Raise an error if there is no such value.
     """
     if text.startswith("'"):
         return text[1:]
@@ -166,6 +281,8 @@ def target(text: str) -> Any:
     root, _, rest = text.partition(".")
     if root == "tf":
         return _attribute(sys.modules[_PACKAGE], rest)
+    if root in _ABBREVIATIONS:
+        return pkgutil.resolve_name(_ABBREVIATIONS[root] + text[len(root) :])
     return pkgutil.resolve_name(text)
 
 

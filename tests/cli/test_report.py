@@ -46,10 +46,15 @@ def test_the_run_of_a_number(tmp_path: Path, capfd) -> None:
     assert not (tmp_path / "step.html").exists()
     with pytest.raises(SystemExit):
         report(tmp_path, "--run", "0")
-    assert "a run's number is 1 or more, but it is '0'" in capfd.readouterr().err
+    assert "it is 1 or more, not '0'" in capfd.readouterr().err
 
 
 def test_a_page_that_cannot_be_written(tmp_path: Path, capfd) -> None:
     (tmp_path / "step.html").mkdir()
     assert report(tmp_path)[0] == 2
     assert "gpugraph: can't write" in capfd.readouterr().err
+
+
+def test_a_program_that_exits_without_the_wanted_run_fails(tmp_path: Path, capfd) -> None:
+    assert report(tmp_path, "--run", "7", end="import sys; sys.exit()")[0] == 2
+    assert "no page: the program had no run 7, only 6 runs" in capfd.readouterr().err

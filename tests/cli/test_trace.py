@@ -44,3 +44,18 @@ def test_an_explanation_of_one_pass_and_of_all_placements(tmp_path: Path, capfd)
     assert "-- placement of 3 operations in 1 plans" in said and "MatMul" in said
     assert main(["explain", "--pass", "bake", str(program)]) == 0
     assert "There is no pass 'bake' in this plan; there are: prune, " in capfd.readouterr().err
+
+
+def test_a_trace_that_cannot_be_written_is_a_failure(tmp_path: Path, capfd) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(end="raise SystemExit(0)"))
+    output = str(tmp_path / "none" / "trace.json")
+    assert main(["trace", "-o", output, str(program)]) == 2
+    assert f"can't write {output!r}: No such file" in capfd.readouterr().err
+    program.write_text(PROGRAM.format(end="raise SystemExit(3)"))
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", "-o", output, str(program)])
+    assert ended.value.code == 3
+    for number in ("0", "-1", "x"):
+        with pytest.raises(SystemExit):
+            main(["trace", "--runs", number, str(program)])

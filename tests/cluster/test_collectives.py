@@ -316,7 +316,7 @@ def test_reductions_are_done_in_buckets(
 
 
 REFUSED: list[tuple[str, Callable[[Any, int], Any]]] = [
-    ("members in the group", lambda x, rank: all_reduce(x, 3 + rank, 1, 1, "Add", "Id")),
+    ("gives the group", lambda x, rank: all_reduce(x, 3 + rank, 1, 1, "Add", "Id")),
     ("merge_op", lambda x, rank: all_reduce(x, 3, 1, 1, ["Add", "Max", "Add"][rank], "Id")),
     ("shape", lambda x, rank: all_reduce(tf.tile(x, [1 + rank]), 3, 1, 1, "Add", "Id")),
     (

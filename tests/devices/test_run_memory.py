@@ -25,7 +25,7 @@ def test_arenas_that_fit_are_in_one_block():
     others = [memory.lease(device, size, "a run of y") for size in (100, 5 * MIB)]
     assert {lease.block for lease in others} == {first.block}
     assert in_use(device) == 5 * MIB
-    assert list(device.owners.values()) == [(5 * MIB, "a run of x and 1 other plans, alternately")]
+    assert list(device.owners.values()) == [(5 * MIB, "a run of x and 1 other plan, alternately")]
     first.release()
     assert list(device.owners.values()) == [(5 * MIB, "a run of y")]
     for lease in others:

@@ -1,4 +1,4 @@
-"""The part of `tf.contrib` that programs use, such as `framework`, `layers` and `slim`."""
+"""The modules of `tf.contrib` that gpugraph has, such as `framework`, `layers` and `slim`."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +6,21 @@ from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
-        checkpoint as checkpoint, crf as crf, distributions as distributions,
+        checkpoint as checkpoint,
+        crf as crf,
+        distributions as distributions,
+        feature_column as feature_column,
         framework as framework,
-        layers as layers, legacy_seq2seq as legacy_seq2seq, lookup as lookup, rnn as rnn,
-        seq2seq as seq2seq, slim as slim,
-        staging as staging, tensorboard as tensorboard, training as training, util as util,
+        layers as layers,
+        legacy_seq2seq as legacy_seq2seq,
+        lookup as lookup,
+        rnn as rnn,
+        seq2seq as seq2seq,
+        slim as slim,
+        staging as staging,
+        tensorboard as tensorboard,
+        training as training,
+        util as util,
     )
 else:
     __getattr__, __dir__, __all__ = deferred_names(__name__)

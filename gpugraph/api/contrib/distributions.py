@@ -1,4 +1,4 @@
-"""`tf.contrib.distributions`: those of `tf.distributions`, and distributions of vectors."""
+"""`tf.contrib.distributions`: the names of `tf.distributions`, and distributions over vectors."""
 
 from gpugraph.library.distributions import *
 from gpugraph.library.distributions.multivariate_normal import (

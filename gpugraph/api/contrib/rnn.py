@@ -1,27 +1,39 @@
-"""`tf.contrib.rnn`: the cells of `tf.nn.rnn_cell`, further cells, statically unrolled networks."""
+"""`tf.contrib.rnn`: the cells of `tf.nn.rnn_cell`, more cells, and networks unrolled in the
+graph.
+"""
 
 from gpugraph.api.rnn_cell import *
 from gpugraph.library.rnn import (
-    static_bidirectional_rnn as static_bidirectional_rnn, static_rnn as static_rnn,
+    static_bidirectional_rnn as static_bidirectional_rnn,
+    static_rnn as static_rnn,
     static_state_saving_rnn as static_state_saving_rnn,
 )
 from gpugraph.library.rnn.attention_and_highway_wrappers import (
-    AttentionCellWrapper as AttentionCellWrapper, HighwayWrapper as HighwayWrapper,
+    AttentionCellWrapper as AttentionCellWrapper,
+    HighwayWrapper as HighwayWrapper,
 )
 from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time as transpose_batch_time
 from gpugraph.library.rnn.fused_networks import (
-    FusedRNNCell as FusedRNNCell, FusedRNNCellAdaptor as FusedRNNCellAdaptor,
-    GRUBlockCell as GRUBlockCell, GRUBlockCellV2 as GRUBlockCellV2, LSTMBlockCell as LSTMBlockCell,
-    LSTMBlockFusedCell as LSTMBlockFusedCell, TimeReversedFusedRNN as TimeReversedFusedRNN,
+    FusedRNNCell as FusedRNNCell,
+    FusedRNNCellAdaptor as FusedRNNCellAdaptor,
+    GRUBlockCell as GRUBlockCell,
+    GRUBlockCellV2 as GRUBlockCellV2,
+    LSTMBlockCell as LSTMBlockCell,
+    LSTMBlockFusedCell as LSTMBlockFusedCell,
+    TimeReversedFusedRNN as TimeReversedFusedRNN,
 )
 from gpugraph.library.rnn.gated_cells import (
-    IntersectionRNNCell as IntersectionRNNCell, NASCell as NASCell, UGRNNCell as UGRNNCell,
+    IntersectionRNNCell as IntersectionRNNCell,
+    NASCell as NASCell,
+    UGRNNCell as UGRNNCell,
 )
 from gpugraph.library.rnn.normalized_and_phased_lstm import (
-    LayerNormBasicLSTMCell as LayerNormBasicLSTMCell, PhasedLSTMCell as PhasedLSTMCell,
+    LayerNormBasicLSTMCell as LayerNormBasicLSTMCell,
+    PhasedLSTMCell as PhasedLSTMCell,
 )
 from gpugraph.library.rnn.projection_wrappers import (
-    EmbeddingWrapper as EmbeddingWrapper, InputProjectionWrapper as InputProjectionWrapper,
+    EmbeddingWrapper as EmbeddingWrapper,
+    InputProjectionWrapper as InputProjectionWrapper,
     OutputProjectionWrapper as OutputProjectionWrapper,
 )
 from gpugraph.library.rnn.stacked_bidirectional_rnn import (

@@ -1,1 +1,1 @@
-"""Names that are in `tf` and in one of its modules; both import them from here by `import *`."""
+"""Lists of names that `tf` and one of its modules share; both take them from here by `import *`."""

@@ -1,7 +1,8 @@
-"""A gate that is closed while the process forks: no run of a plan starts or continues meanwhile.
+"""A gate that is closed while the process forks: no run of a plan starts or continues during the
+fork.
 
 A child gets the memory in its state at the fork. If another thread were writing data at that
-moment, in native code or in NumPy, the child would have it half-written forever.
+moment, in native code or in NumPy, the child would have the data half-written forever.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import threading
 
 
 class ForkGate:
-    """Runs check `is_closed` before they start; if it is set, they block until the fork ends."""
+    """A gate that makes runs wait while the process forks. A run checks `is_closed` before it
+    starts; if it is set, the run calls `wait`.
+    """
 
     __slots__ = ("is_closed", "lock")
 

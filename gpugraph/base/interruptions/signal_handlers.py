@@ -11,13 +11,13 @@ run after a call into C. It may then raise any exception, or run a session.
 A run may take long and may call Python functions of the user. Handlers run immediately inside those
 (`call_interruptibly`). At points where a run checks whether to go on (`plan/run_clock.py`), it
 polls for pending signals (`poll_signals`): Python's own SIGINT handler, which only raises
-KeyboardInterrupt, runs at once; other handlers run once they have waited for a second. They are
+KeyboardInterrupt, runs immediately; other handlers run once they have waited for a second. They are
 delayed because they may read variables, which are only consistent between runs.
 
 A signal that arrives again before its handler has run is merged with the first, as the system does.
 A second Ctrl-C at least a second after the first raises KeyboardInterrupt immediately. Exceptions
-that other code than a signal handler injects (`PyThreadState_SetAsyncExc`, trace functions) can't
-be deferred.
+that are injected otherwise than by a signal handler (by `PyThreadState_SetAsyncExc` or trace
+functions) can't be deferred.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Handler = Callable[[int, "FrameType | None"], Any]
 
 PENDING: dict[int, float] = {}
-"""Signals whose handlers have yet to run, with their arrival times by `time.monotonic`."""
+"""By the number of a signal whose handler has not run yet: the arrival time by `time.monotonic`."""
 
 _handlers: dict[int, _Handler] = {}  # the program's handlers, which `_handle` calls
-_system: Any = importlib.import_module("_signal")  # the functions that `signal` calls
+_system: Any = importlib.import_module("_signal")  # the C module below `signal`
 _set_handler, _get_handler = _system.signal, _system.getsignal
 
 _UNINTERRUPTED: dict[CodeType, Callable[[FrameType], object] | None] = {}  # to their `on_signal`
@@ -98,8 +98,8 @@ def uninterrupted_finalizer(function: _Function) -> _Function:
 def _defer_in_weakref_callbacks() -> None:
     """Treat the standard library's weak reference callbacks as finalizers.
 
-    Python drops exceptions in both. Programs and this package hold many weak sets, so a
-    handler would often run inside such a callback.
+    Python drops an exception raised in a finalizer or in such a callback. Programs and this package
+    hold many weak sets, so a handler would often run inside such a callback.
     """
     containers: Any = weakref.WeakSet(), weakref.WeakKeyDictionary(), weakref.WeakValueDictionary()
     for container in containers:
@@ -108,7 +108,9 @@ def _defer_in_weakref_callbacks() -> None:
 
 
 def call_interruptibly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function during which handlers run at once, even inside an uninterrupted function."""
+    """Call a function during which handlers run immediately, even inside an uninterrupted
+    function.
+    """
     return function(*args)
 
 
@@ -129,8 +131,8 @@ def deliver_signals() -> None:
 def poll_signals(at_once: bool) -> None:
     """Run pending handlers inside a run.
 
-    These are Python's own SIGINT handler, and handlers of the program that have waited for a
-    second, or all if `at_once`.
+    Python's own SIGINT handler runs immediately. A handler of the program runs once its signal has
+    been pending for a second, or immediately if `at_once`.
     """
     if is_main_thread():
         now = time.monotonic()
@@ -158,7 +160,7 @@ def install_handlers() -> None:
 
 
 def is_main_thread() -> bool:
-    """Return whether this is the thread that runs signal handlers."""
+    """Return whether the calling thread is the thread that runs signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -204,7 +206,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _insists(number: int) -> bool:
-    """Return whether this is a second Ctrl-C, at least a second after the first."""
+    """Return whether the signal `number` is a second Ctrl-C, at least a second after the first."""
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 

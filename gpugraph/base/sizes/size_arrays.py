@@ -1,4 +1,6 @@
-"""Arrays of whole numbers, some of which are open sizes: values of shapes in a compilation."""
+"""Arrays that hold the values of shapes in a compilation: integers, and Sizes where a size
+is open.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gpugraph.base.sizes.size_traces import Size
 
 
 def size_array(sizes: Any, numpy_type: Any) -> Any:
-    """Return the array of a size, or of a tuple of sizes; of objects if some are open."""
+    """Return an array of one size or of a tuple of sizes; its dtype is object if any size
+    is open.
+    """
     items = sizes if isinstance(sizes, tuple) else (sizes,)
     array = np.array(items, object if is_open(items) else numpy_type)
     return array if items is sizes else array.reshape(())
@@ -23,5 +27,7 @@ def has_open_sizes(array: Any) -> bool:
 
 
 def as_whole_numbers(array: Any, numpy_type: Any) -> Any:
-    """Return an array of objects as one of `numpy_type`, if no element is a Size."""
+    """Return an array of dtype object as an array of `numpy_type` if no element is a Size;
+    otherwise unchanged.
+    """
     return array if has_open_sizes(array) else array.astype(numpy_type)

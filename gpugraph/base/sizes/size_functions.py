@@ -9,17 +9,17 @@ from gpugraph.base.sizes.size_traces import Size, hint
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the hints of a shape."""
+    """Return the hint of each size of a shape: its value for the trace's first inputs."""
     return tuple([hint(size) for size in sizes])
 
 
 def whole(size: Any) -> Any:
-    """Return a size as it is, anything else as an int."""
+    """Return a Size unchanged; convert any other value to an int."""
     return size if type(size) is Size else int(size)
 
 
 def is_open(sizes: Iterable[Any]) -> bool:
-    """Return whether any of these is a Size."""
+    """Return whether any of `sizes` is a Size (is open), not an int."""
     return any(type(size) is Size for size in sizes)
 
 
@@ -28,7 +28,7 @@ def range_length(bounds: slice, size: Any) -> Any:
     step = 1 if bounds.step is None else bounds.step
     if not is_open((bounds.start, bounds.stop, size)):
         return len(range(*bounds.indices(size)))
-    low, high = (0, size) if step > 0 else (-1, size - 1)  # of positions
+    low, high = (0, size) if step > 0 else (-1, size - 1)  # the range of positions
     start = (
         (low if step > 0 else high)
         if bounds.start is None
@@ -44,7 +44,9 @@ def range_length(bounds: slice, size: Any) -> Any:
 
 
 def _within(position: Any, low: Any, high: Any, size: Any) -> Any:
-    """Return a position of a slice, which counts from the end if negative, within these bounds."""
+    """Return a slice's bound as a position from the start, clipped to `low` and `high`; a negative
+    one counts from the end.
+    """
     if position < 0:
         position = position + size
         return low if position < low else position

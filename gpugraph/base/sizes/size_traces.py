@@ -6,10 +6,10 @@
     if length > 1: ...                   taken as it is here; the trace records the condition
 
 A `Size` stands for an int wherever passes compute with sizes. Arithmetic yields Sizes in a normal
-form, so that equal expressions are equal without a condition. A comparison whose outcome depends
-on the inputs is decided by their first values, and its outcome becomes a condition; so does the
-value of a Size where an int is required (`__index__`). So the result of a compilation with Sizes
-holds for all inputs for which `SizeTrace.values` returns values: those that meet every condition.
+form, so that equal expressions are equal without a condition. A comparison whose outcome depends on
+the inputs is decided by their first values, and its outcome becomes a condition; so does the value
+of a Size where an int is required (`__index__`). So the result of a compilation with Sizes holds
+for all inputs that meet every condition. For other inputs `SizeTrace.values` returns None.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 class OpenSizeError(NotImplementedError):
-    """A Size was used as an int where that is refused."""
+    """A Size was used as an int inside `literals_refused`."""
 
 
 class _Literals(threading.local):
@@ -57,20 +57,21 @@ def literals_refused() -> Iterator[None]:
 
 
 class SizeTrace:
-    """The open sizes of one compilation: its inputs, what is computed from them, and conditions.
+    """The open sizes of one compilation: the input sizes, sizes computed from them, and conditions.
 
     Attributes:
       sizes: the inputs, as Sizes.
-      conditions: comparisons as (name, terms, terms, outcome), in the order of their recording.
+      conditions: comparisons as (operator, left terms, right terms, outcome), in the order of
+        recording.
     """
 
     def __init__(self, inputs: Sequence[int]) -> None:
-        """inputs: their values in the first run, each at least 0."""
+        """inputs: the values of the input sizes in the first run, each at least 0."""
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self._numbers: dict[tuple[str, Terms, Terms], int] = {}
         self._hints = list(inputs)
-        self.natural = [True] * len(inputs)  # by atom, whether it is at least 0 for any inputs
+        self.natural = [True] * len(inputs)  # by atom: whether it is never negative
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
 
     @property
@@ -94,7 +95,9 @@ class SizeTrace:
         return SizeValues(atoms)
 
     def apply(self, name: str, left: Any, right: Any) -> Any:
-        """Return the Size of an operation that polynomials do not express."""
+        """Return, as a Size, the result of an operation that no polynomial expresses, such as a
+        division.
+        """
         key = (name, _terms(left), _terms(right))
         number = self._numbers.get(key)
         if number is None:
@@ -106,7 +109,7 @@ class SizeTrace:
         return Size(self, (((number,), 1),), self._hints[number])
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
-        """Return the outcome of a comparison here, and record it as a condition."""
+        """Return the outcome of a comparison for the first inputs, and record it as a condition."""
         outcome = _COMPARISONS[name](hint(left), hint(right))
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         return outcome
@@ -128,7 +131,7 @@ class SizeValues:
         self._atoms = atoms
 
     def of(self, size: Any) -> Any:
-        """Return the value of a Size; anything else as it is."""
+        """Return the value of a Size; return any other value unchanged."""
         return _value(size.terms, self._atoms) if type(size) is Size else size
 
     def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
@@ -145,7 +148,7 @@ class Size:
     """
 
     __slots__ = ("hint", "terms", "trace")
-    __array_ufunc__ = None  # operators of NumPy scalars leave the operation to this class
+    __array_ufunc__ = None  # NumPy scalars then let this class compute `scalar + size`
 
     def __init__(self, trace: SizeTrace, terms: Terms, value: int) -> None:
         self.trace = trace
@@ -271,7 +274,9 @@ class Size:
 
 
 def hint(size: Any) -> int:
-    """Return the value of a size for the first inputs, without a condition: for estimates only."""
+    """Return the value of a size for the first inputs. No condition is recorded, so the value is
+    for estimates only.
+    """
     return size.hint if type(size) is Size else size
 
 
@@ -310,7 +315,7 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
 
 
 def _least(size: Any) -> int:
-    """Return a lower bound of a size for any inputs; a very low one if none is known."""
+    """Return a lower bound of a size that holds for all inputs; -2**62 if none is known."""
     if type(size) is not Size:
         return operator.index(size)
     natural = size.trace.natural
@@ -332,7 +337,7 @@ def _is_less(one: Any, other: Any) -> bool:
 
 
 def _divided(size: Size, by: Any) -> Any:
-    """Return the quotient: a polynomial where the division is exact for any inputs."""
+    """Return the quotient; it is a polynomial if the division is exact for all inputs."""
     terms = _terms(by)
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}

@@ -66,8 +66,8 @@ def assert_shapes(
     element is `...` or "*", the others specify the last axes. A scalar also matches the shape (1,).
     Tensors whose shape is None are not checked.
 
-    ValueError for known sizes that differ and for malformed shapes; otherwise InvalidArgumentError
-    in the run.
+    Raise ValueError for known sizes that differ and for malformed shapes; otherwise
+    InvalidArgumentError in the run.
     """
     pairs = list(shapes.items() if isinstance(shapes, Mapping) else shapes)
     pairs = [(tensor, sizes) for tensor, sizes in pairs if sizes is not None]

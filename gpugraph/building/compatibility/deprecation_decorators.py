@@ -76,8 +76,8 @@ def deprecated(
 ) -> Callable[[_Function], _Function]:
     """Return a decorator that logs a warning when the function is called.
 
-    date: YYYY-MM-DD, the day after which the function is to be removed, or None; ValueError for
-    another form. instructions: the replacement, for the message.
+    date: YYYY-MM-DD, the day after which the function is to be removed, or None; raise ValueError
+    for another form. instructions: the replacement, for the message.
     """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
@@ -114,11 +114,18 @@ def deprecated_arg_values(
 
     def what(arguments: dict[str, Any]) -> str:
         for name, value in deprecated_kwargs.items():
-            if name in arguments and arguments[name] is value:
+            if name in arguments and _is_equal(arguments[name], value):
                 return f": {name}={value!r}"
         return ""
 
     return lambda function: _warning(function, what, warn_once, date, instructions)
+
+
+def _is_equal(given: Any, value: Any) -> bool:
+    """Return whether an argument has a deprecated value; None equals None alone."""
+    if given is None or value is None:
+        return given is value
+    return bool(given == value)
 
 
 def deprecated_alias(
@@ -135,7 +142,10 @@ def deprecated_alias(
 
 
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
-    """Return the argument that was passed under its new or its old name; ValueError for both."""
+    """Return the argument that was passed under its new or its old name.
+
+    Raise ValueError for both.
+    """
     if old_value is None:
         return new_value
     if new_value is not None:

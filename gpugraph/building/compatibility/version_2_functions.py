@@ -20,8 +20,8 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 class name_scope:
     """A name scope for the ops made in its `with` block; a number makes the name unique.
 
-    name: a name with a trailing slash re-enters the scope of that name. TypeError if it is not a
-    string.
+    name: a name with a trailing slash re-enters the scope of that name. Raise TypeError if it is
+    not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -115,7 +115,7 @@ def conv2d_transpose(
 ) -> Tensor:
     """Do as `tf.nn.conv2d_transpose`: return images of `output_shape`.
 
-    input: [n, h, w, c]. filters: [kh, kw, out, c]. ValueError for sizes that do not fit.
+    input: [n, h, w, c]. filters: [kh, kw, out, c]. Raise ValueError for sizes that do not fit.
     """
     return conv2d_functions.conv2d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations
@@ -134,7 +134,8 @@ def conv3d_transpose(
 ) -> Tensor:
     """Do as `tf.nn.conv3d_transpose`: return volumes of `output_shape`.
 
-    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. ValueError for sizes that do not fit.
+    input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. Raise ValueError for sizes that do not
+    fit.
     """
     return conv_transpose.conv3d_transpose(
         input, filters, output_shape, strides, padding, data_format, name, dilations=dilations

@@ -21,10 +21,11 @@ def Assert(
     """Return an operation that ends the run with InvalidArgumentError if `condition` is false.
 
     condition: a bool scalar. data: a list of tensors; the error shows the first `summarize`
-    elements of each (3 by default, all if negative). The data are read only if the
-    assertion fails, unless all of them are string or int32 tensors.
+    elements of each (3 by default, all if negative). The data are read only if the assertion fails,
+    unless all of them are string or int32 tensors.
 
-    TypeError if `data` is not a list or tuple, ValueError if it is empty.
+    The constructor raises TypeError if `data` is not a list or tuple, and ValueError if it is
+    empty.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"values must be a sequence: Assert takes a list of data, not {data!r}")

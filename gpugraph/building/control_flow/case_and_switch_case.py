@@ -43,7 +43,7 @@ def case(
     exclusive: whether more than one true predicate is an InvalidArgumentError in the run.
     strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
-    Raises TypeError for malformed pairs, ValueError for an empty list.
+    Raises TypeError for malformed pairs, and ValueError for an empty list.
     """
     predicates, actions = _pairs(pred_fn_pairs)
     graph: Graph = predicates[0].graph
@@ -126,11 +126,11 @@ def switch_case(
 ) -> Any:
     """Return the result of the function at `branch_index`; if out of range, of the last function.
 
-    branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of
-    (int, function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The
-    results of the functions must have the same structure, see `tf.cond`; a tree of these is built.
+    branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of (int,
+    function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The results
+    of the functions must have the same structure, see `tf.cond`; a tree of these is built.
 
-    Raises TypeError for another type of index or function, ValueError for other ints.
+    Raises TypeError for another type of index or function, and ValueError for other ints.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must be a Tensor, got {type(branch_index)}")

@@ -104,8 +104,8 @@ def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
 
     In the result, None stands for the shape at the loop's entry. invariant: a TensorShape or
     TensorSpec; or None for the default, which keeps the shapes at entry. For a SparseTensor it is
-    the shape of its `dense_shape`, for IndexedSlices that of their values. ValueError for other
-    types.
+    the shape of its `dense_shape`, for IndexedSlices that of their values. Raise ValueError for
+    other types.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

@@ -34,17 +34,17 @@ def cond(
     """Return the result of `true_fn()` if `pred` is true in a run, otherwise that of `false_fn()`.
 
     pred: a bool scalar tensor. Both functions are called once, now, and must return the same
-    structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
-    SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations.
-    Ops made in a function run only if its branch is taken; the tensors from outside that a
-    function reads are computed in any case.
+      structure (nested lists, tuples, dicts) of tensors of the same dtypes, TensorArrays,
+      SparseTensors, IndexedSlices (their indices become int64 if they differ), or operations. Ops
+      made in a function run only if its branch is taken; the tensors from outside that a function
+      reads are computed in any case.
     strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
     fn1, fn2: older names of `true_fn` and `false_fn`.
 
     Returns the structure; operations become bool tensors.
 
     Raises TypeError for functions that aren't callable, a Python bool as `pred`, or structures of
-    different types; ValueError for structures or dtypes that differ, and for functions that
+    different types; raise ValueError for structures or dtypes that differ, and for functions that
     return nothing.
     """
     true_fn = _argument(true_fn, fn1, "true_fn", "fn1")
@@ -103,7 +103,7 @@ def _branch(
 ) -> tuple[Any, list[Tensor]]:
     """Return the result of the branch's function, as returned and as a flat list of tensors.
 
-    name: that of the argument of `cond`, for messages.
+    name: the name of the argument of `cond`, for messages.
     """
     with within(context.graph, context):
         returned, tensors = context.build(function)

@@ -84,7 +84,9 @@ def _written(
 
 
 def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-    """Return the branch of a CondContextDef, in the default graph; KeyError for unknown names."""
+    """Return the branch of a CondContextDef, in the default graph; raise KeyError for unknown
+    names.
+    """
     find = partial(tensor_in_scope, import_scope=import_scope)
     context = CondContext(
         find(message.pred_name),
@@ -97,7 +99,10 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
 
 
 def while_from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
-    """Return the loop of a WhileContextDef, in the default graph; KeyError for unknown names."""
+    """Return the loop of a WhileContextDef, in the default graph.
+
+    Raise KeyError for unknown names.
+    """
     find = partial(tensor_in_scope, import_scope=import_scope)
     pivot: Tensor = find(message.pivot_name)
     limit = message.maximum_iterations_name

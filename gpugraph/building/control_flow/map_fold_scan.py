@@ -25,7 +25,8 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class _Elements:
     """The elements of a loop: tensors in the structure of `elems`, and their first size.
 
-    ValueError if there are no tensors, for scalars, and if the first sizes are known to differ.
+    The constructor raises ValueError if there are no tensors, for scalars, and if the first sizes
+    are known to differ.
     """
 
     def __init__(self, elems: Any) -> None:
@@ -113,7 +114,7 @@ def map_fn(
     that structure. dtype: the dtypes of the results of `fn`, in their structure; by default those
     of `elems`. infer_shape: whether all results must have the same shape.
 
-    Raises TypeError if `fn` is not callable or its result is of another structure type,
+    Raises TypeError if `fn` is not callable or its result is of another structure type, and
     ValueError for scalars and results of another structure. A run raises InvalidArgumentError for
     results of other dtypes, or of differing shapes.
     """
@@ -221,8 +222,8 @@ def scan(
     first size. infer_shape: whether `a` always has the same shape. reverse: go from the last
     element to the first; each result has the index of its element.
 
-    Raises TypeError if `fn` is not callable, ValueError for scalars and if the result of `fn` has
-    another structure than `a`.
+    Raises TypeError if `fn` is not callable, and ValueError for scalars and if the result of `fn`
+    has another structure than `a`.
     """
     _check_callable(fn)
     with name_scope(name, "scan", flatten(elems)):

@@ -18,7 +18,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
     and the dtypes of the results of `fn`, which must be the same for all elements. Elements are not
     vectorized but computed by a loop, see `map_fn`; `fn` is called one more time, for the dtypes.
 
-    Raises TypeError if `fn` is not callable, ValueError for scalars.
+    Raises TypeError if `fn` is not callable, and ValueError for scalars.
     """
     if not callable(fn):
         raise TypeError(f"fn must be callable, but it is {fn!r}")

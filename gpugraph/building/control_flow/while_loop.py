@@ -43,22 +43,22 @@ def while_loop(
     """Return `loop_vars` after `body` has been applied to them while `cond` of them is true.
 
     cond: maps the loop variables to a bool scalar. body: maps them to values of the same number,
-    structure and dtypes. Both are called once, now.
+      structure and dtypes. Both are called once, now.
     loop_vars: a list, tuple or dict, possibly nested, of values that are convertible to tensors,
-    and of TensorArrays, SparseTensors and IndexedSlices.
+      and of TensorArrays, SparseTensors and IndexedSlices.
     shape_invariants: the same structure of TensorShapes or TensorSpecs (None: the shape at entry)
-    that hold in each iteration; by default shapes must not change. For a SparseTensor it is
-    the shape of its `dense_shape`, for IndexedSlices that of their values.
+      that hold in each iteration; by default shapes must not change. For a SparseTensor it is the
+      shape of its `dense_shape`, for IndexedSlices that of their values.
     parallel_iterations: how many iterations may overlap, at least 1.
-    back_prop: whether the loop is differentiable. swap_memory: whether values that gradients
-    need may be kept in host memory.
+    back_prop: whether the loop is differentiable. swap_memory: whether values that gradients need
+      may be kept in host memory.
     maximum_iterations: an int scalar; the loop ends after this number of iterations at the latest.
     return_same_structure: if False, a result of one tensor is returned without its list or tuple.
 
     Returns the final values in the structure of `body`'s result.
 
-    Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and
-    results of another structure type or dtype; ValueError for no loop variables, for results of
+    Raises TypeError for functions that aren't callable, `parallel_iterations` below 1, and results
+    of another structure type or dtype; raise ValueError for no loop variables, for results of
     another structure or of a shape that violates its invariant.
     """
     if isinstance(loop_vars, Tensor):
@@ -205,7 +205,9 @@ class _Loop:
                 tensor.op._add_control_input(context.control_pivot)
 
     def _open_shapes(self, sources: Sequence[Tensor], entered: Sequence[Tensor]) -> None:
-        """Set the static shapes of the Enters to the shape invariants; ValueError for a misfit."""
+        """Set the static shapes of the Enters to the shape invariants; raise ValueError for a
+        misfit.
+        """
         for source, tensor, shape in zip(sources, entered, self.shapes):
             if shape is None:
                 continue

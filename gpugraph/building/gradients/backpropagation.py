@@ -94,9 +94,9 @@ def gradients(
     gate_gradients: whether gradients at an op's inputs become available only once all of that op's
     are. Every aggregation_method computes the same sum, one AddN.
 
-    Raises LookupError for an op of an undeclared type; ValueError for `grad_ys` of another length,
-    or of a shape that the backward pass rejects, and for tensors of several graphs; TypeError for
-    `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
+    Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
+    length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
+    TypeError for `grad_ys` of another kind than `ys`, and for complex `ys` without `grad_ys`.
     """
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(

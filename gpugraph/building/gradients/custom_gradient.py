@@ -34,10 +34,10 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     function, `grad_fn`, is called with the gradient at each of these, and returns the gradient at
     each of `args`.
 
-    If `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them,
-    and returns (gradients at `args`, a list of those at the variables).
+    If `f` reads trainable variables, `grad_fn` is called with `variables=` too, a list of them, and
+    returns (gradients at `args`, a list of those at the variables).
 
-    Raises ValueError for keyword arguments and for a wrong number of gradients; TypeError if
+    Raises ValueError for keyword arguments and for a wrong number of gradients; raise TypeError if
     `f` does not return such a pair or creates variables other than resource variables, and if it
     reads variables but `grad_fn` does not accept them.
     """

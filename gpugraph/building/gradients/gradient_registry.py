@@ -26,8 +26,8 @@ class RegisterGradient:
     """Decorator that registers the gradient function of ops of type `op_type`.
 
     The function is called with the op and the gradient at each of its outputs, and returns the
-    gradient at each of its inputs (None if there is none). KeyError for a type that has one
-    already.
+    gradient at each of its inputs (None if there is none). The constructor raises KeyError for a
+    type that has one already.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -43,7 +43,8 @@ class RegisterGradient:
 def NotDifferentiable(op_type: str) -> None:
     """Declare that ops of this type have no gradient: backpropagation ends there.
 
-    KeyError for a type that has a gradient function, or was declared so, already.
+    The constructor raises KeyError for a type that has a gradient function, or was declared so,
+    already.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -59,8 +60,8 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
 def gradient_function(op: Operation) -> GradientFunction | None:
     """Return the gradient function of `op`, or None if it has no gradient.
 
-    LookupError if neither the op type's declaration nor the program states the gradient or its
-    absence.
+    Raise LookupError if neither the op type's declaration nor the program states the gradient or
+    its absence.
     """
     name = op._attrs.get("_gradient_op_type")
     if name is not None:

@@ -70,8 +70,8 @@ def read_attrs(node: Any, op_def: OpDef, name: str) -> dict[str, Any]:
     """Return the attrs of a node by name, without attrs that only later versions of TensorFlow
     have.
 
-    name: the node's name in the graph, for errors. ValueError for attrs that the op type
-    does not have, and for values of another kind or that are not allowed.
+    name: the node's name in the graph, for errors. Raise ValueError for attrs that the op type does
+    not have, and for values of another kind or that are not allowed.
     """
     attrs: dict[str, Any] = {}
     for key, message in node.attr.items():
@@ -108,7 +108,9 @@ def _unknown_value(key: str, message: Any, name: str, op_def: OpDef) -> Any:
 
 
 def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
-    """Return the value of an attr from its AttrValue message; ValueError if it is not allowed."""
+    """Return the value of an attr from its AttrValue message; raise ValueError if it is not
+    allowed.
+    """
     field = message.WhichOneof("value")
     kind = "list" if field == "list" else KINDS.get(field, field)
     if kind != attr.kind and not (kind == "list" and attr.kind.startswith("list(")):
@@ -173,7 +175,7 @@ def _list(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> list[Any]:
 
 
 def complete(attrs: dict[str, Any], op_def: OpDef, types: list[DType], name: str) -> None:
-    """Add the defaults of missing attrs; ValueError for a missing attr without a default.
+    """Add the defaults of missing attrs; raise ValueError for a missing attr without a default.
 
     types: the dtypes of the node's inputs. name: the node's name, for errors.
     """
@@ -234,7 +236,7 @@ def input_types(op_def: OpDef, attrs: Mapping[str, Any], available: int) -> list
 def checked_value_count(op: Operation, tensor: Any) -> int | None:
     """Return the number of values in the TensorProto `tensor` of the constant `op`.
 
-    None if it holds them as raw bytes. ValueError if the dtype is not the constant's.
+    None if it holds them as raw bytes. Raise ValueError if the dtype is not the constant's.
     """
     dtype = op._attrs["dtype"]
     if tensor.dtype != dtype.as_datatype_enum:

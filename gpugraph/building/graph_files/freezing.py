@@ -83,7 +83,7 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     """Return the variables that a read op may read, and the nodes on the way to them.
 
     The search follows first inputs, and all inputs of a Merge, through Identities, branches and
-    loops. ValueError if it ends at another op than a VarHandleOp.
+    loops. Raise ValueError if it ends at another op than a VarHandleOp.
     """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []
@@ -145,7 +145,7 @@ def _frozen(
 ) -> Iterator[Any]:
     """Yield the NodeDefs that replace a node in the frozen graph.
 
-    values: those of the frozen variables, by name. types: see `_passing_types`.
+    values: the values of the frozen variables, by name. types: see `_passing_types`.
     """
     if node.name in values:
         yield _constant(node.name, node.attr["dtype"].type, values[node.name])

@@ -62,8 +62,8 @@ class FunctionLibrary:
     def body(self, name: str, attrs: Mapping[str, Any]) -> FunctionBody:
         """Return the body of a function, with the attrs of a call in place of its placeholders.
 
-        Raises NotFoundError for a function that is not in the library, ValueError for a body with
-        inputs or results that name no tensor.
+        Raises NotFoundError for a function that is not in the library, and ValueError for a body
+        with inputs or results that name no tensor.
         """
         function = self.functions.get(name)
         if function is None:
@@ -102,7 +102,7 @@ class FunctionLibrary:
     ) -> Source:
         """Return the node's name and the output index for a tensor's name in a body.
 
-        text: `argument`, `node:output:1` or `node:1`. nodes: those of the body, by name.
+        text: `argument`, `node:output:1` or `node:1`. nodes: the nodes of the body, by name.
         """
         name, *parts = text.split(":")
         number = int(parts[-1]) if parts and parts[-1].isdigit() else 0

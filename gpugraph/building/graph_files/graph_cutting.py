@@ -104,7 +104,7 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     """Return a GraphDef without CheckNumerics nodes, and without Identities and StopGradients.
 
     Consumers of a removed node get its input instead. An Identity or StopGradient stays if it has
-    control inputs or is one, or is colocated with other nodes. TypeError for anything but a
+    control inputs or is one, or is colocated with other nodes. Raise TypeError for anything but a
     GraphDef.
 
     protected_nodes: names of nodes that stay in any case.

@@ -82,7 +82,7 @@ class GraphDefIndex:
     def in_order(self, mapped: Mapping[Source, Any]) -> Iterator[int]:
         """Yield the indices of the nodes in topological order; of the ready ones, the lowest first.
 
-        ValueError for a cycle that is not a loop.
+        Raise ValueError for a cycle that is not a loop.
         """
         waiting, users = self._dependencies(mapped)
         ready = [index for index, count in enumerate(waiting) if count == 0]

@@ -76,7 +76,7 @@ def import_graph_def(
 def enter_nodes(nodes: NodeImport) -> None:
     """Add finished operations, and the functions of their library, to the graph; inline calls.
 
-    ValueError if the graph has a different function of the same name.
+    Raise ValueError if the graph has a different function of the same name.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -123,7 +123,7 @@ def _checked_elements(return_elements: Any) -> list[str] | None:
 
 
 def _parsed(text: str) -> Source:
-    """Return the node and output index of a tensor's name; ValueError if it is malformed."""
+    """Return the node and output index of a tensor's name; raise ValueError if it is malformed."""
     name, *numbers = text.split(":")
     if len(numbers) > 1 or (numbers and not (numbers[0].isascii() and numbers[0].isdigit())):
         raise ValueError(f"Cannot convert '{text}' to a tensor name.")
@@ -133,7 +133,7 @@ def _parsed(text: str) -> Source:
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
     """Return `input_map` by source; values become tensors in the name scope `_inputs`.
 
-    name: the argument of `import_graph_def`; ValueError for values if it is empty.
+    name: the argument of `import_graph_def`; raise ValueError for values if it is empty.
     """
     mapped: dict[Source, Any] = {}
     plain = {key: item for key, item in input_map.items() if not _is_element(key, item)}
@@ -186,7 +186,7 @@ def _same(message: Any, other: Any) -> bool:
 
 
 def readable_versions(versions: Any) -> VersionDef:
-    """Return the versions of a GraphDef; ValueError if this package may not read it."""
+    """Return the versions of a GraphDef; raise ValueError if this package may not read it."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
             f"GraphDef producer version {versions.producer} below min producer "

@@ -29,7 +29,9 @@ _VARIABLES = frozenset(
 
 
 def read_meta_graph_file(filename: Any) -> Any:
-    """Return the MetaGraphDef in a file, in binary or text format; OSError if it can't be read."""
+    """Return the MetaGraphDef in a file, in binary or text format; raise OSError if it can't be
+    read.
+    """
     path = os.fspath(filename)
     if not files.Exists(path) or files.IsDirectory(path):
         raise OSError(f"File {path} does not exist.")
@@ -194,8 +196,8 @@ def copy_scoped_meta_graph(
 ) -> dict[str, Any]:
     """Copy the content of a name scope into another, of the same graph or of another.
 
-    Returns the variables of the copy by their names without the scope. ValueError if both scopes,
-    and both graphs, are the same.
+    Returns the variables of the copy by their names without the scope. Raise ValueError if both
+    scopes, and both graphs, are the same.
     """
     source, target = graph_or_default(from_graph), graph_or_default(to_graph)
     if source is target and from_scope == to_scope:

@@ -195,7 +195,7 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor of a source, an input of `user`; ValueError if there is none."""
+        """Return the tensor of a source, an input of `user`; raise ValueError if there is none."""
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
             raise ValueError(
@@ -288,7 +288,7 @@ def _check_sizes(op: Operation) -> None:
 
 
 def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
-    """Return the dtypes of the outputs; ValueError for too many of them."""
+    """Return the dtypes of the outputs; raise ValueError for too many of them."""
     for arg in op_def.outputs:
         if arg.number_attr and attrs[arg.number_attr] > _MAX_OUTPUTS:
             count = attrs[arg.number_attr]

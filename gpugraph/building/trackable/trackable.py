@@ -19,8 +19,8 @@ class Trackable:
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
         """Make this object depend on another one, and return the latter.
 
-        TypeError for anything but a Trackable, ValueError for a name that belongs to another
-        object, unless `overwrite`.
+        Raise TypeError for anything but a Trackable, and ValueError for a name that belongs to
+        another object, unless `overwrite`.
         """
         if not isinstance(trackable, Trackable):
             raise TypeError(

@@ -12,8 +12,8 @@ class PlainContainer(Trackable):
     """A list, tuple or dict in an attribute of an object, as a checkpoint tracks it.
 
     The content is read at the moment of saving or restoring. Items of a list have their positions
-    as names, those of a dict their keys. ValueError for a trackable object under a key that is not
-    a string.
+    as names, those of a dict their keys. The constructor raises ValueError for a trackable object
+    under a key that is not a string.
     """
 
     def __init__(self, container: Any) -> None:
@@ -29,7 +29,7 @@ class PlainContainer(Trackable):
 
 
 def _name(key: Any, container: Any) -> str:
-    """Return the name of a key; ValueError if it is not a string."""
+    """Return the name of a key; raise ValueError if it is not a string."""
     if isinstance(key, str):
         return key
     text = f"The dictionary contains a non-string key, {key!r}, which maps to a trackable object"
@@ -73,7 +73,7 @@ def identity_of(item: Any) -> int:
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """Return `value`, or the value in a NoDependency; ValueError if it is not trackable.
+    """Return `value`, or the value in a NoDependency; raise ValueError if it is not trackable.
 
     kind: the name of the class that stores the value, for the error.
     """
@@ -90,7 +90,7 @@ def _checked(value: Any, kind: str) -> Any:
 class List(Trackable, list):  # type: ignore[type-arg]
     """An append-only list of trackable objects.
 
-    ValueError for an item that is not trackable.
+    The constructor raises ValueError for an item that is not trackable.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -130,8 +130,8 @@ class List(Trackable, list):  # type: ignore[type-arg]
 class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
     """A dict from strings to trackable objects, whose entries can't be changed or removed.
 
-    TypeError for other keys, ValueError for values that are not trackable and for a key that has
-    another value.
+    The constructor raises TypeError for other keys, and ValueError for values that are not
+    trackable and for a key that has another value.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -185,7 +185,7 @@ class UniqueNameTracker(Trackable):
         return [TrackableReference(*item) for item in self._names.items()]
 
     def track(self, trackable: Any, base_name: str) -> Any:
-        """Track an object and return it; ValueError if it is not trackable."""
+        """Track an object and return it; raise ValueError if it is not trackable."""
         if not isinstance(trackable, Trackable):
             raise ValueError(f"Expected a trackable value, got {trackable} which does not inherit "
                              "from tf.track.Trackable.")  # fmt: skip

@@ -61,7 +61,7 @@ def has_arg_scope(func: Any) -> bool:
 def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
     """Return the names of the arguments of a decorated function that have defaults.
 
-    ValueError for a function that is not decorated.
+    Raise ValueError for a function that is not decorated.
     """
     _check_decorated(func)
     return _DECORATED[arg_scope_func_key(func)]
@@ -75,9 +75,9 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
       effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all that
       apply (`{}`: none do).
 
-    Yields the scope. TypeError for anything else; ValueError for a scope with `kwargs`, and for a
-    function that is not decorated with `add_arg_scope`. An argument that a function does not
-    have raises TypeError when the function is called.
+    Yields the scope. Raise TypeError for anything else; raise ValueError for a scope with `kwargs`,
+    and for a function that is not decorated with `add_arg_scope`. An argument that a function does
+    not have raises TypeError when the function is called.
     """
     entered = _entered(list_ops_or_scope, kwargs)
     stack = _SCOPES.stack

@@ -169,14 +169,17 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """Return the variable of this full name; KeyError if there is none."""
+        """Return the variable of this full name; raise KeyError if there is none."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
 
     def scope(self, name: str) -> ExplainedScope:
-        """Return the scope of this full name, `""` for the root; KeyError if there is none."""
+        """Return the scope of this full name, `""` for the root.
+
+        Raise KeyError if there is none.
+        """
         explained = self.root
         for part in filter(None, name.split("/")):
             explained = explained.scopes[part]

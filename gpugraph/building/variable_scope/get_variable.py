@@ -36,23 +36,23 @@ def get_variable(
 
     Arguments that are None take the scope's settings. Name scopes do not affect the name.
 
-    shape: must be fully defined for a new variable, unless `initializer` determines it.
-    dtype: float32 by default, or that of an initial value.
+    shape: must be fully defined for a new variable, unless `initializer` determines it. dtype:
+      float32 by default, or that of an initial value.
     initializer: `f(shape, dtype=..., partition_info=...)`, a class of these, a callable without
-    arguments, or the initial value itself; with the last two, `shape` must not be passed. By
-    default Glorot's uniform for floating types, zeros for integers, bool and string.
+      arguments, or the initial value itself; with the last two, `shape` must not be passed. By
+      default Glorot's uniform for floating types, zeros for integers, bool and string.
     regularizer: computes a loss from a new variable, for the collection REGULARIZATION_LOSSES.
     trainable: whether it joins TRAINABLE_VARIABLES, which is the default.
     collections: the collections it joins, [GLOBAL_VARIABLES] by default.
-    caching_device: a device, or function of an op, on which reads cache the value.
-    partitioner: `f(shape=..., dtype=...)` returns the number of parts in each dimension; the
-    variable is created in parts `name/part_0` and so on, and a PartitionedVariable returned.
+    caching_device: a device, or function of an op, on which reads cache the value. partitioner:
+      `f(shape=..., dtype=...)` returns the number of parts in each dimension; the variable is
+      created in parts `name/part_0` and so on, and a PartitionedVariable returned.
     custom_getter: called instead, as `f(getter=..., name=..., ...)` with all arguments by name.
     constraint: see `tf.Variable`.
 
-    ValueError if the variable exists although `reuse` is False, or does not although it is True; if
-    it exists with another shape or dtype, or in other parts; and for arguments that exclude each
-    other.
+    Raise ValueError if the variable exists although `reuse` is False, or does not although it is
+    True; if it exists with another shape or dtype, or in other parts; and for arguments that
+    exclude each other.
     """
     return get_variable_scope().get_variable(
         variable_store(),

@@ -53,7 +53,7 @@ def make_template(
     custom_getter_: the custom getter of the scope, see `tf.get_variable`.
     kwargs: passed to `func_` at each call, which may override them.
 
-    ValueError if `name_` is None.
+    Raise ValueError if `name_` is None.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -90,9 +90,9 @@ _CALLS = _Calls()
 class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
-    Calling it returns the result of the function. ValueError if a call after the first creates a
-    trainable variable. The line that made the template is added to the message of an error that the
-    function raises.
+    Calling it returns the result of the function. The constructor raises ValueError if a call after
+    the first creates a trainable variable. The line that made the template is added to the message
+    of an error that the function raises.
     """
 
     def __init__(
@@ -173,7 +173,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function; ValueError if it creates a trainable variable, a log line for others.
+        """Call the function; raise ValueError if it creates a trainable variable, a log line for
+        others.
 
         Other threads may create variables meanwhile: only those of this thread count.
         """

@@ -23,7 +23,9 @@ def full_shape(spec: VariableSpec) -> TensorShape:
 
 
 def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
-    """Return the partitioner's number of parts in each dimension; ValueError if it is invalid."""
+    """Return the partitioner's number of parts in each dimension; raise ValueError if it is
+    invalid.
+    """
     sizes = shape.sizes
     if sizes is None or None in sizes:
         raise ValueError(

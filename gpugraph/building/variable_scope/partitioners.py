@@ -31,7 +31,7 @@ def variable_axis_size_partitioner(
     """Return a partitioner into as few parts as keep each within `max_shard_bytes`.
 
     axis: the axis to cut. max_shards: the maximum number of parts. A part has at least one row,
-    whatever its size. ValueError for limits that aren't positive.
+    whatever its size. Raise ValueError for limits that aren't positive.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -77,7 +77,7 @@ def _along(axis: int, shape: TensorShape, parts: int) -> list[int]:
 
 
 def _rows(shape: TensorShape, axis: int) -> int:
-    """Return the size of the dimension to cut; ValueError if it is missing or unknown."""
+    """Return the size of the dimension to cut; raise ValueError if it is missing or unknown."""
     if not isinstance(shape, TensorShape):
         raise ValueError(f"shape is not a TensorShape: {shape!r}")
     sizes = shape.as_list()
@@ -90,7 +90,9 @@ def _rows(shape: TensorShape, axis: int) -> int:
 
 
 def _bytes(shape: TensorShape, dtype: DType, bytes_per_string_element: int) -> int:
-    """Return the size of the whole variable; ValueError for an open shape or an invalid dtype."""
+    """Return the size of the whole variable; raise ValueError for an open shape or an invalid
+    dtype.
+    """
     elements = shape.num_elements()
     if elements is None:
         raise ValueError(f"shape is not fully defined: {shape}")

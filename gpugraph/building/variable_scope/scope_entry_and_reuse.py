@@ -30,7 +30,7 @@ class pure_variable_scope:
 
     name_scope: the name scope that the variable scope reports as its original one.
 
-    RuntimeError if scopes are not left in the opposite order of entering.
+    Raise RuntimeError if scopes are not left in the opposite order of entering.
     """
 
     def __init__(
@@ -93,17 +93,18 @@ class variable_scope:
     """Opens a scope for variables, and a name scope.
 
     name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
-    default_name: the name if `name_or_scope` is None, made unique in the current scope.
-    values: input tensors of the scope's function: their graph becomes the default inside.
-    reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or
-    False: inherited from the outer scope; at the root, variables must not exist.
-    initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource:
-    the defaults of `get_variable`; inherited by inner scopes.
+    default_name: the name if `name_or_scope` is None, made unique in the current scope. values:
+      input tensors of the scope's function: their graph becomes the default inside.
+    reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or False:
+      inherited from the outer scope; at the root, variables must not exist. initializer,
+      regularizer, caching_device,
+    partitioner, custom_getter, dtype, use_resource: the defaults of `get_variable`; inherited by
+      inner scopes.
     constraint: likewise, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 
-    TypeError without any name, and for one that is not a string or scope; ValueError for another
-    `reuse`, and for reuse under a default name.
+    Raise TypeError without any name, and for one that is not a string or scope; raise ValueError
+    for another `reuse`, and for reuse under a default name.
     """
 
     def __init__(

@@ -203,7 +203,7 @@ class VariableScope:
     ) -> PartitionedVariable:
         """Return a variable in parts; without a name, it is named after the scope.
 
-        ValueError if a custom getter is set, since it would be bypassed.
+        Raise ValueError if a custom getter is set, since it would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(

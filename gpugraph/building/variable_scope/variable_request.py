@@ -65,7 +65,7 @@ class PartitionInfo:
     def single_offset(self, shape: Sequence[int]) -> int:
         """Return the part's offset in the dimension that is cut, or 0 if none is.
 
-        shape: that of the part. ValueError if it is cut in several dimensions.
+        shape: the shape of the part. Raise ValueError if it is cut in several dimensions.
         """
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
@@ -73,7 +73,8 @@ class PartitionInfo:
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
         """Return the dimension in which a part of this shape is smaller than the whole, or None.
 
-        ValueError for another rank, a part that reaches beyond the whole, or several dimensions.
+        Raise ValueError for another rank, a part that reaches beyond the whole, or several
+        dimensions.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")

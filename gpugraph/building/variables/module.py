@@ -21,7 +21,7 @@ class Module(AutoTrackable):
     name: a Python identifier, by default the class's name in snake case. It is the name scope of
     the operations added by methods that are decorated with `with_name_scope`.
 
-    ValueError for a name that is not an identifier.
+    The constructor raises ValueError for a name that is not an identifier.
     """
 
     _unsearched: frozenset[str] = frozenset({"_tracked"})

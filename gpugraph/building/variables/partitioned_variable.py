@@ -125,7 +125,8 @@ class PartitionedVariable:
                 return identity(joined, name=self._name)
 
     def _shares(self, value: Any) -> Sequence[Any]:
-        """Return each part's share of `value`, in order; ValueError for another number of them.
+        """Return each part's share of `value`, in order; raise ValueError for another number of
+        them.
 
         value: a list of shares, or a tensor of the whole variable, which is split.
         """

@@ -63,7 +63,10 @@ class ReplicatedState:
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Return both modes as enums; None means AUTO and NONE. ValueError for an invalid mode."""
+    """Return both modes as enums; None means AUTO and NONE.
+
+    Raise ValueError for an invalid mode.
+    """
     return (
         _checked(VariableSynchronization, synchronization, "synchronization", name),
         _checked(VariableAggregation, aggregation, "aggregation", name),

@@ -51,7 +51,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 
 def _variables(var_list: Any) -> list[Any]:
-    """Return the variables in a sequence; TypeError for anything else."""
+    """Return the variables in a sequence; raise TypeError for anything else."""
     try:
         variables = list(var_list)
     except TypeError:
@@ -90,7 +90,8 @@ def is_tensor(x: Any) -> bool:
 def is_variable_initialized(variable: Any) -> Tensor:
     """Return a bool scalar: whether the variable has a value in the session.
 
-    variable: a Variable, the reference tensor of one, or a resource handle. TypeError for others.
+    variable: a Variable, the reference tensor of one, or a resource handle. Raise TypeError for
+    others.
     """
     if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
         return raw_ops.IsVariableInitialized(variable)

@@ -58,7 +58,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractCont
     The innermost scope's creator is called first. `tf.get_variable` also creates variables this
     way.
 
-    RuntimeError if scopes are not left in the opposite order of entering.
+    Raise RuntimeError if scopes are not left in the opposite order of entering.
     """
     graph = get_default_graph()
     return graph._variable_creator_scope(variable_creator)

@@ -94,7 +94,9 @@ class PendingCall:
         self._lock = new_lock()
 
     def __call__(self) -> Any:
-        """Wait for the response and return it. Raises CancelledError, or as `Peer.call` does."""
+        """Wait for the response and return it. Raises CancelledError, and the errors of
+        `Peer.call`.
+        """
         try:
             with self._lock:
                 if self._answer is None:

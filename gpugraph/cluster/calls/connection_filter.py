@@ -1,9 +1,9 @@
-"""Drops connection requests of some hosts in the kernel, before they cost this process anything.
+"""A kernel filter that drops connection requests of some hosts before they reach this process.
 
 A program of the classic Berkeley packet filter is attached to the listening socket, which needs no
-privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. It drops only
-SYN packets, so established connections are unaffected, even those of the hosts whose requests are
-dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
+privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the filter. The filter
+drops only SYN packets, so established connections are unaffected, even connections of the hosts
+whose requests are dropped. The host repeats its SYN after 1 s, 3 s, 7 s.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Instruction = tuple[int, int, int, int]
 
 
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
-    """Make a listening socket drop these shares, 0 to 1, of the SYN packets of these hosts.
+    """Make a listening socket drop a share of the SYN packets of some hosts.
 
-    Hosts are IPv4 addresses or the first 64 bits of IPv6 addresses, as `host_key` returns them. The
-    filter replaces the socket's previous one. Only the last `MAX_HOSTS` hosts are used. Raises
-    OSError if the kernel refuses the filter.
+    shares: the share to drop, 0 to 1, by host. A host is an IPv4 address or the first 64 bits of an
+    IPv6 address, as `host_key` returns it. The filter replaces the socket's previous filter. Only
+    the last `MAX_HOSTS` hosts are used. Raises OSError if the kernel refuses the filter.
     """
     program = _program(dict(list(shares.items())[-MAX_HOSTS:]))
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)

@@ -1,12 +1,12 @@
-"""Shuts connections to a server whose other side does not soon prove that it has the key.
+"""Closes a server's connection if the client does not soon prove that it has the key.
 
-gRPC closes no connection that is silent, sends half a call, or sends ten thousand calls that are
-refused: each holds a file descriptor and its share of threads and memory. Therefore a thread
+gRPC itself never closes a connection that is silent, sends half a call, or sends ten thousand
+refused calls. Each such connection holds a file descriptor, threads and memory. Therefore a thread
 inspects the sockets that the server's port has accepted, as Linux lists them. A connection without
-a proof is shut after a second, or at once after eight wrong proofs. If more than 512 connections
-have no proof, the oldest of them are shut as well. A proven connection stays open until its client
-closes it. If connections of one host end without a proof again and again, the kernel drops that
-host's connection requests (`host_limits.py`).
+a proof is shut after a second, and a connection with eight wrong proofs immediately. If more than
+512 connections have no proof, the oldest of them are shut as well. A proven connection stays open
+until its client closes it. If connections of one host repeatedly end without a proof, the kernel
+drops that host's connection requests (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ Address = str
 class Doorkeeper:
     """Inspects the connections that were accepted at one port.
 
-    max_looks: number of inspections that a connection without a proof survives.
+    max_looks: the number of inspections after which a connection without a proof is shut.
     """
 
     def __init__(self, port: int, max_looks: int = MAX_LOOKS) -> None:
         self._port, self._max_looks = port, max_looks
         self._proven: set[Address] = set()
         self._num_refused: dict[Address, int] = {}
-        self._known: dict[str, Address | None] = {}  # by socket; None: not of this port
+        self._known: dict[str, Address | None] = {}  # by socket; None: of another port
         self._unproven: dict[str, Address] = {}  # by socket
         self._num_looks: dict[str, int] = {}  # of unproven sockets, the oldest first
         self._limits = HostLimits()
@@ -78,7 +78,9 @@ class Doorkeeper:
             self._limits.note_proven(_host(address))
 
     def refuse(self, connection: str) -> None:
-        """Record that a connection's call was refused; after eight, inspect the sockets at once."""
+        """Record that a connection's call was refused; after eight refused calls, inspect the
+        sockets immediately.
+        """
         address = _address(connection)
         count = self._num_refused[address] = self._num_refused.get(address, 0) + 1
         if count >= _MAX_REFUSED:
@@ -93,8 +95,10 @@ class Doorkeeper:
             time.sleep(_BETWEEN_S)
 
     def look(self) -> None:
-        """Inspect all sockets of the process once, and shut unwelcome ones; renew the filter."""
-        noted = {*self._proven, *self._num_refused}  # later proofs may be of newer sockets
+        """Inspect all sockets of the process once, shut unwelcome connections, and update the
+        kernel's filter.
+        """
+        noted = {*self._proven, *self._num_refused}  # later proofs may concern newer sockets
         sockets = _sockets()
         self._known = {name: self._known[name] for name in sockets if name in self._known}
         unproven: dict[str, Address] = {}
@@ -118,7 +122,7 @@ class Doorkeeper:
             self._num_refused.pop(address, None)
 
     def _count_those_gone(self, unproven: dict[str, Address]) -> None:
-        """Count the connections that ended since the last inspection without a proof."""
+        """Count the connections that have ended without a proof since the last inspection."""
         for name, address in self._unproven.items():
             if name not in unproven and address not in self._proven:
                 self._limits.note_unproven(_host(address))
@@ -153,7 +157,8 @@ class Doorkeeper:
                         logging.warning("The kernel does not drop their requests: %s", error)
 
     def _caller(self, sockets: dict[str, int], name: str, is_shut: bool = False) -> Address | None:
-        """Return the remote address of a socket that this port has accepted; None for any other.
+        """Return the remote address of a socket that this port has accepted; None for any other
+        socket.
 
         is_shut: also shut the connection.
         """
@@ -189,7 +194,7 @@ def _sockets() -> dict[str, int]:
 
 def _files() -> Iterator[tuple[str, int]]:
     for number in os.listdir(_FILES):
-        with contextlib.suppress(OSError):  # it has been closed meanwhile
+        with contextlib.suppress(OSError):  # closed since it was listed
             yield os.readlink(_FILES / number), int(number)
 
 

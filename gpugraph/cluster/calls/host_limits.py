@@ -1,9 +1,10 @@
-"""Decides for which hosts the kernel drops connection requests, as too many proved nothing.
+"""Decides for which hosts the kernel drops connection requests, because too many of their
+connections ended without a proof.
 
-Each connection that ends without a proof adds 1 to its host's count, which falls by `FALL_PER_S`
-each second. A host with a count above `MANY` may open one connection in four, and with a count
-above `TOO_MANY` none. If another connection of the host has proven itself within the last minute,
-one in four is accepted in either case.
+Each connection that ends without a proof adds 1 to the count of its host. The count falls by
+`FALL_PER_S` each second. With a count above `MANY`, the host may open one connection in four; with
+a count above `TOO_MANY`, none. If another connection of the host has proven itself within the last
+minute, one request in four is accepted even then.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _MAX_HOSTS = 4096
 
 
 class HostLimits:
-    """Counts of unproven connections by host. Not thread-safe, except for `note_proven`.
+    """Counts unproven connections by host. Not thread-safe, except for `note_proven`.
 
-    clock: returns seconds; a test sets its own.
+    clock: returns the time in seconds; tests replace it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._counts: dict[str, tuple[float, float]] = {}  # the count, and the time then
+        self._counts: dict[str, tuple[float, float]] = {}  # the count, and its time
         self._proven: dict[str, float] = {}  # the time of the latest proof
 
     def note_proven(self, host: str) -> None:
@@ -43,7 +44,9 @@ class HostLimits:
             del self._counts[next(iter(self._counts))]
 
     def shares(self) -> dict[str, float]:
-        """Return the share of new connections to drop, 0 to 1, of each host that is limited now."""
+        """Return, by host, the share of new connections to drop, 0 to 1, for the hosts that are
+        limited now.
+        """
         self._forget()
         return {
             host: _SHARE_OF_MANY

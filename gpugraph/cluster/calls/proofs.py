@@ -1,13 +1,13 @@
-"""Proofs by both sides of a call that they have the cluster's key.
+"""Proofs of both sides of a call that they have the cluster's key.
 
-Before any message, the caller sends in the metadata of a call: the time, a random name of its
-process, the number of the call within that process, the incarnation of the server that it
-calls, and a code of these and the method. From the same data and the key both sides derive a key
-for this call, with which each authenticates its messages, including those of a stream. A message
-is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over the direction, the number of the
-message, and all of its bytes. So nobody without the key can change, omit or repeat a message,
-return it to its sender, or pass it off as the answer to another call. The key does not encrypt;
-TLS does.
+Before any message, the caller sends a proof in the metadata of the call: the time, a random name of
+the caller's process, the number of the call within that process, the incarnation of the called
+server, and an authentication code of these data and the method. From the same data and the key,
+both sides derive a key for this call. With it, each side authenticates its messages, including the
+messages of a stream. A message is followed by its code, HMAC-SHA-256 truncated to 16 bytes, over
+the direction, the number of the message, and all of its bytes. So nobody without the key can
+change, omit or repeat a message, return it to its sender, or pass it off as the answer to another
+call. The key does not encrypt; TLS does.
 """
 
 from __future__ import annotations
@@ -26,20 +26,24 @@ WRONG_KEY = (
     "processes of the cluster"
 )
 GREETING = "GetStatus"
-"""The method that returns a server's incarnation. Its own proof need not contain that number."""
+"""The method that returns a server's incarnation. The proof for this method need not contain the
+incarnation.
+"""
 
 SERVICE = "gpugraph.cluster.Cluster"
 NO_INCARNATION = 0
 _VALID_S = 300
 _MAX_CALLERS = 1 << 16
 _WINDOW = 1 << 15
-"""A call that is this many numbers behind its caller's newest one is rejected as a repetition."""
+"""A call is rejected as a repetition if its number is lower than the caller's highest number by
+this much.
+"""
 _CODE_BYTES = 16
 _SHA = "sha256"
 
 
 class MessageProofs:
-    """Authenticates the messages of one call or stream, and checks those of the other side.
+    """Authenticates the messages of one call or stream, and checks the messages of the other side.
 
     key: the key of this call; empty for no authentication. is_server: whether this process answers
     the call.
@@ -55,7 +59,9 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send, consisting of these parts, with its code."""
+        """Return the next message to send: the given parts, followed by the message's
+        authentication code.
+        """
         if not self._has_key:
             return b"".join(parts)
         self._num_sent += 1
@@ -84,13 +90,15 @@ def _code(start: hmac.HMAC, number: int, parts: Any) -> bytes:
 
 
 class _OwnCalls:
-    """The name of this process as a caller, and the numbers of its calls."""
+    """The name of this process as a caller, and the counter that numbers its calls."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """Choose another name, as a forked child must: its call numbers repeat the parent's."""
+        """Choose another name. A forked child must call this, because otherwise it would repeat its
+        parent's call numbers.
+        """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
 
@@ -102,7 +110,7 @@ if hasattr(os, "register_at_fork"):
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
     """Return the proof to send with a new call, empty without a key, and its message authenticator.
 
-    incarnation: that of the called server, or `NO_INCARNATION` for `GREETING`.
+    incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
     """
     if not key:
         return "", MessageProofs(key)
@@ -113,10 +121,11 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the gRPC service name that callers with the key use; others can't derive it.
+    """Return the gRPC service name that callers with the key use; nobody can derive it without the
+    key.
 
-    gRPC has a queue for each registered method name, and one for all others. So calls from
-    those without the key do not delay calls from those with it.
+    gRPC has a queue for each registered method name, and one for all others. So calls of strangers
+    do not delay calls of callers that have the key.
     """
     name = hmac.digest(key, b"gpugraph service", _SHA).hex()[:32] if key else ""
     return f"{SERVICE}.{name}" if name else SERVICE
@@ -129,10 +138,10 @@ def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
 
 
 class CallerProofs:
-    """Checks the proofs of callers of one server, and rejects repeated ones.
+    """Checks the proofs of callers of one server, and rejects repeated proofs.
 
-    incarnation: a random number of this server object: a proof for one server is not valid
-    for another, nor for one that is started later.
+    incarnation: a random number of this server object: a proof for one server is not valid for
+    another server, nor for a server that is started later.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -176,7 +185,9 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget those with no call recent enough to be repeated."""
+        """If there are too many callers, forget the callers without a call that is recent enough to
+        be repeated.
+        """
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()
@@ -196,7 +207,9 @@ class _CallerWindow:
         self._newest = self._seen = self.seconds = 0
 
     def add(self, number: int, seconds: int) -> bool:
-        """Record a call. Return False if it is a repetition, or too old to tell."""
+        """Record a call. Return False if the call is a repetition, or too old to be recognized as
+        one.
+        """
         ahead = number - self._newest
         if ahead > 0:
             self._seen = 1 if ahead >= _WINDOW else (self._seen << ahead | 1) & ((1 << _WINDOW) - 1)

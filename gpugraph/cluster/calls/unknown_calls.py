@@ -1,12 +1,12 @@
 """Limits the rate at which gRPC delivers calls of methods that the server has not registered.
 
-Callers with the key use method names that others can't derive (`proofs.service_of`), so
-unregistered calls come from strangers, or from callers with a wrong key, which must get an error.
-The Python package grpcio requests the next call from gRPC's C core as soon as it has received one;
-with ten thousand calls pending, the process would do little else. Calls that are not requested stay
-in the core, which holds a few thousand and drops the others. The limit uses internals of grpcio's
-server, which are no public interface; if a release has different ones, such calls are delivered
-without a limit.
+Callers with the key use method names that nobody can derive without the key (`proofs.service_of`),
+so calls of unregistered methods come from strangers, or from callers with a wrong key, which must
+get an error. The Python package grpcio requests the next call from gRPC's C core as soon as it has
+received one; with ten thousand calls pending, the process would do little else. Calls that are not
+requested stay in the core, which holds a few thousand calls and drops further calls. The limit uses
+internals of grpcio's server, which are not a public interface; if a release of grpcio has different
+internals, such calls are delivered without a limit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """GrpcSession: a session whose runs are executed by a server.
 
-The server has a copy of the graph, which is extended before a run if the client's has grown. A run
-sends names and fed values, and receives values. A server in the same process is called directly.
+The server has a copy of the graph, which is extended before a run if the client's graph has grown.
+A run sends names and fed values, and receives values. A server in the same process is called
+directly.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class _KeptOnServer(KeptTensors):
         """Do nothing: the worker that computed the tensor keeps it."""
 
     def read(self, handle: str) -> Any:
-        """Return the tensor; InvalidArgumentError for a deleted or another session's handle."""
+        """Return the tensor of a handle; InvalidArgumentError if it is deleted or belongs to
+        another session.
+        """
         return self._session.master.read_kept(self._session.handle(), handle)
 
     def delete(self, handle: str) -> None:
@@ -85,7 +88,7 @@ class GrpcSession(SessionBackend):
         self._slots = itertools.count()
 
     def create(self, graph: Graph) -> None:
-        """Set the session's graph; AlreadyExistsError if it has one."""
+        """Set the session's graph; AlreadyExistsError if the session has a graph."""
         if self._graph is not None:
             raise AlreadyExistsError.of_no_node(
                 "A Graph has already been created for this session."
@@ -148,7 +151,7 @@ class GrpcSession(SessionBackend):
     ) -> list[Any]:
         """Return the values of the fetches, as a run of a DirectSession does.
 
-        slot: the runner's number, under which the server remembers the names after the first run.
+        slot: the runner's number; the server stores the names under it in the first run.
         """
         try:
             handle = self.extend()
@@ -219,7 +222,7 @@ class GrpcSession(SessionBackend):
             if self._handle:
                 self.master.close_session(self._handle)
         except OpError:
-            pass  # the server has gone, or was reset: there is nothing left to close
+            pass  # the server is gone or was reset
         finally:
             self.master.close()
 
@@ -278,7 +281,9 @@ class GrpcRunner(Runner):
 
 
 def _joined(parts: Sequence[bytes]) -> Any:
-    """Return one StepStats message, merged by device from the serialized ones of the stages."""
+    """Return one StepStats message, merged by device from the serialized StepStats of all
+    stages.
+    """
     joined = messages_pb2.StepStats()
     by_device: dict[str, Any] = {}
     for part in parts:
@@ -292,7 +297,9 @@ def _joined(parts: Sequence[bytes]) -> Any:
 
 
 def _graphs_of_devices(parts: Sequence[bytes]) -> list[Any]:
-    """Return one GraphDef for each device, merged from the serialized ones of a step's stages."""
+    """Return one GraphDef for each device, merged from the serialized GraphDefs of a step's
+    stages.
+    """
     by_device: dict[str, Any] = {}
     for part in parts:
         graph = messages_pb2.GraphDef.FromString(part)
@@ -319,7 +326,9 @@ class GrpcSessionFactory:
         return GrpcSession(options)
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clear containers (all, if none are named) of the target's cluster; close its sessions."""
+        """Clear these resource containers (all, if none are named) of the target's cluster, and
+        close its sessions.
+        """
         master = master_of(options.target)
         try:
             master.reset(containers, options.config.device_filters)

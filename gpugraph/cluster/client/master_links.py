@@ -1,4 +1,4 @@
-"""A client's links to masters: to one in the same process, and to one over a connection."""
+"""A client's links to masters, in the same process or over a connection."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class LocalMaster:
     def extend(self, handle: str, content: bytes, old_version: int, new_version: int) -> None:
         """Add operations to a session's graph on the server.
 
-        content: a serialized GraphDef of the operations that the client's graph got between the
-        versions.
+        content: a serialized GraphDef with the operations that were added to the client's graph
+        between the two versions.
         """
         self._master.session(handle).graph.extend(content, old_version, new_version)
 
@@ -70,7 +70,7 @@ class LocalMaster:
 
 
 class RemoteMaster(SessionMemory):
-    """The link to the master of a server behind a connection."""
+    """The link to the master of a server in another process, over a connection."""
 
     def __init__(self, target: str) -> None:
         self._peer = Peer(target.removeprefix(SCHEME), access_of_environment())
@@ -86,8 +86,8 @@ class RemoteMaster(SessionMemory):
     def create_session(self, config: ConfigProto) -> str:
         """Create a session and return its handle.
 
-        Waits until the server answers, up to the operation timeout of `config`, or without one up
-        to GPUGRAPH_CLUSTER_WAIT seconds.
+        Waits until the server answers, at most for the operation timeout of `config` or, if that is
+        not set, GPUGRAPH_CLUSTER_WAIT seconds.
         """
         wait_s = config.operation_timeout_in_ms / 1000 or seconds("GPUGRAPH_CLUSTER_WAIT")
         status = self._peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
@@ -109,8 +109,8 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Return the values of the fetches. Names are sent until the server has recorded the
-        slot.
+        """Return the values of the fetches. The names are sent only until the server has recorded
+        them for the slot.
         """
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)
@@ -162,7 +162,7 @@ MasterLink = LocalMaster | RemoteMaster
 
 
 def master_of(target: str) -> MasterLink:
-    """Return the link to a target's master, in this process or behind a connection."""
+    """Return the link to a target's master, in this process or over a connection."""
     server = SERVERS.get(target)
     if server is None:
         return RemoteMaster(target)

@@ -1,1 +1,3 @@
-"""Collectives over processes: members meet and exchange data while stages of a run continue."""
+"""Collectives over processes: their members meet and exchange data while the stages of a run
+continue.
+"""

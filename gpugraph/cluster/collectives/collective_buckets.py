@@ -1,14 +1,15 @@
 """The choice of collectives that cross processes, and of collectives that run together.
 
 A member is one collective operation of a group, on one device. A group whose members are all in one
-run and on one task is joined when that task compiles its part
+run and on one task is replaced by local ops when that task compiles its part
 (`compile/lowering/collectives_joined.py`). All other groups are done between stages: the stage that
-computes a member's input hands it over at once, and the output is fed to later stages.
+computes a member's input hands the input over immediately, and the collective's output is fed to
+later stages.
 
 With `RewriterConfig.scoped_allocator_optimization`, reductions of one group and kind that start in
 one stage form a bucket, up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes: they are reduced together, as
-soon as the last input exists. The contents of a bucket follow from the graph alone, so sessions
-with equal graphs have equal buckets; if they differ, the members get an error.
+soon as the last input exists. The contents of a bucket depend on the graph alone, so sessions with
+equal graphs have equal buckets. If the buckets of two members differ, both get an error.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from gpugraph.graph.nodes.node_and_edge import NodeClass, class_of_type
 
 
 class CollectiveSpec(NamedTuple):
-    """A bucket of collectives that one task does together: the names of its members there.
+    """A bucket of collectives that one task executes together.
 
     operations: names of members: the `num_local` members of the first collective in the order of
-    their devices, then those of the next collective. leader: the task at which the members of all
-    tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective is
-    in a branch or a loop, whose plan waits for the result.
+    their devices, then the members of the next collective. leader: the task at which the members of
+    all tasks meet. is_whole: whether all members are in one run. is_inside: whether the collective
+    is in a branch or a loop, whose plan waits for the result.
     """
 
     operations: Sequence[str]
@@ -42,7 +43,8 @@ class CollectiveSpec(NamedTuple):
 
 
 class CollectiveGroup(NamedTuple):
-    """The members of one collective that are in a run. is_spread: whether it goes over processes.
+    """The members of one collective that are in a run. is_spread: whether it spans several
+    processes.
 
     is_whole: whether these are all members of the group. tasks: the sorted tasks of the members.
     is_inside: whether its one member in this run is in a branch or a loop.
@@ -139,7 +141,7 @@ def _bucket_kind(
 ) -> object:
     """Return a key that is equal for collectives that may share a bucket.
 
-    For a collective that must be alone it is its first member.
+    The key of a collective that must be alone is its first member.
     """
     rewrites = config.graph_options.rewrite_options
     is_on = rewrites.scoped_allocator_optimization in (RewriterConfig.ON, RewriterConfig.AGGRESSIVE)

@@ -1,13 +1,13 @@
 """The exchange between the members of a collective, and the order of reduction.
 
-Each element of a sum (or the like) is computed by one member, in an order that follows from the
-number of members and the element's index, and is sent to the others unchanged. So all members have
-the same bits, and equal inputs give equal results in each run. The order differs between the three
-algorithms, which are chosen by size:
+Each element of the result is computed by one member, and sent to the other members unchanged. The
+order of the summands depends only on the number of members and the element's index. So all members
+have the same bits, and equal inputs give equal results in each run. The order differs between the
+three algorithms, which are chosen by size:
 
-    halving and doubling  small: log2(n) exchanges of halves, there and back; few messages
-    ring                  large: n parts circulate, each member sends and receives at all times
-    shared memory         large, and all members on one machine (`shared_segments.py`)
+    halving and doubling  small arrays: log2(n) exchanges of halves, then log2(n) back
+    ring                  large arrays: n parts circulate; all members always send and receive
+    shared memory         large arrays, with all members on one machine (`shared_segments.py`)
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from typing import Any, Protocol
 import numpy as np
 
 SMALL_BYTES, PART_BYTES = 256 << 10, 64 << 10
-"""The maximum numbers of bytes of arrays that are reduced by halving and doubling: in total, or for
-each member. Larger arrays are reduced by a ring.
+"""An array of at most SMALL_BYTES in total, or PART_BYTES for each member, is reduced by halving
+and doubling; a larger one by a ring.
 """
 
 PIECE_BYTES = 4 << 20
-"""Bytes that circulate in a ring as a unit: one piece is reduced while others are in transfer."""
+"""Bytes that circulate in a ring as a unit: one piece is reduced while other pieces are in
+transfer.
+"""
 
 _BLOCK = 1 << 16  # elements that are reduced at a time over shared memory
 _NOTHING = np.zeros(0, np.bool_)
@@ -68,7 +70,7 @@ def bounds(count: int, parts: int) -> list[int]:
 
 
 def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce a flat array over all members, and divide it, in place."""
+    """Reduce a flat array over all members, and divide the result by `divisor`, in place."""
     is_small = array.nbytes <= max(SMALL_BYTES, wire.size * PART_BYTES)
     (halving_doubling if is_small else ring)(wire, array, merge, divisor)
 
@@ -77,7 +79,8 @@ def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None
     """Reduce in log2(n) exchanges of halves, and gather in the same number.
 
     If n is not a power of two, p is the largest power of two below n. Each member from number p on
-    sends its array to one of the first p members before, and receives the result from it after.
+    first sends its array to one of the first p members, and receives the result from that member at
+    the end.
     """
     rank, count = wire.rank, array.size
     paired = 1 << (wire.size.bit_length() - 1)
@@ -116,8 +119,8 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
     In the first round each member merges its values into the part that passes; in the second,
     members receive the complete parts. Part i starts at member i and is complete at member i - 1.
-    The function returns when the right neighbour has read everything: the caller may write to the
-    array again.
+    The function returns when the right neighbour has read everything, so that the caller may write
+    to the array again.
     """
     rank, size = wire.rank, wire.size
     ends = bounds(array.size, size)
@@ -152,7 +155,9 @@ def ring(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
 
 def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> Iterator[Any]:
-    """Yield the arrays named in `wanted` from a member, in order, with `_AHEAD` requests ahead."""
+    """Yield the arrays named in `wanted` from a member, in order; `_AHEAD` arrays are requested in
+    advance.
+    """
     names = [name for name, _, _ in wanted]
     waiting = deque(wire.ask(rank, name) for name in names[:_AHEAD])
     for name in names[_AHEAD:]:
@@ -163,7 +168,9 @@ def _asked(wire: Wire, rank: int, wanted: Sequence[tuple[str, Any, bool]]) -> It
 
 
 def meet(wire: Wire, name: str, value: Any) -> list[Any]:
-    """Send a small value to all others; return the values of all, in the order of ranks."""
+    """Send a small value to all other members; return the values of all members, in the order of
+    ranks.
+    """
     others = [rank for rank in range(wire.size) if rank != wire.rank]
     asked = {rank: wire.ask(rank, name) for rank in others}
     for rank in others:
@@ -172,7 +179,7 @@ def meet(wire: Wire, name: str, value: Any) -> list[Any]:
 
 
 def shared_all_reduce(wire: Wire, arrays: Sequence[Any], merge: Merge, divisor: int) -> None:
-    """Reduce over shared memory: `arrays` are those of all members, in the order of ranks.
+    """Reduce over shared memory: `arrays` are the arrays of all members, in the order of ranks.
 
     Each member reduces one part, in the order of ranks, into its own array, and copies the other
     parts from the other members' arrays. No member writes memory that another may still read.

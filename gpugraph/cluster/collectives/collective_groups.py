@@ -1,11 +1,10 @@
 """Meetings of the members of a collective: one task, the leader, records which members have joined.
 
-A member joins with its keys, the group's size, a signature (operation, dtype and shape)
-and its devices. When all have joined, each gets the list and a number for their exchange.
-No call blocks: the leader notifies members when their wait is over, and they repeat the request
-periodically, as the leader may have been restarted.
-If a member does not fit, it and all members that wait with it fail. Members that wait for one that
-can't come any more, as its server is gone, fail too; so does a member that has waited for
+A member joins with its keys, the group's size, a signature (operation, dtype and shape) and its
+devices. When all have joined, each gets the list and a number for their exchange. No call blocks:
+the leader notifies members when their wait is over. Members repeat their request periodically,
+since the leader may have been restarted. If a member does not fit the others, all members that have
+joined fail. Members also fail if the server of a missing member is gone, or after
 `GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
@@ -42,7 +41,7 @@ _MAX_KNOWN = 4096
 
 
 class _Waiting:
-    """Members of one collective that have joined and wait for others."""
+    """The members of one collective that have joined and wait for the remaining members."""
 
     def __init__(self, first: Joining) -> None:
         self.key, self.size, self.signature = first.key, first.size, first.signature
@@ -50,7 +49,7 @@ class _Waiting:
         self.members: dict[str, Member] = {}  # by the name of the wait
         self.attempts: dict[str, Attempt] = {}
         self.devices: dict[str, str] = {}  # by device, the name of its wait
-        self.limits: dict[str, tuple[float, float]] = {}  # start and maximum duration
+        self.limits: dict[str, tuple[float, float]] = {}  # by wait: start, maximum duration
         self.asked = monotonic()
 
 
@@ -64,7 +63,8 @@ class _Closing(NamedTuple):
 class CollectiveGroups:
     """The meetings that one task leads. No call waits for members: `settle` notifies them later.
 
-    is_there: returns whether a task's server answers. settle: notifies a task of a wait's outcome.
+    is_there: returns whether a task's server answers. settle: notifies a task of the outcome of a
+    wait.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class CollectiveGroups:
     def join(self, joining: Joining) -> Meeting | None:
         """Return the meeting if all members have joined now; otherwise `settle` reports it later.
 
-        InvalidArgumentError for members that don't fit, UnavailableError for one whose server is
-        gone, AbortedError if one has failed or its session is closed, DeadlineExceededError
-        after the limit.
+        Raises InvalidArgumentError for members that don't fit each other, UnavailableError if a
+        member's server is gone, AbortedError if a member has failed or its session is closed,
+        DeadlineExceededError after the limit.
         """
         key, wait = joining.key, joining.wait
         ended: list[tuple[str, str, Outcome]] = []
@@ -111,7 +111,9 @@ class CollectiveGroups:
         return outcome
 
     def _enter(self, waiting: _Waiting, joining: Joining) -> list[tuple[str, str, Outcome]]:
-        """Add a new member; return the waits that end by this: task, name and outcome of each."""
+        """Add a new member; return the task, name and outcome of each wait that the new member
+        ends.
+        """
         size, wait, member = joining.size, joining.wait, joining.member
         old = {waiting.devices[name] for name in member.devices if name in waiting.devices}
         waiting.members[wait], waiting.attempts[wait] = member, joining.attempt
@@ -154,7 +156,9 @@ class CollectiveGroups:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
 
     def _end_late(self, waiting: _Waiting, attempt: Attempt) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members in a step that the member of `attempt` has left or passed."""
+        """End the waits of members for a step, because the member of `attempt` has left or passed
+        that step.
+        """
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
         return [self._end(waiting, wait, error) for wait, error in late.items() if error]
@@ -185,14 +189,15 @@ class CollectiveGroups:
         return history
 
     def _refusal(self, joining: Joining) -> OpError | None:
-        """Return the error for a member if another member won't come to its step; else None.
+        """Return the error for a joining member if another member will never join in this step;
+        else None.
 
         A failure of another member in this step has precedence. A closed session is reported only
         once to each of the other sessions: the next time, the member waits for the session that
         replaces the closed one.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
-        self._closed.pop(member.session, None)  # the session is in use again
+        self._closed.pop(member.session, None)  # so the session is not closed
         history, waiting = self._history(key), self._waiting.get(key)
         error = history.failure_for(attempt)
         closed = None if error else self._lost_partner(key, member)
@@ -210,7 +215,7 @@ class CollectiveGroups:
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
             closed = self._closed.get(partner.session)
             is_news = closed is not None and member.session not in closed.informed
-            if is_news and partner.devices[0] not in present:  # else it is here in a new session
+            if is_news and partner.devices[0] not in present:  # else it has a new session
                 return closed
         return None
 
@@ -233,7 +238,7 @@ class CollectiveGroups:
         return ""
 
     def _watch(self) -> None:
-        """Supervise waits in a thread, as long as there are any."""
+        """Supervise the waits in a thread, as long as any member waits."""
         if self._waiting and not self._is_watched:
             self._is_watched = True
             threading.Thread(target=self._look, name="gpugraph-groups", daemon=True).start()
@@ -264,7 +269,9 @@ class CollectiveGroups:
         return ended
 
     def _ask_for(self, waiting: _Waiting) -> None:
-        """End the waits for members on tasks whose servers do not answer, with UnavailableError."""
+        """End, with UnavailableError, the waits for missing members on tasks whose servers do not
+        answer.
+        """
         with self._lock:
             waiting.asked = monotonic()
             members = list(waiting.members.values())
@@ -276,7 +283,7 @@ class CollectiveGroups:
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
         gone = sorted(task for task in wanted if not self._is_there(task))
-        if gone and (missing or len(gone) == len(wanted)):  # else another task may have it
+        if gone and (missing or len(gone) == len(wanted)):  # else another task may have them
             error = UnavailableError.of_no_node(
                 f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
                 "not answer"
@@ -288,10 +295,11 @@ class CollectiveGroups:
     def leave(
         self, key: MeetingKey, wait: str, error: OpError, attempt: Attempt, is_own: bool
     ) -> None:
-        """Record that a member won't come in a step, or waits no longer; fail those waiting for it.
+        """Record that a member won't join in a step, or no longer waits; fail the members that wait
+        for it.
 
-        wait: the name of the member's wait, if it has begun. is_own: whether the member's step
-        failed by itself, not because another member had failed.
+        wait: the name of the member's wait, if it has begun. is_own: whether the member's step has
+        failed on its own, not because another member failed.
         """
         with self._lock:
             ended = self._left(key, error, attempt, is_own, wait)
@@ -344,14 +352,17 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
     size, signature, member = joining.size, joining.signature, joining.member
     if size != waiting.size:
         return (
-            f"{member.devices[0]} expects {size} members in the group, but {waiting.first} "
+            f"{member.devices[0]} gives the group {size} members, but {waiting.first} gives it "
             f"{waiting.size}"
         )
     for word, other in zip(signature, waiting.signature):
         if word != other:
             return f"{member.devices[0]} has {word}, but {waiting.first} has {other}"
     if len(signature) != len(waiting.signature):
-        return f"{member.devices[0]} reduces others at once with it than {waiting.first}"
+        return (
+            f"{member.devices[0]} reduces {len(signature)} tensors together, but {waiting.first} "
+            f"reduces {len(waiting.signature)}"
+        )
     return ""
 
 

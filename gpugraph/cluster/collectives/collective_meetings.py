@@ -9,14 +9,17 @@ from gpugraph.base.errors import OpError
 from gpugraph.cluster.shared_segments import SegmentName
 
 MeetingKey = tuple[int, str]
-"""The step, or 0 if members are in separate runs; and a text with the group and instance keys."""
+"""The number of the step (0 if the members are in separate runs), and a text with the group and
+instance keys.
+"""
 
 
 class Member(NamedTuple):
-    """The members of a collective on one task and in one session, which join as one.
+    """The members of a collective on one task and in one session, which join together as one
+    member.
 
-    devices: their devices, by full names. segment: the shared memory that holds their input;
-    without a name if there is none.
+    devices: the members' devices, by full names. segment: the shared memory that holds their input;
+    its name is empty if there is no shared memory.
     """
 
     task: str
@@ -28,9 +31,9 @@ class Member(NamedTuple):
 class Round(NamedTuple):
     """The position of one execution of a collective among the steps of its session.
 
-    step: the number of the session's steps so far that have the collective. turn: how often this
-    step, in a loop, has executed it before. sequence: the number of the session's steps so far that
-    have any collective.
+    step: the number of the session's steps so far that contain the collective. turn: how often the
+    current step has already executed the collective, in a loop. sequence: the number of the
+    session's steps so far that contain any collective.
     """
 
     step: int = 0
@@ -58,12 +61,16 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Attempt:
-        """The member and the round of this request, which are recorded beyond the wait."""
+        """The member and the round of this request; the leader keeps this record after the wait has
+        ended.
+        """
         return Attempt(self.member.devices[0], self.member.session, self.round)
 
 
 class Meeting(NamedTuple):
-    """Members that have met, in the order of their tasks. step: the number of their exchange."""
+    """Members that have met, in the order of their tasks. step: the number of the exchange that
+    follows.
+    """
 
     step: int
     members: Sequence[Member]

@@ -1,8 +1,9 @@
 """Communication of a collective's members with each other and with its leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and go over the same connections; the number of the meeting stands for the step. A
-member that waits for long checks whether the other member's server still answers.
+between stages, and are sent over the same connections; the number of the meeting takes the place of
+the step's number. A member that waits for long checks whether the other member's server still
+answers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class _Ending:
 
 
 class CollectivePeers:
-    """The part of one task's server in collectives, as member and as leader.
+    """The part that a task's server takes in collectives, as member and as leader.
 
     peer: returns the connection to another task. others: sends tensors of a step to other tasks.
     """
@@ -65,7 +66,7 @@ class CollectivePeers:
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings with others
+        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings
         self.threads = DaemonThreads("gpugraph-collectives")
 
     def is_there(self, task: str) -> bool:
@@ -93,7 +94,7 @@ class CollectivePeers:
                     meeting = self._join_there(leader, limited)
                 if meeting is not None:
                     return meeting
-                ending.is_over.wait(_AGAIN_S)  # then join again, as the leader may be a new one
+                ending.is_over.wait(_AGAIN_S)  # then join again: the leader may have been restarted
         finally:
             del self._endings[joining.wait]
         if isinstance(ending.outcome, OpError):
@@ -108,7 +109,7 @@ class CollectivePeers:
         message.round, message.turn, message.sequence = round
         _write_member(message.member, member)
         peer = self.peer(leader)
-        if leader not in self._reached:  # it may not have started yet
+        if leader not in self._reached:  # the leader may not have started yet
             wait_s = seconds("GPUGRAPH_CLUSTER_WAIT")
             peer.call("GetStatus", message_of("Nothing"), wait_s=wait_s)
             self._reached.add(leader)
@@ -143,7 +144,7 @@ class CollectivePeers:
         attempt: Attempt,
         is_own: bool,
     ) -> None:
-        """Notify the leader that a member does not come in a step, or no longer waits.
+        """Notify the leader that a member will not join in a step, or no longer waits.
 
         The leader gets the notice before the member joins in another step, or its session is
         closed. Parameters are as in `CollectiveGroups.leave`.
@@ -165,7 +166,9 @@ class CollectivePeers:
                 leaving()
 
     def close_session(self, session: str, reason: str) -> None:
-        """Notify a session's leaders of collectives that its members here won't come again."""
+        """Notify the leaders of a session's collectives that the session's members on this task
+        won't join again.
+        """
         error = AbortedError.of_no_node(
             f"{self.task} has left the collectives of a session: {reason}"
         )
@@ -189,15 +192,17 @@ class CollectivePeers:
             self.peer(task).tell("AbortStep", message, limit_s=_TELL_S)
 
     def wire(self, meeting: Meeting, rank: int) -> PeerWire:
-        """Return the transport from the member with this index in the meeting to the others."""
+        """Return the transport from the member with the index `rank` in a meeting to the other
+        members.
+        """
         return PeerWire(self, meeting, rank)
 
     def answer_join(self, message: Any) -> Any:
-        """Handle the request of a member of another task to join, as the leader.
+        """As the leader, handle a request to join from a member of another task.
 
         Returns the meeting, or an empty message if the member must wait. Raises
-        InvalidArgumentError if the member's task is not in the cluster, or if it names no device or
-        one device twice.
+        InvalidArgumentError if the member's task is not in the cluster, or if it names no device,
+        or names a device twice.
         """
         member = _read_member(message.member)
         if member.task not in self._tasks:

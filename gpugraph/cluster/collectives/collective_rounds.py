@@ -1,16 +1,18 @@
-"""Matching of the steps of a collective's members if each has a separate session.
+"""Matching of the steps of members that take part in one collective from separate sessions.
 
 A master counts the steps of its session that have the collective; in a loop a worker counts how
 often the step has executed the collective before. When members meet, the leader records the counts
 of all. From then on a member's **place** is the number of its steps since the meeting, and members
-meet at equal places only. A step that fails before it meets uses up its place for all members. A
-member that waits at that place, or gets there later, fails too; a member beyond it is not affected.
-So members whose steps fail together stay in step, however late each learns of the other's failure.
+meet at equal places only. If a member's step fails before the meeting, its place is lost for all
+members: a member that waits at that place, or reaches it later, fails too; a member beyond that
+place is not affected. So members whose steps fail together stay in step, even if they are notified
+late of each other's failure.
 
-In a collective in which they have not met yet, members meet at any place. Whether a failure there
-concerns a member follows from another collective of the group in which they have met, and from
-their numbers of steps with any collective since then. A member whose session has met none of the
-others gets the error of a failure that is less than 10 seconds old, once.
+Members that have not met in a collective yet meet there at any place. If one of two such members
+then fails, a different collective of the group, in which the two have met, decides whether the
+failure affects the other member: their numbers of steps with any collective since then are
+compared. A member whose session has met none of the other members gets, once, the error of a
+failure that is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _FRESH_S = 10.0
 
 
 class _Failure:
-    """The failure of a member's step, and the devices that have been notified of it."""
+    """The failure of a member's step, and the devices of the members that have been notified
+    of it.
+    """
 
     def __init__(self, attempt: Attempt, error: OpError, is_own: bool, informed: set[str]) -> None:
         self.attempt, self.error, self.informed = attempt, error.bare(), informed
@@ -33,7 +37,7 @@ class _Failure:
 
 
 class CollectiveHistory:
-    """The last meeting of one collective, and the failures of its members' steps since then.
+    """The last meeting of a collective's members, and the failures of their steps since then.
 
     last_of_group: the rounds, by device, of the last meeting of any collective of the group.
     """
@@ -44,9 +48,9 @@ class CollectiveHistory:
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
     def _order(self, attempt: Attempt, other: Attempt) -> tuple[int, int] | None:
-        """Return how many steps, and executions in its step, `attempt` is ahead of `other`.
+        """Return by how many steps, and executions within a step, `attempt` is ahead of `other`.
 
-        Steps are counted from their meeting. None if their sessions have not met in this
+        Steps are counted from the meeting of their sessions. None if these have not met in this
         collective.
         """
         met = _are_in(self._met, attempt, other)
@@ -57,10 +61,11 @@ class CollectiveHistory:
         return past, attempt.round.turn - other.round.turn
 
     def _is_past(self, attempt: Attempt, failed: Attempt) -> bool | None:
-        """Return whether an attempt is in a later step than the one that another member has left.
+        """Return whether an attempt is in a later step than `failed`, the step that another member
+        has left.
 
-        If the two have not met in this collective yet, their last meeting in another one decides.
-        None if they have not met at all.
+        If the two members have not met in this collective yet, their last meeting in another
+        collective decides. None if they have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -79,7 +84,7 @@ class CollectiveHistory:
         self._failures.clear()
 
     def failure_for(self, attempt: Attempt) -> OpError | None:
-        """Return the error of another member that has left the step of this attempt, or None."""
+        """Return the error of another member that has left the step of `attempt`, or None."""
         self._forget_older(attempt)
         for failure in self._failures.values():
             is_past = self._is_past(attempt, failure.attempt)
@@ -105,7 +110,7 @@ class CollectiveHistory:
         return met is not None and met.session == attempt.session
 
     def _is_news(self, failure: _Failure, attempt: Attempt) -> bool:
-        """Return whether to report a failure to a member that has not met the failed one."""
+        """Return whether to report a failure to a member that has never met the failed member."""
         failed = failure.attempt
         if self._has_met(failed) or not failure.is_own:
             return False
@@ -116,8 +121,8 @@ class CollectiveHistory:
     def concerns(self, failed: Attempt, attempt: Attempt) -> bool:
         """Return whether a waiting member must fail because another member has left a step.
 
-        A member in a new session goes on waiting if the failed one has met another session of its
-        device: after a restart, the two meet at any place.
+        A member in a new session continues to wait if the failed member has met an earlier session
+        of its device: after a restart, the two members meet at any place.
         """
         if attempt.device == failed.device:
             return False
@@ -147,7 +152,7 @@ class CollectiveHistory:
             is_same_step = failure.attempt.round.step == attempt.round.step
             if (device, session) == (attempt.device, attempt.session):
                 heard |= failure.informed if is_same_step else set()
-            elif is_same_step:  # both have left it
+            elif is_same_step:  # both have left this step
                 failure.informed.add(attempt.device)
                 heard.add(device)
         failure = _Failure(attempt, error, is_own, heard)
@@ -157,7 +162,9 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Attempt], attempt: Attempt, other: Attempt
 ) -> tuple[Round, Round] | None:
-    """Return the rounds in which two members met, if both were there in their current sessions."""
+    """Return the rounds in which two members last met, if both took part in their current sessions;
+    else None.
+    """
     first, second = met.get(attempt.device), met.get(other.device)
     if first is None or second is None:
         return None

@@ -7,11 +7,10 @@
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-In a branch or a loop the plan itself waits (`_CollectiveExchange`), as for a queue.
-So the plan continues to compute while its first gradients are reduced. No stage waits for a
-collective of the same level, so a run does not wait for itself. A collective whose other members
-are in other sessions waits for them like a queue: until they come, or can't come any more.
-"""
+So the plan continues to compute while its first gradients are reduced. Only in a branch or a loop
+does the plan itself wait for a result (`_CollectiveExchange`). No stage waits for a collective of
+the same level, so a run does not wait for itself. A collective with members in other sessions waits
+until they join, or until it is certain that they will never join."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """A bucket of collectives in one run of one task. Reductions share one (maybe shared) array."""
+    """The collectives of one bucket in a run of one task, whose reductions use one array."""
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -138,7 +137,8 @@ class BucketRun:
         return places
 
     def join_devices(self) -> None:
-        """Reduce the inputs of this task's devices, in their order, to one for each instance."""
+        """Reduce the inputs of this task's devices, in the devices' order, to one input for each
+        instance."""
         num_local = self.spec.num_local
         for index, first in enumerate(self.instances if num_local > 1 else ()):
             names = [op.name for op in self.operations[index * num_local :][:num_local]]
@@ -213,7 +213,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Start those of the given collectives that need no input."""
+        """Start the given collectives that need no input from this task."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
@@ -234,7 +234,7 @@ class CollectiveStep:
             bucket = self._bucket_of[name]
             while not bucket.is_over.wait(_SLICE_S):
                 limit.check("while a collective waited")
-                self._raise_failure()  # of another bucket, whose members may be notified first
+                self._raise_failure()  # an error of another bucket comes first
             if bucket.error is not None:
                 limit.check("while a collective waited")
                 raise bucket.error
@@ -256,8 +256,8 @@ class CollectiveStep:
             with self._lock:
                 self._failure = error
             has_waited = isinstance(error, (DeadlineExceededError, CancelledError))
-            # Computed before the first bucket is left, which sets the error of a bucket that has
-            # met.
+            # Compute this before leaving any bucket, since leaving sets the error of buckets that
+            # have met.
             is_own = not has_waited and all(bucket.error is None for bucket in self._buckets)
             for bucket in [*self._buckets, *self._not_begun()]:
                 if not bucket.is_over.is_set():
@@ -270,12 +270,13 @@ class CollectiveStep:
                 self._pool.give_back(bucket.segment)
 
     def _not_begun(self) -> list[BucketRun]:
-        """Return buckets of branches and loops not executed, for which other members may wait."""
+        """Return the buckets of skipped branches and loops; other members may wait for them."""
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]
 
     def _leave(self, bucket: BucketRun, error: OpError, is_own: bool) -> None:
-        """Notify the other members of a bucket, and later ones, that this member has left."""
+        """Notify the members of a bucket that this member has left; members that join later are
+        notified too."""
         message = error
         if not isinstance(error, (AbortedError, UnavailableError)):
             message = AbortedError.of_no_node(
@@ -298,7 +299,7 @@ class CollectiveStep:
 
     def _run(self, bucket: BucketRun) -> None:
         try:
-            with np.errstate(all="ignore"):  # as kernels do
+            with np.errstate(all="ignore"):  # no NumPy warnings, as in kernels
                 self._exchange(bucket)
         except BaseException as error:
             bucket.error = error
@@ -319,7 +320,7 @@ class CollectiveStep:
             meeting, is_done = bucket.meeting, bucket.is_begun and bucket.error is None
         if segment is not None and is_done:  # all members have read the segment
             self._pool.give_back(segment)
-        elif meeting is not None:  # some may still read it, so no other run may use it
+        elif meeting is not None:  # members may still read it, so it is not reused
             self._pool.forget(member.segment for member in meeting.members)
 
     def _exchange(self, bucket: BucketRun) -> None:

@@ -1,4 +1,4 @@
-"""Gradients of several workers, averaged."""
+"""Averaging of gradients over several workers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def all_reduce_gradients(
 
     grads_and_vars: the result of `Optimizer.compute_gradients`. A gradient of None stays None, and
     IndexedSlices become dense. group_size: the number of workers, each of which builds the same
-    graph.
-    group_key: an integer that identifies the group of workers. first_instance_key: the instance key
-    of the first gradient; each further gradient has the next integer.
+    graph. group_key: an integer that identifies the group of workers. first_instance_key: the
+    instance key of the first gradient; each further gradient gets the next integer.
 
     Each gradient is a separate reduction that starts as soon as it is available; with
-    `RewriterConfig.scoped_allocator_optimization` small ones are done together (`docs/cluster.md`).
-    Raises ValueError for fewer than two workers, and for gradients without a device.
+    `RewriterConfig.scoped_allocator_optimization` small gradients are reduced together
+    (`docs/cluster.md`). Raises ValueError for fewer than two workers, and for gradients without a
+    device.
     """
     means: list[tuple[Any, Any]] = []
     for number, (gradient, variable) in enumerate(grads_and_vars):

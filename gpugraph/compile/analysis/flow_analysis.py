@@ -1,11 +1,12 @@
-"""Flow: the loop of each op, and its guard, the condition under which it is alive.
+"""Flow: the loop of each op, and the op's guard, which is the condition under which the op is
+alive.
 
-Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, which are run or
-skipped as one. In the order of the surrounding ops, a loop is one item, and runs when its inputs
+Ops with equal guards (`compile/unit/guards.py`) become regions of the plan; a region is run or
+skipped as a whole. In the order of the surrounding ops, a loop is one item; it runs if its inputs
 may be alive. Guards of ops in a loop are relative to the start of an iteration. For a graph without
 control flow, `unit.flow` stays None.
 
-An op with a dead input is dead, also if the input is a control edge or comes from another device.
+An op with a dead input is dead, even if the input is a control edge or comes from another device.
 There are two exceptions: a Merge is alive if one of its data inputs is, whatever its control inputs
 are, and a ControlTrigger is always alive.
 """
@@ -63,7 +64,7 @@ def flow_of(unit: Unit) -> Flow:
             raise _within(frames.at(node), node.input_edge(0))
     flow = Flow(frames, levels(unit.graph, frames, unit.send_recv_pairs))
     known = -1, -1
-    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both
+    while known != (len(flow.carried), len(flow.leading)):  # guards depend on both sets
         if known[1] != len(flow.leading):
             flow.carried.clear()
         known = len(flow.carried), len(flow.leading)
@@ -119,8 +120,8 @@ def in_words(unit: Unit, guard: Guard) -> str:
 
 
 class _Guards:
-    """One walk over all frames that computes the guard of each node; a loop is finished before the
-    ops that read its Exits.
+    """One walk over all frames that computes the guard of each node; a loop comes before the ops
+    that read its Exits.
     """
 
     def __init__(self, unit: Unit, flow: Flow) -> None:
@@ -180,8 +181,8 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the leading Enters of a loop: those whose input must be alive for the loop to have
-        an effect or a live Exit.
+        """Record the leading Enters of a loop: the Enters whose input must be alive for the loop to
+        have an effect or a live Exit.
         """
         flow = self.flow
         active = [flow.guards[node.id] for node in frame.exits]
@@ -205,8 +206,8 @@ class _Guards:
     def _entering(self, node: Node) -> Guard:
         """Return the guard of an Enter inside its loop.
 
-        A loop-invariant Enter is alive in every iteration; another one only in the first, unless
-        its value goes to nothing but the loop's Merge.
+        A loop-invariant Enter is alive in every iteration; any other Enter is alive only in the
+        first iteration, unless only the loop's Merge reads it.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -226,8 +227,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge, which waits for its control inputs, but is alive even if
-        they are dead.
+        """Return the guard of a Merge. Its control inputs do not count: a Merge waits for them, but
+        is alive even if they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):
@@ -247,8 +248,8 @@ class _Guards:
         return self.flow.within[atom]
 
     def _note_pred(self, node: Node) -> None:
-        """Record the predicate of a Switch, as the output that computes it, and the literal that
-        each of the Switch's outputs adds to its guard.
+        """Record the output that computes the predicate of a Switch, and the literal that each
+        output of the Switch adds to the guard of the Switch.
         """
         flow = self.flow
         edge = node.input_edge(1)
@@ -265,8 +266,8 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, and Send
-        and Recv back to their source.
+        """Return the output that computes a predicate: follow Identity, Switch, LoopCond, Send and
+        Recv backwards.
         """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:

@@ -55,8 +55,8 @@ Shape = tuple[int, ...]
 class Space(NamedTuple):
     """The iteration space of a kernel that contains this op.
 
-    `inside`: for each output, whether other ops of the same kernel may read it. They may not if it
-    is complete only after the kernel has covered all rows."""
+    `inside`: for each output, whether other ops of the same kernel may read it. They may not read
+    an output that is complete only after the kernel has covered all rows."""
 
     sizes: Shape
     inside: tuple[bool, ...]
@@ -69,10 +69,10 @@ def is_large(sizes: Shape) -> bool:
 
 
 class Fusible(NamedTuple):
-    """The common properties of all fusible ops that differ only in their names.
+    """The properties of a fusible op, shared by all ops that differ from it only in their names.
 
     shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`. kind:
-    a number for this class of equal ops. slots: the indices of the inputs that are in device
+    the number of this class of equal ops. slots: the indices of the inputs that are in device
     memory. call: the NumPy kernel.
     """
 
@@ -117,8 +117,8 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return, for each device on which ops are fused, whether a group becomes one native kernel
-    there.
+    """Return the devices on which ops are fused, each with whether a group becomes one native
+    kernel on it.
 
     On the CPU it does if `native` (native code is on). GPUs are included if they run kernels."""
     return {
@@ -168,7 +168,7 @@ class FusibleOps:
             node.type,
             node.assigned_device,
             self._attrs.get(id(node.attrs)) or self._key_of_attrs(node.attrs),
-            id(node.input_types),  # a graph's nodes share equal tuples
+            id(node.input_types),  # equal tuples are shared, so ids suffice
             id(node.output_types),
         ]
         for edge in edges:
@@ -188,8 +188,8 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Return a key of the attrs; if they can't be hashed, their id, which is unique as the
-        nodes keep them alive.
+        """Return a key of the attrs. If the attrs can't be hashed, the key is their id, which is
+        unique because the nodes keep them alive.
         """
         key: Hashable
         try:
@@ -301,8 +301,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition, by building its kernel on
-    trial; None if it has none.
+    """Return the iteration space of an op that has a decomposition, by a trial build of its kernel;
+    None if the op has no decomposition that fits.
     """
     trial = Fusion(gpu)
     inputs = [

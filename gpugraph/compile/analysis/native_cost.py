@@ -1,7 +1,7 @@
-"""Static costs: when steps are worth compiling, and where NumPy is faster than native code.
+"""Cost estimates: when steps are worth compiling, and where NumPy is faster than native code.
 
-Both follow from the ops and arrays of steps, so that the same program gets the same code in each
-process, on a busy machine too.
+Nothing is measured: the estimates depend only on the ops and arrays, so that a program gets the
+same code in each process, even on a busy machine.
 """
 
 from __future__ import annotations
@@ -10,41 +10,49 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 WORTHWHILE_NS = 10_000_000
-"""The estimated nanoseconds in NumPy after which steps are compiled: about a tenth of the
-compiler's time."""
+"""The estimated nanoseconds that NumPy spends on steps before they are compiled: about a tenth of
+the time of a compilation.
+"""
 
 WORTHWHILE_BYTES = 8 << 20
-"""The size in bytes of the arrays of steps that take about as long: such steps are compiled from
-the first run on."""
+"""The size in bytes of arrays on which NumPy spends about as long in one run: steps over such
+arrays are compiled from the first run on.
+"""
 
 CALL_NS = 1_000
-"""The estimated nanoseconds of a call of NumPy, without its elements."""
+"""The estimated nanoseconds of a NumPy call, in addition to the time for its elements."""
 
 _BYTE_NS = WORTHWHILE_NS / WORTHWHILE_BYTES
 
 
 def numpy_nanoseconds(arrays: Iterable[Any], calls: int = 1) -> float:
-    """Estimate the time that NumPy takes for calls over these arrays."""
+    """Estimate the nanoseconds that NumPy takes for `calls` calls over these arrays."""
     return calls * CALL_NS + _BYTE_NS * sum(array.nbytes for array in arrays)
 
 
 SLOWER = 1.3
-"""The multiple of NumPy's time from which native code is not used."""
+"""Native code that takes more than this multiple of NumPy's time is not used."""
 
 LEAST_ELEMENTS = 50_000
-"""The minimum number of elements for that: all native code is faster over fewer."""
+"""The minimum number of elements for which NumPy may be faster: over fewer elements, native code is
+always faster.
+"""
 
 ONE_THREAD = {
     ("ApplyFtrl", "float32"): 2.0,
     ("Complex", "float32"): 1.4,
     ("Cumsum", "float32"): 1.5,
 }
-"""By op and dtype: the time of one thread of native code, as a multiple of NumPy's, where it
-exceeds SLOWER (benchmarks/native_or_numpy.py). The work is divided among all threads."""
+"""By op and dtype: the time of native code on one thread divided by NumPy's time, if the quotient
+exceeds SLOWER (measured by benchmarks/native_or_numpy.py). The quotient is divided by the number of
+threads.
+"""
 
 
 def numpy_is_faster(op_type: str, arrays: Sequence[Any], threads: int) -> bool:
-    """Return whether NumPy is faster for a single op over these arrays than native threads."""
+    """Return whether NumPy computes an op over these arrays faster than native code on `threads`
+    threads.
+    """
     if max((array.size for array in arrays), default=0) < LEAST_ELEMENTS:
         return False
     multiple = ONE_THREAD.get((op_type, arrays[0].dtype.name), 0.0)

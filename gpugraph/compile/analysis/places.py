@@ -1,8 +1,8 @@
-"""Places: sets of ops that always run equally often, each with an order.
+"""Places: sets of ops that always run equally often, in an order.
 
 A place holds the ops with the same loop (or none) and the same guard. Passes that recompute or
-reorder ops put an op only into its own place, where its inputs are available whenever it runs. A
-graph without branches and loops is one place.
+reorder ops put an op only into its own place, where its inputs are available whenever the op runs.
+A graph without branches and loops is one place.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gpugraph.graph.nodes.runtime_graph import Node
 class GuardedPlace(NamedTuple):
     """The ops of one loop and one guard.
 
-    nodes: these ops, each after its inputs. depth: by node id, the depth in the loop's order; an op
-    of an inner loop has the depth of that loop."""
+    nodes: these ops, each after its inputs. depth: by node id, the depth of the op in the loop's
+    order; an op of an inner loop has the depth of the inner loop."""
 
     nodes: list[Node]
     depth: Mapping[int, int]
@@ -30,8 +30,8 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph. Ops that never run are in none, nor are those of loops whose
-    loop variables have different guards for another iteration.
+    """Return the places of a graph. Ops that never run are in no place. Nor are the ops of a loop
+    whose loop variables have different guards for another iteration.
 
     InvalidArgumentError for loops that are not well-formed.
     """

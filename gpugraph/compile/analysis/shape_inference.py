@@ -1,15 +1,15 @@
 """Inference of exact shapes in a graph with loops, stacks and TensorArrays.
 
 The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
-the NextIteration has another shape, the Merge gets the common shape of both, in which sizes that
-differ are unknown, and the walk is repeated until no shape changes. In the same way the elements of
-a stack or a TensorArray have the common shape of all values that are written to it, and values read
-from it have that shape. If all pushes to a stack push the same constant (a shape, in a gradient),
-its pops return that constant.
+the NextIteration has another shape, the Merge gets the common shape of both values, in which sizes
+that differ are unknown, and the walk is repeated until no shape changes. In the same way the
+elements of a stack or a TensorArray have the common shape of all values that are written to it, and
+values read from it have that shape. If all pushes to a stack push the same constant (a shape, in a
+gradient), its pops return that constant.
 
 An op whose shape function refuses its inputs fails the compilation if the op runs in every run. In
-a branch or a loop the error is raised when the op runs. The ops that depend on it never have a
-value, and a Merge then has the common shape of its other inputs.
+a branch or a loop the error is raised when the op runs. The ops that depend on the failing op never
+have a value, and a Merge then has the common shape of its other inputs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _PUTS = {
     "TensorArrayScatterV3": 2,
     "TensorArraySplitV3": 1,
 }
-"""The index of the input that is written to the container. For Scatter its rows are the elements,
-for Split parts of it.
+"""The index of the input that is written to the container. Scatter writes each row of the input as
+an element; Split writes each part of the input.
 """
 _TAKES = {"StackPopV2", "TensorArrayReadV3", "TensorArrayGatherV3"}
 
@@ -82,8 +82,8 @@ class Inference:
         self.failing.clear()
 
     def _widen(self, order: Sequence[Node]) -> bool:
-        """Set the shape of each loop variable to the common shape with the value for its next
-        iteration; return whether one changed.
+        """Set the shape of each loop variable to the common shape of its current value and its next
+        value; return whether a shape has changed.
         """
         changed = False
         for node in order:
@@ -99,7 +99,7 @@ class Inference:
         return changed
 
     def infer(self, node: Node, sources: list[TensorId]) -> Sequence[TensorShape]:
-        """Return the shapes of a node's outputs, from those of its inputs, `sources`.
+        """Return the shapes of a node's outputs, inferred from the shapes of its inputs, `sources`.
 
         InvalidArgumentError if the input shapes don't fit the op and it runs in every run.
         """
@@ -115,7 +115,7 @@ class Inference:
         if self.failing and any(source in self.failing for source, _ in sources):
             return self._never(node)
         known, values = self.unit.shapes, self.unit.values
-        if node.node_class is NodeClass.ENTER:  # the client's graph leaves its shape open
+        if node.node_class is NodeClass.ENTER:  # an Enter's shape is open in the client's graph
             return [known[source][slot] for source, slot in sources]
         infer = op_def.infer
         if type(infer) is ShapeRule and node.type not in _PUTS and node.type not in _TAKES:
@@ -205,8 +205,8 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that all pushes to a StackPopV2's stack push; None if there is
-        none.
+        """Return the constant that all pushes to a StackPopV2's stack push; None if there is no
+        such constant.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
@@ -232,8 +232,8 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape that the rule gives to all outputs; None if it refuses, as calling `infer`
-    then raises the complete error.
+    """Return the shape that the rule gives to all outputs; None if it raises an error, which the
+    caller then gets in full from `infer`.
     """
     try:
         return infer.rule(shapes)

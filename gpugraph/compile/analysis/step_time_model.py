@@ -1,9 +1,9 @@
 """Estimated time of a node or a copy on a device, from a model with constant rates; nothing is
 measured.
 
-A node takes the time of a launch, plus that of its arithmetic or of its memory accesses, whichever
-is longer. The rates are rounded ones of a mid-range GPU on PCI Express 3 x16, and of a processor
-with two cores. Only ratios of times on the same device are used.
+A node takes the time of a launch, plus the time of its arithmetic or of its memory accesses,
+whichever is longer. The rates are rounded figures of a mid-range GPU on PCI Express 3 x16, and of a
+processor with two cores. Only ratios of times on the same device are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEMORY_BYTES = 500e9
 """Bytes per second between the GPU and its memory."""
 
 COPIED_BYTES = 12e9
-"""Bytes per second between the GPU's memory and the host's, in each direction."""
+"""Bytes per second between the GPU's memory and host memory, in each direction."""
 
 LAUNCH = 5e-6
 """Seconds per launch of a kernel or start of a copy on a GPU."""
@@ -47,8 +47,8 @@ _FILTER_AND_PLACES = {
     "Conv2DBackpropFilter": (None, 2),
     "Conv3DBackpropFilterV2": (None, 2),
 }
-"""For convolutions, the input indices of the filter and of the gradient or value with the forward
-output's shape; None stands for the op's own output.
+"""By op type of a convolution: the input index of the filter, and that of the tensor with the
+forward output's shape; None stands for the op's own output.
 """
 
 _Sizes = tuple[int, ...]
@@ -82,7 +82,7 @@ def node_seconds(unit: Unit, node: Node) -> float:
 def recomputed_part(unit: Unit) -> float:
     """Return the time of recomputing nodes, divided by the time of all other nodes.
 
-    Nodes that recompute and are fused with the gradients that read them count as free.
+    A recomputing node that is fused with the gradient that reads it counts as free.
     """
     again = whole = 0.0
     for node in unit.order:

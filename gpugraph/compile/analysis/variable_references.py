@@ -1,8 +1,8 @@
 """References: the variable to which each tensor of a reference dtype refers.
 
-Ops that write through a reference return it, and so do ops that only forward a tensor, such as
-Identity. A RefMerge refers to a variable if all of its inputs refer to that variable; otherwise its
-output is a value, which no op can assign.
+Ops that write through a reference return the reference. Ops that only forward a tensor, such as
+Identity, also return a reference that they receive. A RefMerge refers to a variable if all of its
+inputs refer to that variable; otherwise its output is a value, which no op can assign.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Return whether a loop's Merge refers to one variable at first and to another one, or none,
-    after an iteration.
+    """Return whether a loop's Merge refers to a variable at first, and to a different variable or
+    none after an iteration.
     """
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:

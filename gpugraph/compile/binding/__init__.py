@@ -1,3 +1,3 @@
-"""Binding: the plan is created from the unit, with memory and callables, and the report of each
-op's placement.
+"""Binding: creation of the plan from the unit: memory, callables, and a report of each op's
+placement.
 """

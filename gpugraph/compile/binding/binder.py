@@ -128,8 +128,8 @@ class Binder(StepList):
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """Return the steps of the plan, with regions, native runs of steps and CUDA graphs
-        formed.
+        """Return the steps of the plan, combined into regions, native runs of steps and CUDA
+        graphs.
         """
         if self.branches is not None:
             return self.branches.steps()
@@ -243,7 +243,7 @@ class Binder(StepList):
         return not bound.is_late and len(self._host_values(bound)) < len(bound.host)
 
     def _host_values(self, bound: BoundNode) -> dict[int, Any]:
-        """Return by slot the values of those host inputs that are constant."""
+        """Return, by input slot, the values of the constant host inputs."""
         if not bound.host:
             return {}
         values = self.unit.values
@@ -273,8 +273,8 @@ class Binder(StepList):
         )
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
-        """Return the arrays that the kernel takes: its inputs (without constant host inputs that it
-        takes as values), then its outputs.
+        """Return the arrays that the kernel takes: the inputs, except constant host inputs, which
+        it takes as values; then the outputs.
         """
         values = self._host_values(bound)
         arrays = [
@@ -288,7 +288,7 @@ class Binder(StepList):
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
         """Return the inputs of the native compilation of the step; None if the node has no native
-        form on its device, or is sized in the run.
+        form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
         native = native_of(node)
@@ -339,8 +339,8 @@ class Binder(StepList):
         return rendezvous_key(source, incarnation, target, send.attrs["tensor_name"])
 
     def _copy(self, recv: Node) -> Run:
-        """Return the callable for a Recv: it copies the tensor from the Send's device to the
-        Recv's.
+        """Return the callable for a Recv: it copies the tensor from the Send's device to the Recv's
+        device.
         """
         send = self.sends[recv.id]
         key, home = self.home(send, 0)

@@ -86,8 +86,8 @@ class FeedsAndFetches:
     def _array_reader(self, node: Node, device: Device, array: Any, source: Node) -> _Read:
         """Return a callable that reads an array from a device.
 
-        If the device copies asynchronously, a step that starts the copy is added to the plan, after
-        all others."""
+        If the device copies asynchronously, a step that starts the copy is added to the end of the
+        plan."""
         steps = self.step_list
         fetch = device.fetching(array)
         if fetch is None:

@@ -1,7 +1,8 @@
-"""Advice: changes of settings or batch size with which a step fits into a device's memory.
+"""Advice for a step that does not fit into a device's memory: settings or a batch size that make it
+fit.
 
-The step is compiled again with each change, up to its memory plan, so the advice has planned sizes,
-not estimates.
+The step is compiled again with each change, up to memory planning. So the sizes in the advice are
+exact.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MAX_TRIALS = 6
 """The maximum number of batch sizes for which the step is compiled."""
 
 _DEGREES = {CHEAP: "", ALL: " and recomputation_limit_mb = 1"}
-"""The degrees of recomputation, with the settings that request each, in addition to
+"""By degree of recomputation: the settings that request it, in addition to
 `memory_optimization`.
 """
 

@@ -1,4 +1,4 @@
-"""The generated programs of a unit with open sizes: once for all plans that are bound from it."""
+"""The generated programs of a unit with open sizes, which all plans bound from the unit share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpugraph.ops.fusion.op_expressions import EXPRESSIONS
 
 
 class _Extent:
-    """The shape of an array that is bound later."""
+    """A stand-in for an array that is bound later; it has a shape only."""
 
     def __init__(self, shape: tuple[Any, ...]) -> None:
         self.shape = shape

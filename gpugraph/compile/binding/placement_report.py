@@ -37,8 +37,8 @@ def placements(unit: Unit, steps: Sequence[Step]) -> tuple[Placement, ...]:
 
 
 def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[Placement]:
-    """Yield a placement for each op that another op of the plan has absorbed, directly or over
-    others.
+    """Yield a placement for each op that another op of the plan has absorbed, directly or through
+    other absorbed ops.
     """
     for name, (op_type, origin, by, mode) in unit.absorbed.items():
         while by not in placement_by_name and by in unit.absorbed:
@@ -49,7 +49,9 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Return the reason for a node's device as text, followed by its loop and its guard, if any."""
+    """Return the reason for a node's device as text, followed by the node's loop and guard, if
+    any.
+    """
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:
         return reason

@@ -1,4 +1,6 @@
-"""Callables of steps: bound later, under locks, with a variable's first value, or only failing."""
+"""Wrappers of steps' callables: for late binding, for locking, for marking variables as
+initialized, and for raising an error.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from gpugraph.plan import Run, StepCode
 
 
 class BoundLater:
-    """A step by NumPy that is bound when it first runs: its native code may be there before."""
+    """A NumPy step that binds its kernel on the first call. Until then, native code may make the
+    binding unnecessary.
+    """
 
     def __init__(self, bind: Callable[[], Run]) -> None:
         self._bind = bind
@@ -24,7 +28,7 @@ class BoundLater:
         self._run()
 
     def release(self) -> None:
-        """Free the memory that only this step uses; the next call takes it again."""
+        """Free the memory that only this step uses; the next call allocates it again."""
         release = getattr(self._run, "release", None)
         if release is not None:
             release()
@@ -38,9 +42,7 @@ def plain_step(reason: str) -> Callable[[], StepCode]:
 
 
 def initializing(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` and then marks the variables that it has written as
-    initialized.
-    """
+    """Return a callable that calls `run` and then marks the variables `states` as initialized."""
     if isinstance(run, Enqueued):
         return run.assigning(states)
 
@@ -68,8 +70,8 @@ def locking(run: Run, states: list[VariableState]) -> Run:
 
 
 def raising(error: Exception) -> Run:
-    """Return a callable that raises a copy of `error`, by which a kernel refused its inputs when it
-    was bound.
+    """Return a callable that raises a copy of `error`, the error that a kernel raised when it was
+    bound to its inputs.
     """
 
     def fail() -> None:

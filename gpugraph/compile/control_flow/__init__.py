@@ -1,1 +1,1 @@
-"""Branches and loops as steps."""
+"""Branches and loops as steps of a plan."""

@@ -1,7 +1,7 @@
 """Binding of branches and loops: control flow becomes flags, merges, regions and loop steps.
 
-Follows the order of the nodes, with one list of entries for each open frame. At the end of
-a loop its list becomes one step of the frame around it.
+Binding follows the order of the nodes and keeps one list of steps for each open frame. At the end
+of a loop, its list becomes one step of the surrounding frame.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Branches:
     # -- following the order
 
     def enter(self, node: Node) -> Guard:
-        """Open the loops that a node is in, add the flag of its guard, and return the guard."""
+        """Open the loops that contain a node, add the step that sets the flag of its guard, and
+        return the guard.
+        """
         steps = self.step_list
         frames = [frame for frame in self.flow.frames.at(node).up() if frame.parent is not None]
         for frame in frames[::-1][len(self.open) :]:
@@ -89,7 +91,9 @@ class Branches:
     # -- nodes
 
     def _pass(self, node: Node) -> None:
-        """Add the copy of a Switch, Enter, Exit, NextIteration or LoopCond that is not a view."""
+        """Add a step that copies the input of a Switch, Enter, Exit, NextIteration or LoopCond,
+        unless the output is a view.
+        """
         steps = self.step_list
         steps.refs(node)
         key, home = steps.home(node, 0)
@@ -127,8 +131,8 @@ class Branches:
             steps.entries.append(Entry(ALWAYS, step, (flag,), reads))
 
     def _merge_input(self, node: Node, slot: int, dying: list[Any]) -> tuple[int | None, Run]:
-        """Return the flag of an input of a Merge (None: always alive), and the callable that moves
-        it.
+        """Return the flag of an input of a Merge (None: always alive), and a callable that copies
+        the input to the Merge's output.
         """
         steps, edge = self.step_list, node.input_edge(slot)
         guard = self.flow.of_output(edge.src, edge.src_output)

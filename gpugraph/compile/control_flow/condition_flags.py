@@ -1,4 +1,6 @@
-"""Conditions: the flags of a plan while it is being bound, and the steps that set them."""
+"""Conditions: the flags of predicates and guards while a plan is bound, and the steps that set
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """The flags that have a step, frame by frame: flags set around a loop are also set inside."""
+    """The flags of conditions for which the plan has a step that sets them, by frame. A flag set
+    around a loop is valid inside the loop.
+    """
 
     def __init__(self, step_list: StepList, flow: Flow) -> None:
         self.step_list = step_list
@@ -49,7 +53,9 @@ class Conditions:
             self._add_flag(self.flags.joiner(guard), None, (self.flags.guard(guard),), reads)
 
     def need_literal(self, atom: Is) -> None:
-        """Add the step that sets the flags of a predicate, unless it exists."""
+        """Add the step that sets a predicate's two flags (it is true, it is false), unless it
+        exists.
+        """
         if self._is_known(atom.pred):
             return
         self.need(self.flow.within[atom] - {atom})
@@ -74,7 +80,7 @@ class Conditions:
         return lambda: device.read(array).item()
 
     def predicate_array(self, atom: Is) -> Any:
-        """Return the array of a predicate on the host if it is one bool; else None."""
+        """Return a predicate's array if it holds one bool in host memory, else None."""
         home = self.step_list.unit.homes[atom.pred]
         is_bool = home.shape == () and home.dtype.is_bool
         return self.step_list.array(home) if is_bool and self.step_list.is_plain(home) else None
@@ -96,7 +102,9 @@ class Conditions:
         return None if guard == ALWAYS else self.flags.guard(guard)
 
     def if_alive(self, guard: Guard | None, run: Run) -> Run:
-        """Return `run`, made conditional on the guard if there is one."""
+        """Return a callable that calls `run` if the guard's flag is set; `run` itself if there is
+        no guard.
+        """
         if not guard:
             return run
         return RunIfUp(self.flags.values, self.flags.guard(guard), run)

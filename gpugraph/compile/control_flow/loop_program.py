@@ -7,9 +7,9 @@
                    again                                   its steps
     end:                                        behind:
 
-Stretches that have become native are calls, as are copies of variables and accesses to stacks and
-TensorArrays; flags are bytes that instructions set and test. Steps without native code are left to
-Python (`devices/native/iterations`).
+Runs of steps that have become native are call instructions, as are copies of loop variables and
+accesses to stacks and TensorArrays. Flags are bytes that instructions set and test. Python runs the
+steps without native code (`devices/native/iterations`).
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ from gpugraph.ops.tensor_arrays.element_store import kind_number
 from gpugraph.plan import Run, Step, StepGroup
 
 Copies = Mapping[Run, tuple[Any, Any]]
-"""The source and destination arrays of each step that copies, by its callable."""
+"""By the callable of a copying step: its source array and its destination array."""
 
 
 class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
-    asked: the array of the condition's predicate, and the value with which the loop goes on; or
-    flags, any of which is up then; None if only `condition` can determine it.
+    asked: how instructions test the condition. Either the array of the predicate and the value for
+    which the loop continues, or flags, one of which is set if the loop continues; None if only
+    `condition` can determine it.
     """
 
     start: Sequence[Step]
@@ -66,8 +67,9 @@ class LoopSteps(NamedTuple):
 
 
 class LoopGroup(StepGroup):
-    """The group of a loop's step. The cells `dying` are released after it; it does nothing unless
-    a value has `entered`."""
+    """The group of a loop's step. After the loop the cells `dying` are released. The loop does not
+    run if `entered` returns False, because then no value enters it.
+    """
 
     loop_steps: LoopSteps
     dying: Sequence[Cell]
@@ -75,7 +77,7 @@ class LoopGroup(StepGroup):
 
 
 class Label:
-    """A position in a program."""
+    """A position in a program, as the target of jumps."""
 
     __slots__ = ("place",)
 
@@ -84,8 +86,10 @@ class Label:
 
 
 class Part(NamedTuple):
-    """A step as an instruction. `plain` runs it by Python if it has no call or the call is refused;
-    the program continues at `leaves`, if that is a label, when `plain` returns something false."""
+    """A step as an instruction. If there is no native call, or the call refuses its input, Python
+    calls `plain`. If `plain` returns a false value and `leaves` is a label, the program continues
+    there.
+    """
 
     step: Step
     kind: InstructionKind
@@ -98,9 +102,10 @@ class Part(NamedTuple):
 
 
 class LoopProgram:
-    """Collects the parts of a loop.
+    """The instructions of a loop, which its methods add.
 
-    by_python: the steps without native code. unsettled: the stretches whose code may still change.
+    by_python: the steps without native code. unsettled: the runs of steps whose code may still
+    change.
     """
 
     def __init__(self, copies: Copies, flags: bytearray) -> None:
@@ -141,12 +146,12 @@ class LoopProgram:
         flag: int | None = None,
         target: Label | None = None,
     ) -> None:
-        """Add a control instruction, which is never refused."""
+        """Add a control instruction (a jump, or a change of a flag), which can't fail."""
         address = 0 if flag is None else ctypes.addressof(self._flags) + flag
         self.parts.append(Part(step, kind, _nothing_refused, None, address, target))
 
     def _mark(self, label: Label) -> None:
-        """Place the label here."""
+        """Set the label to the current end of the program."""
         label.place = len(self.parts)
 
     def _python(self, step: Step, plain: Run, leaves: Label | None = None) -> None:
@@ -154,7 +159,7 @@ class LoopProgram:
         self.parts.append(Part(step, "python", plain, leaves=leaves))
 
     def _ask(self, loop_steps: LoopSteps, end: Label) -> None:
-        """Add a jump to the end if the condition fails."""
+        """Add a jump to `end` that is taken if the loop's condition is false."""
         condition, asked = loop_steps.condition, loop_steps.asked
         if asked is None:
             self._python(condition, condition.run, end)
@@ -169,13 +174,17 @@ class LoopProgram:
             self._mark(goes_on)
 
     def _if_array(self, step: Step, kind: InstructionKind, array: Any, target: Label) -> None:
-        """Add a jump to the target if the bool in an array is true, or unless it is."""
+        """Add a jump to `target`, taken if the bool in `array` is true (`kind` "if") or false
+        ("unless").
+        """
         self.parts.append(Part(step, kind, _nothing_refused, None, array.ctypes.data, target))
 
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Add steps, except for guards of variables, which have run before."""
+        """Add steps, except the checks that variables are initialized, which have run before the
+        loop.
+        """
         for step in steps:
             if step.kind != "guard":
                 self._step(step)
@@ -213,7 +222,9 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the action of a step, as a call if there is one."""
+        """Add the instruction that executes a step: a native call if the step has one, otherwise a
+        return to Python.
+        """
         if run is do_nothing:
             return
         try:
@@ -222,7 +233,7 @@ class LoopProgram:
             self._python(step, run)
 
     def _call(self, step: Step, run: Run) -> Part:
-        """Return the step as a call; raise NotNativeError if there is none."""
+        """Return the step as a native call; NotNativeError if the step has no native call."""
         if isinstance(run, RefusableCall):
             return Part(step, "call", run.refuse, run.call)
         if step.kind == "native":
@@ -242,7 +253,9 @@ class LoopProgram:
             self._steps(code.final_steps)
 
     def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
-        """Add an inner loop, as instructions once its own stretches are native."""
+        """Add an inner loop: as instructions if all its steps are native, otherwise as one step
+        that Python runs.
+        """
         _, head, _, tail, _ = loop.loop_steps
         unsettled = [code for code in codes((*head, *tail)) if code.final_steps is None]
         if unsettled or loop.dying or loop.entered is not None:
@@ -254,8 +267,8 @@ class LoopProgram:
     # -- flags
 
     def _set_predicate(self, step: Step, run: SetPredicate) -> None:
-        """Add instructions that set the flags of a predicate, true and false; none if it has no
-        value.
+        """Add instructions that set one of a predicate's two flags (true, false) and clear the
+        other, or clear both if the predicate has no value.
         """
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:
@@ -276,7 +289,9 @@ class LoopProgram:
         self._mark(behind)
 
     def _join(self, step: Step, run: JoinFlags) -> None:
-        """Add instructions that set a flag if all of its parts are up."""
+        """Add instructions that set a flag if all flags that it joins are set, and otherwise clear
+        it.
+        """
         behind = Label()
         self._add(step, "clear", run.flag)
         for flag in run.parts:
@@ -295,7 +310,9 @@ class LoopProgram:
             self._mark(behind)
 
     def _merge(self, step: Step, run: Merging) -> None:
-        """Add the move of the one input that is alive; Python raises the error of two."""
+        """Add instructions that copy the only live input. If two inputs are alive, Python runs the
+        step, which raises the error.
+        """
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):
             following = Label()
@@ -316,16 +333,16 @@ class LoopProgram:
 
 
 def codes(steps: Iterable[Step]) -> Iterator[CompiledStretch]:
-    """Yield the code of the stretches among the steps."""
+    """Yield the code of each run of steps among `steps`."""
     for step in steps:
         if isinstance(step.group, Stretch) and isinstance(step.group.code, CompiledStretch):
             yield step.group.code
 
 
 def _element_access(run: Access) -> ElementAccess:
-    """Return the access in native form.
+    """Return an access to an element of a stack or TensorArray in native form.
 
-    Raise NotNativeError for elements that are not numbers, and arrays that are not C-ordered.
+    NotNativeError if the elements are not numbers, or an array is not C-ordered.
     """
     for array in (run.handle, run.value, run.index, run.copy):
         if array is not None and not (isinstance(array, np.ndarray) and array.flags.c_contiguous):

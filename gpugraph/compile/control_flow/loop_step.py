@@ -1,12 +1,11 @@
 """A `while` loop as one step that runs its body repeatedly.
 
-entered    whether any value that enters is alive, if possibly none is
-start      copies the values that enter to the storage of the loop variables
-head       the part of each iteration before the condition
-condition  whether there is another iteration
-tail       the rest of the iteration, then the loop variables' next values
+entered whether any value that enters is alive; None if some value always is start copies the values
+that enter to the storage of the loop variables head the part of each iteration before the condition
+condition whether there is another iteration tail the rest of the iteration, then the loop
+variables' next values
 
-Python calls the steps until they are native calls that run without it (`native_iterations`).
+Python calls the steps until native code can run whole iterations (`native_iterations`).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from gpugraph.plan import (
 class Loop(LoopGroup):
     """Runs a loop.
 
-    native: native iterations for runs with initialized variables; all runs of a plan share it.
+    native: the native iterations, for runs whose variables are initialized; None if jit is off.
     """
 
     def __init__(
@@ -59,16 +58,18 @@ class Loop(LoopGroup):
         self.guarded = guarded and any(step.kind == "guard" for step in all_steps(self.steps))
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the loop without the guards of variables."""
+        """Return a callable that runs the loop without the checks that variables are
+        initialized.
+        """
         rest = self.dying, self.clock, self.entered, self.native
         return Loop(self.name, self.loop_steps, *rest, guarded=False).run
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return a note on whether the loop is native now."""
+        """Return report lines on whether the loop is native now."""
         return self.native.notes if self.native is not None else ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, and the code that currently runs each of them."""
+        """Yield each step of the loop with the code that currently runs it."""
         by_python = None if self.native is None else self.native.by_python
         if by_python is None:
             return step_codes(self.steps)
@@ -98,10 +99,10 @@ class Loop(LoopGroup):
         current: Run | None = is_going_on
         try:
             while is_going_on():
-                for current in runs:  # not `next.run()`, to save a call per iteration
+                for current in runs:  # calls bound before the loop, to save time
                     current()
                 if clock.armed:
-                    current = None  # no step of the loop caused this
+                    current = None  # an error after this is no step's
                     clock.check(f"in the loop '{self.name}'")
                 current = is_going_on
         except Exception as error:

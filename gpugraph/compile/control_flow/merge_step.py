@@ -1,4 +1,4 @@
-"""Merge steps: copy the input that is alive to the output, with its index."""
+"""Merge steps, which copy the only live input to the output, and write the index of that input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """A Merge of these inputs, executed by `run`."""
+    """The callable of a Merge step. It calls `run`; the other fields are the parts of which `run`
+    consists.
+    """
 
     run: Run
     inputs: Sequence[tuple[int | None, Run]]
@@ -31,10 +33,11 @@ class Merging:
 def merger(
     flags: bytearray, inputs: Sequence[tuple[int | None, Run]], alive: int | None, index: Any
 ) -> Merging:
-    """Return the callable of a Merge. `inputs` are flags (None: always alive) and moves.
+    """Return the callable of a Merge. `inputs`: for each input its flag (None: always alive), and a
+    callable that copies it to the output.
 
-    alive: the flag of whether any input was alive, if there is one. index: the array of the input's
-    index, if that is used.
+    alive: the flag to set if any input is alive, or None. index: the array that receives the index
+    of the live input; None if no op reads it.
     """
 
     def merge() -> None:
@@ -62,7 +65,7 @@ def merger(
 def _merger_of_two(
     flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
-    """Return the usual Merge, of the two sides of a branch, without an index."""
+    """Return a fast callable for the most frequent Merge: two conditional inputs, and no index."""
 
     def merge() -> None:
         if flags[first_flag]:

@@ -1,9 +1,10 @@
 """Native iterations: all iterations of a loop in one call that runs without Python.
 
-Stretches of the loop's steps become native calls first (`steps/compiled_stretch`); once all
-stretches outside of branches have, the loop is one program (`loop_program`). So results are bitwise
-those of the steps. Steps without native code run by Python between two parts of the program, as
-does an instruction that refuses its input: Python raises the error of its step.
+The runs of steps in the loop become native calls first (`steps/compiled_stretch`). Once all runs of
+steps outside of branches are native, the loop becomes one program (`loop_program`). The program
+calls the same code, so results have the same bits. Between two parts of the program Python runs the
+steps without native code. If an instruction refuses its input, Python runs the instruction's step,
+which raises the error.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from gpugraph.plan import Clock, Step, all_steps, note_step
 
 
 class NativeIterations:
-    """Runs a loop by native calls, once its stretches are native."""
+    """Runs a loop by native calls, once its runs of steps are native."""
 
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock
     ) -> None:
-        """Collect the compiled runs of steps of a loop. flags: the predicates of the plan."""
+        """Collect the runs of steps in a loop that may become native. flags: the flags of
+        the plan.
+        """
         self.name = name
         self.loop_steps = loop_steps
         self.copies = copies
@@ -39,7 +42,7 @@ class NativeIterations:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The parts of an iteration, once it is native."""
+        """Report lines on the native loop; empty until the loop is native."""
         if self._program is None:
             return ()
         python = self._by_python
@@ -50,11 +53,11 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps that Python runs; None while it runs all of them."""
+        """The steps that Python runs in the native loop; None until the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:
-        """Compile all stretches once they have together taken a while."""
+        """Compile all runs of steps once NumPy has spent a certain time on them together."""
         if not self._has_begun:
             self._has_begun = sum(code.spent for code in self._codes) >= WORTHWHILE_NS
             if self._has_begun:
@@ -62,8 +65,9 @@ class NativeIterations:
                     code.begin()
 
     def is_ready(self) -> bool:
-        """Return whether the loop can run by native calls. Builds the program once all stretches
-        outside of branches are native, and again when others are."""
+        """Return whether the loop can run by native calls. The program is built when all runs of
+        steps outside of branches are native, and built again when more of them are.
+        """
         if self._program is None:
             is_any = any(code.final_steps is not None for code in self._codes)
             if is_any and all(code.final_steps is not None for code in self._awaited):
@@ -89,7 +93,7 @@ class NativeIterations:
                     current.access.bind()
                 is_left = current.leaves is not None and not goes_on
                 program.start(current.leaves.place if current.leaves and is_left else left + 1)
-                current = None  # no step caused the end of the run
+                current = None  # no step causes an error of the check
                 if clock.armed:
                     self._check()
         except Exception as error:

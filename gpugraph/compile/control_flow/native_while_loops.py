@@ -1,7 +1,8 @@
-"""Native loops: a loop over numbers, or vectors of one size, as one C function.
+"""Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
-All ops of such a loop are elementwise. Its steps run until the function is compiled, which begins
-in the background once the loop has taken a while, and in each run with a time limit.
+All ops of such a loop are elementwise. The loop's steps run until the function is compiled, and in
+each run with a time limit. The compilation starts in the background once the loop has taken a
+while.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 WORTHWHILE_S = 0.01
-"""Seconds in steps after which a loop is compiled: about a tenth of the compiler's time."""
+"""The seconds that a loop runs by steps before it is compiled: about a tenth of the time of a
+compilation.
+"""
 
 
 class NativeLoop(StepGroup):
-    """Runs a loop as a C function once it is compiled, else by its steps.
+    """Runs a loop: by its steps until its C function is compiled, after that by the function.
 
-    It has no guards of variables: all runs of a plan share it.
+    It does not check that variables are initialized.
     """
 
     def __init__(
@@ -44,10 +47,10 @@ class NativeLoop(StepGroup):
         bind: Callable[[Any], Callable[[], int]],
         at_once: bool,
     ) -> None:
-        """Compile now if `at_once`.
+        """Start the compilation now if `at_once`.
 
-        compile_loop: begins to compile. bind: returns the call of the function on the loop's
-        arrays.
+        compile_loop: starts the compilation. bind: returns a callable that calls the compiled
+        function on the loop's arrays.
         """
         self.loop = loop
         self.steps = loop.steps
@@ -58,14 +61,16 @@ class NativeLoop(StepGroup):
         self._spent = 0.0
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps: Python moves entering values, the function does the rest."""
+        """Yield each step with its code: Python copies the values that enter, the function does the
+        rest.
+        """
         code = self._code()
         yield from step_codes(self.loop.loop_steps.start)
         for step, _ in step_codes(self.steps[len(self.loop.loop_steps.start) :]):
             yield step, code
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return a note on whether the loop is a native function now."""
+        """Return report lines on whether the loop is a native function now."""
         code = codes[self.loop.loop_steps.condition.label]
         reason = code.reason.partition("\n")[0]
         states = {
@@ -88,7 +93,7 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop by the function if there is one and the run has no time limit."""
+        """Run the loop, by the function if it is compiled and the run has no time limit."""
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
             start = perf_counter()
@@ -97,11 +102,11 @@ class NativeLoop(StepGroup):
             return
         self.loop.start.run()
         clock = self.loop.clock
-        while run() and clock.stop[0]:  # it may have come back before its end
+        while run() and clock.stop[0]:  # the function may return early
             clock.check(f"in the loop '{self.loop.name}'")
 
     def _ready(self) -> Callable[[], int] | None:
-        """Return the function bound to the loop's arrays, or None while there is none."""
+        """Return the function bound to the loop's arrays, or None while it is not compiled."""
         if self._prepared is None:
             if self._spent < WORTHWHILE_S or runtime_failure():
                 return None
@@ -122,7 +127,9 @@ def back_edge(merge: Node) -> Edge:
 def native_loop(
     step_list: StepList, frame: Frame
 ) -> tuple[Callable[[Loop], NativeLoop] | None, str]:
-    """Return the function that makes a loop of steps native, or None and the reason."""
+    """Return a function that turns a `Loop` into a `NativeLoop`, and ""; or None, and the reason
+    why the frame has no native form.
+    """
     if not step_list.jit.is_on:
         return None, f"no native kernels: {step_list.jit.reason}"
     try:
@@ -141,7 +148,9 @@ def native_loop(
 
 
 class _Translation:
-    """A frame's nodes as values of a `Fusion`. NotNativeError for nodes that it can't translate."""
+    """Translates a frame's nodes to values of a `Fusion`. NotNativeError for nodes that have no
+    native form.
+    """
 
     def __init__(self, step_list: StepList, frame: Frame) -> None:
         self.step_list = step_list
@@ -168,7 +177,7 @@ class _Translation:
         return atoms[0].pred
 
     def finish(self) -> tuple[Any, tuple[int, ...]]:
-        """Return the loop, and the sizes of its axes."""
+        """Return the translated loop, and the sizes of its axes."""
         changing = {}
         for merge in self.frame.merges:
             edge = back_edge(merge)
@@ -189,7 +198,7 @@ class _Translation:
         if node.id in self.flow.irregular:
             raise NotNativeError(f"it may end without '{node.name}'")
         if enters_once(node):
-            return  # the first value of a variable, which is moved before the loop
+            return  # a variable's first value is copied before the loop
         if node.node_class is NodeClass.ENTER:
             key, _ = self.step_list.home(node, 0)
             self.values[node.id, 0] = self._input(key)
@@ -211,7 +220,7 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Check that an Exit returns a variable: the function stores nothing else."""
+        """Check that an Exit returns a loop variable, since the function stores only these."""
         homes = self.unit.homes
         variables = [homes[merge.id, 0].storage for merge in self.frame.merges]
         variables += [homes[enter.id, 0].storage for enter in self.frame.enters]
@@ -219,7 +228,7 @@ class _Translation:
             raise NotNativeError(f"'{node.name}' is no variable of it")
 
     def _input(self, key: TensorId) -> int:
-        """Return the value of an array that exists before the loop."""
+        """Return the `Fusion`'s value for an array that exists before the loop."""
         if key not in self.inputs:
             home = self.unit.homes[key]
             if home.shape is None or home.storage.kind not in ("arena", "constant"):
@@ -241,12 +250,12 @@ class _Translation:
             self.values[node.id, 0] = self._input((node.id, 0))
 
     def _inputs_of(self, node: Node) -> list[int]:
-        """Return the values of a node's inputs."""
+        """Return the `Fusion`'s values of a node's inputs."""
         keys = [self.step_list.home(node, slot)[0] for slot in range(node.num_inputs)]
         return [self.values[key] if key in self.values else self._input(key) for key in keys]
 
     def _fused(self, node: Node) -> None:
-        """Translate the ops of a fused step."""
+        """Translate the member ops of a `_Fused` node."""
         values = self._inputs_of(node)
         for member in node.attrs["members"]:
             if not isinstance(member.expressions, Elementwise):

@@ -1,4 +1,6 @@
-"""Binding of a `while` frame: its entries, the moves of its variables, and its condition."""
+"""Binding of a `while` frame: its steps, the copies of its loop variables' values, and its
+condition.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from gpugraph.plan import Run, Step
 
 
 class _NextValue(NamedTuple):
-    """The move of a loop variable from one iteration to the next."""
+    """A copy of a loop variable's next value from its place to the variable's place."""
 
     merge: Node
     source: Place
@@ -33,7 +35,9 @@ class _NextValue(NamedTuple):
 
 
 class WhileFrameBinding:
-    """Collects the steps of a loop until all nodes are bound. outer_entries: the outer frame's."""
+    """Collects the steps of a loop until its nodes are bound. outer_entries: the surrounding
+    frame's steps.
+    """
 
     def __init__(self, conditions: Conditions, frame: Frame, outer_entries: list[Entry]) -> None:
         self.conditions = conditions
@@ -93,7 +97,9 @@ class WhileFrameBinding:
         )
 
     def reset_step(self) -> Step | None:
-        """Return a step that lowers the flags of Exits that the loop may end without, if any."""
+        """Return a step that clears the flags of Exits that may be dead after the loop; None
+        without such Exits.
+        """
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
             return None
@@ -122,14 +128,14 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """Return a callable that checks whether the predicate has the atom's value."""
+        """Return a callable that returns whether the predicate has the atom's value."""
         array = self.conditions.predicate_array(atom)
         self.asked = None if array is None else (array, atom.value)
         predicate = self.conditions.predicate(atom)
         return predicate if atom.value else lambda: not predicate()
 
     def _asking_guard(self, guard: Guard) -> Run:
-        """Return a callable that checks whether a guard holds."""
+        """Return a callable that returns whether a guard holds."""
         if guard >= NEVER:
             return lambda: False
         if guard == ALWAYS:
@@ -140,10 +146,11 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """Return the steps before and after the loop's condition, if they can be split there.
+        """Return the steps before and after the loop's condition; None if the steps can't be
+        divided at the condition.
 
-        The first part always runs and does not set the condition's flag; the second sets flags
-        or runs only if the loop continues.
+        The steps before it always run and do not set the condition's flag. The steps after it set
+        flags, or run only if the loop continues.
         """
         flag = self.flags.atom(atom)
         entries = self.entries
@@ -158,8 +165,8 @@ class WhileFrameBinding:
         return [entry.step for entry in head], [entry.step for entry in tail]
 
     def _carrying(self) -> tuple[Run, Step]:
-        """Return the condition of variables that end separately, and the step that records which go
-        on.
+        """Return the condition of a loop whose variables may end in different iterations, and the
+        step that records which variables continue.
         """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []
@@ -179,7 +186,9 @@ class WhileFrameBinding:
     # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        """Return the steps that set the flags of variables, Enters, and the first iteration."""
+        """Return the steps that, at the loop's start, set the flags of its variables and Enters and
+        of the first iteration.
+        """
         guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
             for merge in self.frame.merges:
@@ -200,7 +209,9 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """Return the atoms of values that enter for the first iteration only."""
+        """Return the atoms that hold in the first iteration only, for Enters that are not
+        loop-invariant.
+        """
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]
 
@@ -213,7 +224,9 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> Run | None:
-        """Return a check whether any input is alive; None if one is whenever the loop runs."""
+        """Return a callable that returns whether any input of the loop is alive; None if some input
+        always is alive.
+        """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
             return None
@@ -224,7 +237,7 @@ class WhileFrameBinding:
     # -- variables
 
     def _first_value(self, merge: Node) -> Step:
-        """Return the step that gives a variable its first value."""
+        """Return the step that gives a loop variable its first value."""
         forward = [edge for edge in merge._in if not edge.is_control and not edge.is_back_edge]
         is_enter = [edge.src.node_class is NodeClass.ENTER for edge in forward]
         if is_enter != [True] or len(merge.input_types) != 2:
@@ -254,15 +267,17 @@ class WhileFrameBinding:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
-        """Return the callable that writes the index of a value's input, if that is used."""
+        """Return a callable that writes `slot` as the Merge's index output; None if no op reads
+        that output.
+        """
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
         array = self.step_list.array(self.homes[merge.id, 1])
         return partial(array.__setitem__, (), slot)
 
     def _next_values(self) -> list[Step]:
-        """Return the steps that give the variables their next values, each read before it is
-        written.
+        """Return the steps that give the loop variables their next values; each old value is read
+        before it is overwritten.
         """
         index_steps = []
         moves = []
@@ -277,12 +292,12 @@ class WhileFrameBinding:
         return self._ordered(moves) + index_steps
 
     def _ordered(self, moves: list[_NextValue]) -> list[Step]:
-        """Return the moves in an order in which none overwrites a value that is still read."""
+        """Return the copies in an order in which none overwrites a value that a later one reads."""
         steps: list[Step] = []
         while moves:
             read = [move.source[1].storage for move in moves]
             free = next((move for move in moves if move.target[1].storage not in read), None)
-            if free is None:  # a cycle: one value is copied to a side buffer
+            if free is None:  # a cycle of copies: one value goes to a side buffer
                 blocked = moves[0]
                 aside = self._aside(blocked)
                 steps.append(self._next_value(blocked._replace(target=aside), True, "aside"))
@@ -295,7 +310,9 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether each iteration rewrites the storage and it is not read after the loop."""
+        """Return whether each iteration writes the storage again, and nothing reads it after the
+        loop.
+        """
         inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
 
@@ -307,7 +324,9 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer for a value while others move."""
+        """Return a side buffer that holds a loop variable's next value until the value that it
+        would overwrite has been copied.
+        """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"
         storage = Storage(kind, home.storage.device, 0, 0, self.end, next_value.merge.name)

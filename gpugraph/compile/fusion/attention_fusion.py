@@ -6,7 +6,7 @@ store the scores.
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
 Gradients read them, so a training step keeps the separate ops. The new op has the name of the last
-one. Its results differ from those of the separate ops by rounding. The pass runs for GPUs with
+op. Its results differ from the results of the separate ops by rounding. The pass runs for GPUs with
 kernels, and for the CPU if there is native code.
 
 Controlled by `RewriterConfig.remapping`, like the other fusions into matrix products and
@@ -81,8 +81,8 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that `softmax` and its neighbors form; None if they are no attention, or
-        one that no kernel supports.
+        """Return the group that `softmax` and its neighbors form; None if these ops are not an
+        attention, or if no kernel supports it.
         """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -149,7 +149,7 @@ class _Search:
 
     def _has_kernel(self, group: _Group) -> bool:
         """Return whether all sizes are known and the device has a kernel for them, and no op has a
-        kernel or hint of the user's.
+        kernel that the user registered, or a swapping hint.
         """
         if any(is_reference(edge) for edge in group.edges):
             return False

@@ -1,12 +1,12 @@
-"""Remapping: convolutions with the bias and activation fused into them.
+"""Remapping: fusion of a bias and an activation into convolutions.
 
   Conv2D, then BiasAdd (or Add, AddV2 of a vector along the channels), then optionally Relu or
   Relu6: one `_FusedConv2D`
 
-Intermediate results are not stored, so no other op may read them, and their ops may have no control
-edges to others. The new op has the name of the last one. Its results have the same bits as those of
-the separate ops. Only native convolutions are replaced, on the CPU or a GPU, as NumPy would not be
-faster.
+Intermediate results are not stored, so no other op may read them, and their ops may have no
+outgoing control edges. The new op has the name of the last op. Its results have the same bits as
+the results of the separate ops. Only native convolutions are replaced, on the CPU or a GPU, as
+NumPy would not be faster.
 
 Controlled by `RewriterConfig.remapping`, as in Grappler.
 """
@@ -36,7 +36,7 @@ _ADDITIONS = ("BiasAdd", "Add", "AddV2")
 
 @compile_pass("remapping")
 def remap(unit: Unit) -> Outcome:
-    """Replace the last op of each such sequence by a `_FusedConv2D` and remove the others."""
+    """Replace each sequence that a fused convolution can compute by a `_FusedConv2D`."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -52,8 +52,8 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops to fuse: a convolution, the addition that reads it, with the edge of the bias, and
-    the activation, if there is one.
+    """The ops to fuse: a convolution, the addition that reads it, and the activation, if any; and
+    the edge of the bias.
     """
 
     convolution: Node

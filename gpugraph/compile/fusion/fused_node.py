@@ -1,4 +1,4 @@
-"""Fused nodes: one node that replaces a group, with the group's ops as its members."""
+"""Fused nodes: each replaces a group of ops, which are its members."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The shared properties of all groups that differ only in their names.
+    """The properties shared by all groups whose ops are equal except for their names.
 
-    is_kernel: whether each of them can be one native kernel; None until `Record.is_one_kernel` has
-    tried it.
+    is_kernel: whether each of these groups can be one native kernel; None until
+    `Record.is_one_kernel` has determined it.
     """
 
     __slots__ = ("is_kernel", "layout")
@@ -51,7 +51,7 @@ class Record:
         self.group = group
         self.inside = {node.id for node in group}
         self.inputs: dict[TensorId, int] = {}
-        self.leaving: list[Edge] = []  # edges from the group to others
+        self.leaving: list[Edge] = []  # edges from the group to other nodes
         fusible = [candidates[node.id] for node in group]
         sources = [self._sources(node, op.slots) for node, op in zip(group, fusible)]
         self.values = dict(self.inputs)
@@ -73,7 +73,7 @@ class Record:
         return Member(node.type, signature, fusible.call, fusible.expressions, sources, node.origin)
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads in device memory; those from outside the group are
+        """Return the tensors that a node reads in device memory; tensors from outside the group are
         recorded in `inputs`.
         """
         edges = node.input_edges()
@@ -143,7 +143,7 @@ def _stored_shape(
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
     """Replace the group's nodes by one `_Fused`; return the new node and a line for the report.
 
-    tiled: whether NumPy computes it tile by tile if there is no native kernel.
+    tiled: whether NumPy computes the group tile by tile if there is no native kernel.
     """
     unit, group = record.unit, record.group
     fused = _add(unit, record, tiled)

@@ -36,7 +36,7 @@ MAX_WEIGHT = 256
 """The maximum weight of a group: a compiler's time grows faster than the length of its source."""
 
 HEAVY = {"Sin": 16, "Cos": 16, "Tan": 16, "Pow": 8, "Erf": 4}
-"""The weights of ops whose C functions are long to compile; every other op weighs 1."""
+"""The weights of ops whose C functions take long to compile; every other op weighs 1."""
 
 
 @compile_pass()
@@ -76,8 +76,8 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield a record of the group, if it can be one kernel; else halve it repeatedly, and yield
-    those parts that can.
+    """Yield a record of the group if it can be one kernel; else halve the group repeatedly, and
+    yield the parts that can be one kernel.
     """
     todo = [group.nodes]
     while todo:
@@ -140,8 +140,8 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node to the group of one of its inputs, or to a new one, if it may be fused; else
-        note its dependencies.
+        """Add a node to the group of one of its inputs or to a new group, if the node may be fused;
+        else record its dependencies.
 
         place: the loop and guard, which all nodes of a group share; None without control flow.
         """
@@ -174,7 +174,7 @@ class _Search:
         reach_by_edge: for each edge into the node, the group at its start, and the bits of that
         group and all groups that it depends on.
         """
-        if len(edges) == 1:  # there is no other path than this edge
+        if len(edges) == 1:  # there is no path except this edge
             (group,) = groups
             return 0 if group is None or self._is_inside(edges[0]) else group.bits
         barred = 0
@@ -200,11 +200,11 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """Merge the groups that a node may join into one; return it, or None, and whether more than one
-    was merged.
+    """Merge the groups that a node may join. Return the resulting group, or None if there is none,
+    and whether several groups were merged.
 
-    groups: those of the node's inputs. barred: the bits of groups that it must not join. sizes: the
-    node's iteration space."""
+    groups: the groups of the node's inputs. barred: the bits of groups that it must not join.
+    sizes: the node's iteration space."""
     joined: Group | None = None
     has_taken_in = False
     for group in groups:
@@ -225,13 +225,13 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Return whether one of the groups depends on the other."""
+    """Return whether either group depends on the other group."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 
 def _common(one: Shape, other: Shape, native: bool) -> Shape | None:
-    """Return the iteration space for a kernel that covers both, else None. Native kernels may
-    combine rows with one number per row.
+    """Return an iteration space that covers both spaces, or None if no single kernel can cover
+    both. Native kernels may combine rows with one number per row.
     """
     if one == other:
         return one

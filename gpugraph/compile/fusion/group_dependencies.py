@@ -1,15 +1,15 @@
 """Groups of ops under construction, with the dependencies between groups while they grow.
 
-A set of groups is an integer with one bit for each. A group into which others were merged has their
-bits too. A node's note holds the groups that the node depends on, and the time of the note. The
-time is a counter that advances whenever a group gets more dependencies, if any node or group
-depends on that group (`_depended_on` has one of its bits). Between two calls of `Dependencies.put`
-these invariants hold:
+A set of groups is an integer with one bit for each group. A group into which other groups were
+merged has their bits too. A node's note holds the groups that the node depends on, and the time of
+the note. The time is a counter that advances whenever a group gets more dependencies, if any node
+or group depends on that group (`_depended_on` has one of its bits). Between two calls of
+`Dependencies.put` these invariants hold:
 
   - For a group that is not merged into another one, `above` is the set of all groups that it
     depends on, over any path, without itself.
   - A node depends on the groups in its note, and on the dependencies of these.
-  - A note of the current time is complete: it has the latter, too.
+  - A note of the current time is complete: it holds these dependencies, too.
 
 So a node's note is updated only when it is read, and only if some group has changed since.
 """
@@ -29,8 +29,9 @@ class Group:
     """Nodes that will run as one step, over an iteration space of `sizes`, each after its inputs.
 
     key: device, loop and guard; only groups with equal keys can be merged. bits: the group's own
-    bit and those of the groups merged into it. above: the bits of all groups that it depends on.
-    has_taken_in: whether another group was merged into it. into: the group that it was merged into.
+    bit, and the bits of the groups that were merged into it. above: the bits of all groups that it
+    depends on. has_taken_in: whether another group was merged into it. into: the group that it was
+    merged into.
     """
 
     key: Hashable
@@ -67,7 +68,7 @@ class Group:
 
 @dataclass(slots=True)
 class _Note:
-    """The groups that a node depends on, as bits, and the time for which they are complete."""
+    """The groups that a node depends on, as bits, and the time until which this set is complete."""
 
     bits: int
     time: int
@@ -87,14 +88,14 @@ class Dependencies:
         self._of_loop: dict[Frame, int] = {}  # the dependencies of all of its Enters
 
     def new_group(self, key: Hashable, sizes: Shape) -> Group:
-        """Return a new group without nodes."""
+        """Add and return a new group without nodes."""
         group = Group(key, sizes, [], 1 << len(self.groups), True)
         self.groups.append(group)
         return group
 
     def note_alone(self, node: Node) -> None:
-        """Record the dependencies of a node that is in no group, except those over a back edge into
-        a loop's Merge."""
+        """Record the dependencies of a node that is in no group, except dependencies through a back
+        edge into a loop's Merge."""
         is_merge = node.node_class is NodeClass.MERGE
         bits = 0
         for edge in node._in:
@@ -108,7 +109,7 @@ class Dependencies:
 
         edges: all edges into the node. Returns three results: for each edge, the bits of the groups
         on which the node depends through it; for each edge, the group of its source or None; and
-        all these bits together.
+        the union of all these bits.
         """
         reach, groups, bits = [], [], 0
         group_of = self.group_of
@@ -121,8 +122,8 @@ class Dependencies:
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """If the node is an Enter, add its dependencies to those of the loop; if it is an Exit,
-        make it depend on those of all Enters, as a loop runs as a whole.
+        """If the node is an Enter, add its dependencies to the dependencies of the loop. If it is
+        an Exit, make it depend on the dependencies of all Enters, because a loop runs as a whole.
         """
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:

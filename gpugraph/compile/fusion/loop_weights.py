@@ -64,7 +64,7 @@ def weights(unit: Unit) -> Outcome:
 
 
 def _enters_once(node: Node) -> bool:
-    """Return whether the node is the Enter of a loop-invariant tensor that is no reference."""
+    """Return whether the node is the Enter of a loop-invariant tensor that is not a reference."""
     return (
         node.is_enter
         and bool(node.attrs.get("is_constant"))

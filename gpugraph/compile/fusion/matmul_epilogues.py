@@ -1,4 +1,5 @@
-"""Epilogues: a matrix product applies the ops after it to its results before it stores them.
+"""Epilogues: ops that follow a matrix product are fused into it, so that the product applies them
+before it stores its results.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
   AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
@@ -10,17 +11,17 @@ it, and the last op becomes an Identity of the Reshape.
 
 Without this pass, the fuse pass would put the ops after the product into kernels together with
 other ops, so the number of passes over memory decides. Without an epilogue, the product is written
-to memory and read again. With one, the last result is written instead, and read by those ops of its
-fusion group that need it. So an epilogue saves memory traffic if the last result is written in any
-case: it is fetched, or an op outside that group reads it. If all readers are in the group, the
-product is left as it is; examples are the results of a product before a softmax loss, or before a
-Tanh. The added tensor, too, must be in memory in any case: a value that the same group would
+to memory and read again. With an epilogue, the last result is written instead, and read by the ops
+of its fusion group that need it. So an epilogue saves memory traffic if the last result is written
+in any case: it is fetched, or an op outside that group reads it. If all readers are in the group,
+the product is left as it is; examples are the results of a product before a softmax loss, or before
+a Tanh. The added tensor, too, must be in memory in any case: a value that the same group would
 compute is not fused.
 
-Results differ from those of the separate ops by rounding: with cublasLt, 16-bit types are rounded
-once. The pass applies to floating types on GPUs with kernels, and, if there is native code, to
-products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled by
-`RewriterConfig.remapping`, like the other fusions into matrix products.
+Results differ from the results of the separate ops by rounding: with cublasLt, 16-bit types are
+rounded once. The pass applies to floating types on GPUs with kernels, and, if there is native code,
+to products on the CPU that are computed by tiles (`devices/native/tiled_products.py`). Controlled
+by `RewriterConfig.remapping`, like the other fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _VIEWS = ("Reshape", "Identity")
 
 @compile_pass("remapping")
 def epilogues(unit: Unit) -> Outcome:
-    """Replace the last op of each such chain by a fused product and remove the others."""
+    """Replace each matrix product and the ops of its epilogue by a fused product."""
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)
     if not any(natives.values()):
@@ -76,8 +77,8 @@ def epilogues(unit: Unit) -> Outcome:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Return whether the node is a product with one reader, and a known number of columns above
-    one.
+    """Return whether the node is a product with a single reader, and a known number of columns that
+    is greater than one.
 
     For a single column, cublasLt's bias is unreliable. On the CPU the product must be computed by
     tiles."""
@@ -126,8 +127,8 @@ class _Chain:
 
 
 class _Search:
-    """The search for chains. groups: by node id, the group that the fuse pass would form; an op
-    that was added after they were computed has none.
+    """The search for chains. groups: by node id, the group that the fuse pass would form; a node
+    added since then has no group.
     """
 
     def __init__(self, unit: Unit, roots: set[int], groups: Mapping[int, Group]) -> None:

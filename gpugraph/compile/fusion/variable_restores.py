@@ -4,9 +4,9 @@
 
 The sizes of a RestoreV2's tensors are known only when it has read the file. So each tensor is read
 into separate memory and then copied, and each Assign is bound to its arrays in every run. An Assign
-requires the shape of its variable, so this pass gives these shapes to the restore. Its outputs are
-then planned like other tensors, and may use the memory of the variables themselves
-(`memory/initial_values.py`).
+requires a value with the shape of its variable, so this pass gives each output of the restore the
+shape of the variable to which it is assigned. Its outputs are then planned like other tensors, and
+may use the memory of the variables themselves (`memory/initial_values.py`).
 """
 
 from __future__ import annotations

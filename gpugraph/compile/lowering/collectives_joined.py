@@ -64,8 +64,8 @@ def collectives(unit: Unit) -> Outcome:
 
 
 def _exchange(unit: Unit, members: Sequence[Node]) -> None:
-    """Replace each member by an op that passes its input to this process's worker, which exchanges
-    it with the workers of the other members.
+    """Replace each member by an op that passes its input to this process's worker. The worker
+    exchanges the input with the workers of the other members.
 
     The worker runs the readers of the results in a later stage of the run
     (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph: these

@@ -34,8 +34,7 @@ class _Wait(NamedTuple):
     source: Node
     """The operation that must run first, outside of the loop."""
     enter: Node
-    """The loop's Enter: of the constant, or the one that forwards the control dependency to the op.
-    """
+    """The Enter of the loop through which the constant, or the op's control dependency, passes."""
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
@@ -108,7 +107,7 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Replace the control edge by edges to those nodes outside the loop that read a result computed
+    """Replace the control edge by edges to the nodes outside the loop that read a result computed
     from the op.
     """
     op, copy = wait.edge.dst, wait.edge.src

@@ -2,9 +2,9 @@
 
 The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
 an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
-fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes one on its
-`_Arg`. A tensor for which the run request connects another tensor (`RunRequest.connections`) is
-replaced by the connected tensor.
+fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
+dependency on its `_Arg`. A tensor for which the run request connects another tensor
+(`RunRequest.connections`) is replaced by the connected tensor.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 
@@ -162,7 +162,7 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
     op_def, attrs = op._op_def, op._attrs
     if op_def.name == "VariableV2" and _is_resizable(op):
         attrs = {**attrs, "_resizable": True}
-    elif op_def.name == "PlaceholderWithDefault":  # not fed: it has its default's shape
+    elif op_def.name == "PlaceholderWithDefault":  # not fed: it has the shape of its default
         op_def, attrs = DECLARATIONS["Identity"].op_def, {"T": attrs["dtype"]}
     input_types = [tensor._dtype for tensor in op._inputs]
     for dtype in input_types:
@@ -174,7 +174,7 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the dtypes of an op's inputs as a node's: a reference dtype only where the op needs a
+    """Return the input dtypes of the node for an op: a reference dtype only where the op needs a
     reference.
     """
     refs = ref_slots(op)
@@ -206,11 +206,11 @@ def _is_resizable(variable: Operation) -> bool:
 
 
 def _note_kin(unit: Unit, nodes: dict[Operation, Node]) -> None:
-    """Record as its kin, for each variable, the ops outside this run that refer to it, as nodes
-    without edges.
+    """Record the kin of each variable: the ops outside this run that refer to the variable, as
+    nodes without edges.
 
-    Several nodes may stand for one variable, with the same shared name. If one of them is
-    resizable, all are marked so.
+    Several nodes may stand for one variable, with the same shared name. If one node of a variable
+    is resizable, all its nodes are marked as resizable.
     """
     elsewhere = RuntimeGraph()
     variables = {op: node for op, node in nodes.items() if node.node_class is NodeClass.VARIABLE}

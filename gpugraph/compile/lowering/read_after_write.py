@@ -3,13 +3,13 @@
 A reference variable is created with an Identity, `name/read`, which all its users share. In a run
 that also writes the variable, that read may come before or after the write. A user that the program
 orders after the write (by a control dependency, or by an input that depends on the write) expects
-the new value. It gets that in TensorFlow, where the Identity's output is the variable's memory
-itself. Here such a user gets a separate read, after the writes that it follows.
+the new value. In TensorFlow it gets the new value, as the Identity's output is the variable's
+memory itself. Here such a user gets a separate read, after the writes that it follows.
 
-Users that follow no write keep the shared read, which is a snapshot. So is every read that the
-program creates itself (`read_value`): see `compile/memory/memory_planning.py`. In a loop that
-writes the variable, users see in each iteration the value written by the previous one, so each
-iteration reads the variable again.
+Users that follow no write keep the shared read, which is a snapshot. A read that the program
+creates itself (`read_value`) is always a snapshot: see `compile/memory/memory_planning.py`. In a
+loop that writes the variable, users see in each iteration the value written in the previous
+iteration, so each iteration reads the variable again.
 
 One topological walk computes, for each node, the writes that precede it, as bits of an integer.
 """
@@ -34,8 +34,8 @@ Key = tuple[str, str]
 
 @compile_pass()
 def reread(unit: Unit) -> Outcome:
-    """Give a separate read to each user of a shared read that follows a write which the shared read
-    does not follow.
+    """Give a separate read to each user of a shared read that runs after a write, unless the shared
+    read also runs after that write.
     """
     lines: list[str] = []
     if any(node.node_class is NodeClass.VARIABLE for node in unit.graph.op_nodes()):
@@ -48,8 +48,8 @@ def reread(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The writes of variables, numbered in topological order, and for each node the writes that
-    precede it.
+    """One topological walk, which numbers the writes of variables, and records for each node the
+    writes that precede it.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -79,7 +79,7 @@ class _Walk:
         return topological_order(graph)
 
     def reached(self, node: Node) -> int:
-        """Return the bits of the writes among a node and its ancestors; for an Exit, also of all
+        """Return the bits of the writes among a node and its ancestors; for an Exit, include all
         writes in its loop."""
         bits = self.after.get(node.id, 0) | self._written.get(node.id, 0)
         if node.node_class is NodeClass.EXIT:
@@ -108,9 +108,9 @@ class _Walk:
 
 
 def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
-    """Add reads for users of `read`, the shared read of the variable `key`, that follow writes
-    which it does not follow, and for users in a loop that writes the variable. Return a report line
-    for each new read."""
+    """Add separate reads for some users of `read`, the shared read of the variable `key`: users
+    that run after a write which need not precede `read`, and users in a loop that writes the
+    variable. Return a report line for each new read."""
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
     users: dict[_UserPosition, list[Edge]] = {}
@@ -136,8 +136,8 @@ class _UserPosition(NamedTuple):
     """The common position of users that can share one new read.
 
     frame: the loop in which they are. side: a node that is alive on the branch that leads to them,
-    or None. missed: the bits of the writes that they follow and the shared read does not. anchors:
-    their inputs that come after those writes."""
+    or None. missed: the bits of the writes that precede the users, but not the shared read.
+    anchors: the users' inputs that come after these writes."""
 
     frame: Frame
     side: Node | None
@@ -147,7 +147,7 @@ class _UserPosition(NamedTuple):
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
     """Return the inputs of the user that come after the writes `missed`. The new read waits for
-    these, not for the writes, which may be in branches that are not taken."""
+    these inputs, not for the writes, as the writes may be in branches that are not taken."""
     user = edge.dst
     others = [
         other.src
@@ -161,7 +161,8 @@ def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
     """Add one read for the users at `place`, after the writes that they follow and before the
-    `later` ones; return a report line."""
+    writes `later`; return a report line.
+    """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph
     again = graph.copy_node(read)

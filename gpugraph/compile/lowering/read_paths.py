@@ -100,8 +100,8 @@ class ReadPaths:
         return entered
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return an Identity of one output of a Switch: a node that is alive when that output
-        is.
+        """Return an Identity of an output of a Switch: a node that is alive exactly when that
+        output is alive.
         """
         key = (switch.id, slot)
         if key not in self._sides:

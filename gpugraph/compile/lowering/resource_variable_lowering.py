@@ -29,8 +29,9 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.state.resource_variable_ops import LOWERED, Lowering
 
 _MAY_TAKE_HANDLES = {*HANDLE_MOVES, "GuaranteeConst", "IdentityN"}
-"""Types of ops that may take handles of resource variables, in addition to the keys of `LOWERED`,
-to which families of ops add theirs when they are loaded."""
+"""Op types that may take handles of resource variables, in addition to the types in `LOWERED`, to
+which the modules of ops add types when they are imported.
+"""
 
 
 class Lowered(NamedTuple):
@@ -114,8 +115,8 @@ def _dtype(tensor: Tensor) -> DType:
 
 
 def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -> dict[str, Any]:
-    """Return the attrs of the node: those of the op under the names of the node's op type, its
-    defaults, and the variable's dtype and shape.
+    """Return the attrs of the node: the op's attrs under the names of the node's op type, defaults
+    of that type, and the variable's dtype and shape.
     """
     dtype, shape = maker._attrs["dtype"], maker._attrs["shape"]
     attrs = {key: attr.default for key, attr in op_def.attrs.items() if attr.has_default}
@@ -130,7 +131,7 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
         attrs["_of_handle"] = True
     known = shape.is_fully_defined()
     if op is maker:
-        attrs["_by_handle"] = True  # its users wait: `devices/variable_access.py`
+        attrs["_by_handle"] = True  # see `devices/variable_access.py`
     if op is maker and not known:
         attrs |= {"shape": TensorShape.of(None), "_resizable": True}
     elif op.type == "AssignVariableOp":
@@ -143,8 +144,8 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """Return the indices of the inputs that the op's node needs as references; it reads the value
-    of a reference at any other input.
+    """Return the indices of the inputs that the op's node needs as references. At any other input,
+    the node reads the value to which a reference refers.
     """
     lowering = _lowering(op)
     return _slots(op._op_def if lowering is None else DECLARATIONS[lowering.op_type].op_def, op)
@@ -164,7 +165,7 @@ def add_axis(unit: Unit, op: Operation, node: Node) -> None:
     """
     axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src
-    unit.graph.add_control_edge(variable, axis)  # puts the axis in the same loop
+    unit.graph.add_control_edge(variable, axis)  # makes the axis part of the same loop
     unit.graph.add_edge(axis, 0, node, 2)
 
 

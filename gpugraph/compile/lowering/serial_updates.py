@@ -1,14 +1,15 @@
-"""Serialization: several updates of one variable in one run take effect one after the other.
+"""Serialization: several updates of one variable in one run take effect one after another.
 
     v = v - (v - a) * 0.1        two reads and two writes, of which the program orders no pair:
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
-An update consists of a read whose value is used by only one write of the same variable, of that
-write, and of the ops between them. If a run writes a variable several times, this pass adds control
-edges: each update reads after the previous write, in order of creation, within one loop. So no
-update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or an
-optimizer's step. A read with any other use (a fetch, the update of another variable) gets no edges.
-The order that the program defines takes precedence: no edge is added that would close a cycle.
+An update consists of a read of a variable, a write of the same variable, and the ops between them,
+where no other write or op uses the read value. If a run writes a variable several times, this pass
+adds control edges: each update reads after the previous write, in order of creation, within one
+loop. So no update is lost: an `assign_sub` of a moving average, a layer that is applied twice, or
+an optimizer's step. A read with any other use (a fetch, the update of another variable) gets no
+edges. The order that the program defines takes precedence: no edge is added that would close a
+cycle.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 Key = tuple[str, str]
 
-_OTHER = 1  # in masks of the writes that a node leads to: it also has another effect
+_OTHER = 1  # in masks of the writes that a value reaches: it also reaches another effect
 
 
 @compile_pass()
@@ -138,8 +139,8 @@ class _Serializer:
         return repeated
 
     def _by_creation(self, writes: list[Node]) -> list[Node]:
-        """Return the writes in order of creation, except that a write follows the writes on which
-        it depends.
+        """Return the writes in order of creation, except that a write comes after the writes on
+        which it depends.
         """
         writes = sorted(writes, key=lambda node: node.id)
         if self.in_order:
@@ -181,10 +182,10 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return by id of the write the edges from reads whose values no other op uses.
+        """Return, by a write's id, the edges from reads whose values only this write uses.
 
         If the program created the read itself, the edge leads into the read. If it is the shared
-        read of a reference variable, the edges lead from it to its users.
+        read of a reference variable, the edges lead from the shared read to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -205,7 +206,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the writes that
-        its value reaches, and `_OTHER` if it has another effect.
+        the node's value reaches first. The bits include `_OTHER` if the node also has another
+        effect.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
@@ -234,8 +236,8 @@ class _Serializer:
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Make a node run after a write. If that may be in a branch that is not taken, the node
-        waits for a ControlTrigger after the write.
+        """Make a node run after a write. If the write may be in a branch that is not taken, the
+        node waits for a ControlTrigger after the write instead.
         """
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
@@ -253,8 +255,8 @@ class _Serializer:
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
         """Make the read that begins an update run after the previous update's write.
 
-        A shared read is copied for this. No cycle arises, as the read leads to nothing but the
-        update's own write. Reads in another loop or branch than the write are left as they are.
+        A shared read is copied for this. No cycle arises, as only the update's own write depends on
+        the read. A read that is not in the loop and branch of the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

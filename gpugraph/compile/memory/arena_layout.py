@@ -19,7 +19,7 @@ from gpugraph.memory import (
 def lay_out(unit: Unit) -> list[str]:
     """Set the offsets and sizes of the arenas; return a line about each.
 
-    Open sizes count as in the first run; `Relayout` computes the offsets for others.
+    Open sizes have their values of the first run; `Relayout` computes the offsets for other values.
     """
     for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
@@ -46,7 +46,9 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The arenas of a unit with open sizes: the buffers below each one, whatever the sizes."""
+    """The layout of a unit's arenas for any open sizes: for each buffer, the buffers that lie below
+    it, whatever the sizes.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self._below: dict[str, list[list[int]]] = {}
@@ -55,7 +57,7 @@ class Relayout:
             self._below[device] = buffers_below(lifetimes, [s.offset for s in group])
 
     def apply(self, unit: Unit) -> None:
-        """Set offsets, arena sizes and report lines of the unit for one set of values."""
+        """Set the offsets, arena sizes and report lines of `unit`, whose sizes have values."""
         for device, group in _by_device(unit.storages).items():
             plan = stack([storage.size for storage in group], self._below[device])
             _set_offsets(unit, device, group, plan)

@@ -1,5 +1,5 @@
-"""Records of a plan's memory: the buffers of each device's arena, its peak, and the tensors that
-loops keep.
+"""Records of a plan's memory: the buffers of each device's arena, the arena's peak, and the tensors
+that loops keep.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEPT_INPUT = {"StackPushV2": 1, "TensorArrayWriteV3": 2}
 
 
 def arena_records(unit: Unit) -> dict[str, ArenaRecord]:
-    """Return a record of the arena of each device that has one, by the device's full name."""
+    """Return, by full device name, a record of the arena of each device that has an arena."""
     nodes = {node.id: node for node in unit.order}
     buffers: dict[str, dict[int, BufferRecord]] = {device: {} for device in unit.arena_sizes}
     for (node_id, slot), home in unit.homes.items():

@@ -70,8 +70,8 @@ def _room(device: Device) -> float:
 def refused_beside_arena(
     unit: Unit, node: Node, device: Device, error: ResourceExhaustedError
 ) -> ResourceExhaustedError:
-    """Return the error for scratch memory that a node needs at binding, in addition to the arena.
-    error: that of the allocator, whose message is extended.
+    """Return the error for a node whose scratch memory does not fit beside the arena. error: the
+    allocator's error, whose message is extended.
     """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [

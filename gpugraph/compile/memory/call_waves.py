@@ -3,10 +3,10 @@
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-Here `get` and `put` are Python functions of the user's that share a queue: by depth, `get` would be
-called first and wait forever. A wave begins with the ops that depend on no call of this wave or a
-later one. Its calls follow, all at one depth, as none of them depends on another.
-`compile/steps/concurrent_calls.py` makes one step of them.
+Here `get` and `put` are user functions that share a queue: by depth, `get` would be called first
+and wait forever. A wave begins with the ops that depend on no call of this wave or of later waves.
+Then the calls of the wave follow, all at one depth, because they do not depend on each other.
+`compile/steps/concurrent_calls.py` combines the calls of a wave into one step.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item of a level
 
 
 def calls(unit: Unit) -> set[Item]:
-    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several,
-    or if one waits for other runs.
+    """Return the calls that are scheduled in waves: all nodes that may wait, if there are several
+    such nodes, or if one of them waits for other runs.
 
     A single call of a user's function is ordered by depth like any other op.
     """
@@ -71,8 +71,8 @@ def in_waves(
 ) -> dict[I, int]:
     """Return new depths that put each call at the end of its wave.
 
-    depth: of each item. after: returns the successors of an item, which get a greater depth than
-    it. calling: the items that are calls.
+    depth: the current depth of each item. after: returns the items that depend on an item; their
+    depths are greater than that item's depth. calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)
     for item in sorted(depth, key=depth.__getitem__):

@@ -8,7 +8,7 @@ Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_jo
 update is delayed until right before the first op that depends on it, or that uses a variable that
 the update writes or reads. So each op still sees a variable after the same updates as before. The
 inputs of a delayed update live longer. So large updates, whose launch takes negligible time
-compared to their work, are not delayed. Nor are updates in a branch or a loop.
+compared to their work, are not delayed. Updates in a branch or a loop are not delayed either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE = 4 << 20
 """Updates of variables with at least this size in bytes are not delayed."""
 
 PART = 32
-"""The variables whose updates are delayed take at most 1 / PART of a device's memory together."""
+"""Together, the variables whose updates are delayed take at most 1 / PART of a device's memory."""
 
 Key = tuple[str, str]
 Rank = tuple[int, int, int, int, bool, int]
@@ -82,8 +82,8 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """Return the sort key of each node: those in `moving` get one right before that of the first
-    node that must follow them.
+    """Return the sort key of each node. The key of a node in `moving` comes right before the key of
+    the first node that must follow it.
     """
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
@@ -108,8 +108,9 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
     """Return the sort key right before the smallest of `after`, or at the end of the order.
 
-    Updates that are delayed to the same node are sorted by dependencies on each other first, then
-    by device; those with `use_locking` (`alone`), which can't share a launch, come last."""
+    Updates that are delayed until the same node are sorted so that each follows the updates on
+    which it depends, then by device. Updates with `use_locking` (`alone`), which can't share a
+    launch, come last."""
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
         first, row = place, 0 if is_node else other - 1

@@ -3,19 +3,19 @@ variable, and creation.
 
 Depth is the length of the longest path to an op. It is measured over the whole graph, with an edge
 from each Send to its Recv, so one thread that executes the sequence never reaches a Recv before its
-Send. An op that writes a variable comes after all others of its depth and device, so reads of the
-same depth see the old value, whichever op was created first. This is as in TensorFlow, where a read
-waits for nothing. Inputs of a collective over several processes come before all other ops of their
-depth.
+Send. An op that writes a variable comes after all other ops of its depth and device, so reads of
+the same depth see the old value, whichever op was created first. In TensorFlow, too, such a read
+sees the old value, since it waits for no write. Inputs of a collective over several processes come
+before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. A loop's ops take the
 position of the loop, in their own order: Enters, Merges, then all others. In the resulting order,
 small updates of variables on GPUs are deferred (`deferred_updates`).
 
-Calls of the user's functions may wait for each other, and ops on queues for other runs. If there
-are several such calls, or one op on a queue, the order consists of waves (`call_waves`): first all
-ops that depend on none of these calls, then, at one depth, the calls that depend on no other; then
-the ops that depend on these, and so on. The calls of one wave run concurrently
+Calls of user functions may wait for each other, and ops on queues for other runs. If there are
+several such calls, or one op on a queue, the order consists of waves (`call_waves`): first all ops
+that depend on none of these calls, then, at one depth, the calls that depend on no other call; then
+the ops that depend on these calls, and so on. The calls of one wave run concurrently
 (`compile/steps/concurrent_calls.py`). Last, large independent matrix products are moved next to
 each other (`side_by_side`).
 """
@@ -34,8 +34,8 @@ from gpugraph.graph.nodes.loop_frames import Frame, is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 _FIRST = "_CollectiveInput"
-"""The op type that comes first in its depth: other processes wait for the value that it passes to
-the collective, while this one computes on.
+"""The op type whose ops come first among the ops of equal depth: other processes wait for the
+values that they pass to the collective, while this process continues.
 """
 
 
@@ -101,7 +101,7 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 def _writes(node: Node) -> bool:
     """Return whether a node has an input of a reference dtype, so that it may write a variable."""
-    for dtype in node.input_types:  # noqa: SIM110 - all nodes come here
+    for dtype in node.input_types:  # noqa: SIM110 - called for every node
         if dtype.is_ref_dtype:
             return True
     return False

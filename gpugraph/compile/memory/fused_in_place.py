@@ -1,15 +1,15 @@
-"""In-place fusion: the inputs of a fused op whose memory one of its outputs may overwrite.
+"""In-place fusion: which inputs of a fused op an output of that op may overwrite.
 
-  members   y = relu(x + b)     s = sum(y)          y may take the memory of x, not that of b
-  members   y = relu(x)         z = y * x           y may not: x is read after y is written
+  members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
+  members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
 
-In NumPy the members run one after the other, each over whole tensors. A member whose value is an
-output of the fused op writes to the plan's memory; it may overwrite an input that no later member
-reads and that it reads element by element itself. In native code, a loop reads an element of all
-inputs before it writes that element of the outputs (`devices/codegen/loop_schedule.py`). But
-members that depend on the result of a reduction are computed in another loop, which may read the
-inputs again. Then only a fused op with a single output, which the last loop writes, may overwrite
-an input.
+In NumPy the members run one after another, each over whole tensors. A member whose value is an
+output of the fused op writes to the plan's memory. It may overwrite an input if no later member
+reads that input and the member itself reads it element by element. In native code, a loop reads an
+element of all inputs before it writes that element of the outputs
+(`devices/codegen/loop_schedule.py`). But members that depend on the result of a reduction are
+computed in another loop, which may read the inputs again. Then only a fused op with a single
+output, which the last loop writes, may overwrite an input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpugraph.ops.fusion.fused_members import Member
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
-    """Return the inputs of a `_Fused` whose memory output `slot` may overwrite, if their shapes are
+    """Return the inputs of a `_Fused` node that output `slot` may overwrite, if the shapes are
     equal.
 
     This assumes that all other outputs have separate memory.

@@ -74,8 +74,9 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 
 def idle_tensors(unit: Unit, device: str, timeline: Timeline) -> list[Idle]:
-    """Return the tensors of the device's arena that may be swapped, each with one idle time: the
-    one before the use whose op requests the swap, or else the longest."""
+    """Return the tensors of the device's arena that may be swapped, each with one idle time. If an
+    op requests the swap, this is the idle time before that op; otherwise it is the tensor's longest
+    idle time."""
     uses, blocked = _uses(unit)
     position = unit.positions()
     nodes = {node.id: node for node in unit.order}
@@ -124,8 +125,8 @@ def _is_hinted(edge: Edge) -> bool:
 
 
 def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
-    """Return the edges by which each tensor or a view of it is read, and the tensors that must not
-    be swapped.
+    """Return, by tensor, the edges that read the tensor or a view of it; and the tensors that must
+    not be swapped.
     """
     uses: dict[TensorId, list[Edge]] = {}
     blocked: set[TensorId] = set()
@@ -158,8 +159,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input that the op declares the output to be a view of; None if there
-    is none.
+    """Return the index of the input of which the op declares the output to be a view; None for
+    other outputs.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.view.get(slot) if decl is not None and decl.view else None

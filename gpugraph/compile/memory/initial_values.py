@@ -5,7 +5,7 @@
 A variable that has a value must keep it if an op fails before the Assign. So an initial value is
 computed in the variable's memory only if the variable has no value yet, and the plan is used for
 one run; another such run compiles it again. Without this optimization, an initializer would hold
-the random numbers of all variables at once, as they have the same depth.
+the random numbers of all variables at the same time, as their ops have the same depth.
 
 Some ops write their output only when nothing can fail any more (`writes_last`: the restoring of a
 checkpoint). They write directly to any variable, even if it is small or has a value, and their plan
@@ -81,7 +81,7 @@ def _bytes(unit: Unit, node: Node, slot: int) -> int:
 
 
 class _Chains:
-    """The chains of ops that lead to each Assign. The tensors between them have one reader each."""
+    """The chains of ops that lead to each Assign. Each tensor within a chain has one reader."""
 
     def __init__(self, unit: Unit, references: Mapping[TensorId, Node]) -> None:
         self.unit = unit
@@ -170,8 +170,8 @@ class _Chains:
         )
 
     def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
-        """Yield the edges of those inputs whose memory the tensor's op may overwrite, and which
-        have the tensor's shape.
+        """Yield the edges of the inputs that have the tensor's shape and whose memory the tensor's
+        op may overwrite.
         """
         node = edge.src
         decl = DECLARATIONS[node.type]

@@ -18,11 +18,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Lifetimes:
-    """Positions in the order, and the positions of last uses.
+    """The position in the order at which each tensor is used last.
 
-    `views`, an argument, returns for a node, by output, the input whose bytes the output may share.
-    `extent` has the last use of each tensor; `inner` the last one inside the tensor's loop, without
-    uses of an Exit.
+    views: a function that returns, for a node, by output, the input whose bytes the output may
+    share. extent: the position of the last use of each tensor. inner: the position of its last use
+    inside its loop, not counting uses of an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -72,8 +72,8 @@ class Lifetimes:
         self.inner[key] = max(position, self.inner.get(key, -1))
 
     def _use(self, node: Node, edge: Edge, position: int, views: Mapping[int, int]) -> None:
-        """Record that `node` uses a tensor at `position`, and that the readers of those outputs of
-        `node` that are views of the tensor use it later.
+        """Record that `node` uses a tensor at `position`, and that readers of outputs of `node`
+        that are views of the tensor use the tensor later.
         """
         key = (edge.src.id, edge.src_output)
         if self.flow is not None:
@@ -93,14 +93,14 @@ class Lifetimes:
 
     def _comes_after(self, node: Node) -> bool:
         """Return whether a node is an Exit that is alive only after the last iteration, so that it
-        does not read the values of earlier ones.
+        does not read the values of earlier iterations.
         """
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position until which an edge's tensor must live to be used at `position`: the
-        end of the loop if it is computed outside of the loop that uses it.
+        """Return the position until which an edge's tensor must live to be used at `position`: if
+        it is computed outside of the loop that uses it, this is the end of that loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

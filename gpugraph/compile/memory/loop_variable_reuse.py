@@ -4,7 +4,8 @@ Merge's storage.
   i = Merge(start, NextIteration(j))        j = i + 1
 
 `j` can be computed in the storage of `i` if no later op of the iteration reads `i`. The Exit reads
-`i`, too, if this iteration ends the loop; so the guard of `j` must be that of another iteration.
+`i`, too, if this iteration ends the loop; so `j` may be computed only under the guard of another
+iteration.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Record the tensor, behind its views, that becomes the variable's next value. If it is the
-        next value of two variables, it belongs to neither.
+        """Record the tensor (before any views of it) that becomes the variable's next value. If it
+        is the next value of two variables, it belongs to neither.
         """
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:

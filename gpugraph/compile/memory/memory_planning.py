@@ -86,7 +86,7 @@ class _Output:
 
 
 class _Planner:
-    """One walk over the order. `position`: of the node that is visited."""
+    """One walk over the order. position: the position of the node that is being visited."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -108,8 +108,8 @@ class _Planner:
         """Return, by output, the input whose bytes the output may share.
 
         There are two exceptions to the op's declaration. A tensor whose size is known only at run
-        time is shared only by ops that forward it unchanged. An Exit by which a loop may or may not
-        be left (`Flow.irregular`) shares nothing."""
+        time is shared only by ops that forward it unchanged. An Exit that may be dead after its
+        loop has run (`Flow.irregular`) shares nothing."""
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.view:
             return _NONE
@@ -129,9 +129,9 @@ class _Planner:
         )
 
     def _is_dynamic(self, node: Node) -> bool:
-        """Return whether the kernel sets its outputs' sizes when it runs, even if inferred before.
+        """Return whether the kernel sets the sizes of its outputs, even if the sizes were inferred.
 
-        Dequeues (`gives_up`) are no such nodes: a queue's elements have the shapes that it was
+        Dequeues (`gives_up`) are not such nodes: a queue's elements have the shapes that it was
         created with."""
         if node.node_class in NO_KERNEL:
             return False
@@ -142,7 +142,7 @@ class _Planner:
         return call.dynamic and not call.gives_up
 
     def visit(self, position: int, node: Node) -> None:
-        """Assign a storage to each output of the node, and extend its lifetime to their uses."""
+        """Assign a storage to each output of the node, and extend it to the output's uses."""
         if not node.output_types:
             return
         self.position = position
@@ -182,7 +182,7 @@ class _Planner:
         return self.unit.homes[variable.id, 0].storage
 
     def _initialized(self, output: _Output) -> Storage:
-        """Return the memory of the variable whose initial value an output is."""
+        """Return a variable's memory, for the output that is the variable's initial value."""
         variable = self.initial[output.key]
         how = "view" if passes_whole(output.node) else "in place"
         self.unit.modes[output.node.id] = f"{how} of {variable.name}"
@@ -216,7 +216,7 @@ class _Planner:
         return storage
 
     def _is_written_after(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether a variable is written between its read here and the last use of that."""
+        """Return whether a variable is written between this read and the last use of its value."""
         assert storage.node is not None
         writes = self.writers.get(variable_key(storage.node), ())
         following = bisect_right(writes, self.position)
@@ -224,9 +224,9 @@ class _Planner:
         return following < len(writes) and writes[following] <= last_use
 
     def _merged(self, output: _Output) -> Storage | None:
-        """Return the storage of the Merge that takes the output; its first input allocates it."""
+        """Return the storage of the Merge that reads the output; its first input allocates that."""
         node, slot = output.node, output.slot
-        is_made_merge = slot == 0 and node.id in self.of_merge  # by one of its inputs
+        is_made_merge = slot == 0 and node.id in self.of_merge  # computed by an input
         merge = node if is_made_merge else self.merge_of.get((node.id, slot))
         if merge is None:
             return None
@@ -238,7 +238,7 @@ class _Planner:
         return self.of_merge[merge.id]
 
     def _next_value(self, output: _Output) -> Storage | None:
-        """Return the storage of the loop variable whose next value this is, if it is free here."""
+        """Return the storage, if free, of the loop variable whose next value the output is."""
         node, slot = output.node, output.slot
         merge = self.loops.free_at(self.position, node, slot)
         if merge is None:
@@ -259,7 +259,7 @@ class _Planner:
         return home.storage
 
     def _may_overwrite(self, node: Node, slot: int, storage: Storage) -> bool:
-        """Return whether the node can write the output over its inputs that have this storage."""
+        """Return whether the node can overwrite those of its inputs that have this storage."""
         if node.node_class is NodeClass.MERGE:
             return True
         allowed = self._alias_inputs(node, slot)
@@ -272,7 +272,7 @@ class _Planner:
         )
 
     def _in_place(self, output: _Output) -> Storage | None:
-        """Return the storage of an input last used here, with the output's shape and item size."""
+        """Return the storage of an input of equal shape and item size that is last used here."""
         node, slot = output.node, output.slot
         for index in self._alias_inputs(node, slot):
             home = self._source(node, index)
@@ -291,8 +291,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the inputs that an output may overwrite: for a NumPy ufunc, after the declared one
-        all others, as it handles overlapping arrays."""
+        """Return the inputs that an output may overwrite: the declared input, followed by all other
+        inputs for a NumPy ufunc, which handles overlapping arrays."""
         decl = DECLARATIONS.get(node.type)
         if node.type == "_Fused" and node.assigned_device not in self.with_kernels:
             return fused_in_place(node, slot)
@@ -344,7 +344,7 @@ def passes_whole(node: Node) -> bool:
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Return whether a tensor has one element, which NumPy writes 0.4 us slower in place."""
+    """Return whether a tensor has one element; NumPy takes 0.4 us longer to write it in place."""
     return shape is not None and all(size == 1 for size in shape)
 
 

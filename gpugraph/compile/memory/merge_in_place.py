@@ -34,7 +34,9 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return those inputs of a Merge, behind their views, that can be computed in its storage."""
+    """Return the inputs of a Merge that can be computed in its storage. For an input that is a
+    view, the tensor behind the view is returned.
+    """
     flow = unit.flow
     assert flow is not None
     shape = unit.shapes[merge.id][0]
@@ -59,7 +61,9 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
 
 
 def _maker(node: Node, slot: int) -> tuple[Node, int]:
-    """Return the output that a tensor is a view of, over several views; itself if it is none."""
+    """Return the output of which a tensor is a view, through any number of views; the tensor itself
+    if it is not a view.
+    """
     while slot in (view := DECLARATIONS[node.type].view) and node.node_class is not NodeClass.EXIT:
         edge = node.input_edge(view[slot])
         node, slot = edge.src, edge.src_output

@@ -4,12 +4,12 @@ time.
   order      a@b  relu  Recv  c@d  add      of two devices, or of one
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without holding Python's lock, so two products take the time of one if
-there is a processor for each. The nodes between them are moved before the products, or after them
-if they depend on one. Stateful ops and ops that use variables keep their order, so that results do
+NumPy computes a product without holding Python's lock, so two products take the time of one product
+if each has a processor. The nodes between them are moved before the products, or after them if they
+depend on a product. Stateful ops and ops that use variables keep their order, so that results do
 not depend on the number of processors. All products of a group count as one position in the order,
 as their inputs and outputs are live at the same time (`Unit.positions`).
-`compile/steps/parallel_steps.py` makes the step.
+`compile/steps/parallel_steps.py` combines each group into one step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ work.
 """
 
 WINDOW = 256
-"""The number of nodes after a large product among which other products for its group are searched.
-"""
+"""The number of nodes after a large product that are searched for other products of its group."""
 
 _TRANSPOSE_FLAGS = {"MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x"}
 _BY_BLAS = (float32, float64, complex64, complex128)
@@ -44,7 +43,7 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 def bring_together(unit: Unit) -> list[str]:
     """Reorder `unit.order`, set `unit.parallel` to the groups of products, and return report lines
-    about them.
+    on the groups.
     """
     if unit.flow is not None:
         return []
@@ -66,7 +65,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many products may run at the same time (1: they run one after the other), and the
+    """Return how many products may run at the same time (1: they run one after another), and the
     reason as text.
     """
     wanted = unit.target.config.inter_op_parallelism_threads
@@ -116,8 +115,8 @@ def _is_late(unit: Unit, edge: Edge) -> bool:
 
 
 def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
-    """Move the large products next to each other, starting at each in turn; a group has at most
-    `max_size`.
+    """Form groups of large products, moved next to each other, of at most `max_size` products
+    each.
     """
     after, order = followers(unit), unit.order
     received = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -150,7 +149,7 @@ class _Gathered:
         max_size: int,
     ) -> None:
         self.group = [first]
-        self.settled: tuple[list[Node], list[Node]] = [], []  # when the last member joined
+        self.settled: tuple[list[Node], list[Node]] = [], []  # as of the last member
         self._after = after
         self._fixed = fixed
         self._max_size = max_size
@@ -160,8 +159,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Add the next node of the order to the group, or to the nodes before or behind it; return
-        whether the group may still grow.
+        """Add the next node of the order to the group, or to the nodes before or after the group;
+        return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:
@@ -180,8 +179,8 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node has a state or uses a variable, so that it must not pass another such
-    node. A Recv is judged by its Send.
+    """Return whether a node has a state or uses a variable. Such nodes must keep their order. A
+    Recv is judged by its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

@@ -7,11 +7,12 @@ smaller.
   arena   |------- x ---------------|      |------ x -----------|
 
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors that an op
-requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these too, and then
-repeat: find the peak of the arena, and swap the tensor live there that is idle longest, as long as
-its copies are hidden, that is, they take place during computation. Copies of one direction run one
-after the other (`step_time_model` has their duration). Tensors whose copies would not be hidden
-stay on the GPU, unless the arena exceeds its memory.
+requests by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors too.
+Then they repeatedly find the peak of the arena and, of the tensors that are live there, swap the
+tensor that is idle longest. They stop when copies would no longer be hidden, that is, take place
+during computation. Copies of one direction run one after another (`step_time_model` has their
+duration). Tensors whose copies would not be hidden stay on the GPU, unless the arena exceeds its
+memory.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.memory import human_readable_bytes
 
 FULL = 0.875
-"""The part of a GPU's memory, without variables, that an arena may fill; the rest is left for
-fragmentation.
+"""The fraction of a GPU's memory, without the variables, that an arena may fill; the rest allows
+for fragmentation.
 """
 
 DEPTHS = 4
 """The number of graph levels that the copies to the host and back take together."""
 
 Places = tuple[tuple[int, Node], tuple[int, Node], Node]
-"""The time of a tensor on the host: position and node during which the copy to the host ends;
-position and node after which the copy back begins; and the node after which the tensor must be
-back."""
+"""The time that a tensor spends on the host: the position and node during which the copy to the
+host ends, the position and node after which the copy back begins, and the node after which the
+tensor must be back on the GPU.
+"""
 
 
 def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]]:
@@ -58,8 +60,8 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """The times reserved for copies of one direction, which run one after the other. Times are in
-    seconds from the start of the run.
+    """The times that are reserved for the copies of one direction. Such copies run one after the
+    other. Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:
@@ -113,7 +115,7 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swap the tensors whose readers request it by an attr, also if the copies are not
+        """Swap the tensors whose readers request it by an attr, even if the copies are not
         hidden.
         """
         for tensor in self.tensors:
@@ -126,8 +128,8 @@ class _Choice:
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swap tensors that are live at the arena's peak: first those whose copies are hidden,
-        then, while the arena exceeds the memory, any.
+        """Swap tensors that are live at the arena's peak: first tensors whose copies are hidden,
+        then, while the arena exceeds the memory, any tensors.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -186,8 +188,8 @@ class _Choice:
         )
 
     def _places(self, tensor: Idle, gone: float, back: float) -> Places | None:
-        """Return positions of the copies: the one to the host has ended by `gone`, and the one back
-        begins by `back` (in seconds); None if no nodes fit.
+        """Return positions of the copies, such that the copy to the host has ended by the time
+        `gone` and the copy back begins at `back`, in seconds; None if no nodes fit.
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)

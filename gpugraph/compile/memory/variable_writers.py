@@ -16,10 +16,10 @@ NO_KERNEL = {NodeClass.ARG, NodeClass.RETVAL, NodeClass.SEND, NodeClass.RECV}
 def variable_writers(
     unit: Unit, references: Mapping[TensorId, Node]
 ) -> dict[tuple[str, str], list[int]]:
-    """Return, by variable, the ascending positions of the nodes that write it.
+    """Return, by variable, the positions of the nodes that write it, in ascending order.
 
     A node that may wait for other runs counts as a writer of each resource variable, since those
-    runs may write it meanwhile.
+    runs may write the variable during the wait.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

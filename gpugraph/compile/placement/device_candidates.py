@@ -40,8 +40,8 @@ class Candidates:
         self._plain: dict[tuple[str, tuple[str, ...]], tuple[list[str], str]] = {}
 
     def of(self, group: Group) -> tuple[list[str], str]:
-        """Return the names of the devices that can run the group, the preferred one first, and the
-        reason for that one. InvalidArgumentError if there is none.
+        """Return the names of the devices that can run the group, the preferred device first, and
+        the reason for the preference. InvalidArgumentError if no device can run the group.
         """
         if len(group.nodes) == 1:
             return self.of_one(group.nodes[0])
@@ -49,7 +49,7 @@ class Candidates:
 
     def check_home(self, group: Group, home: str) -> None:
         """Raise InvalidArgumentError unless each node of the group can run on `home`, the device
-        where the session keeps the group's variable.
+        that holds the group's variable.
         """
         kind = next(device.device_type for device in self._devices if device.name == home)
         for node in group.nodes:
@@ -66,7 +66,9 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the result of `of` for a node that needs to share its device with no other."""
+        """Return the devices that can run a node that belongs to no group, and the reason, as `of`
+        does.
+        """
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)
@@ -199,7 +201,7 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 
 def _why_not(group: Group, device_type: str) -> str:
-    """Return why the group can't run on that device type: the first node without a kernel for
+    """Return why the group can't run on a device type, naming the first node without a kernel for
     it.
     """
     for node in group.nodes:
@@ -210,7 +212,9 @@ def _why_not(group: Group, device_type: str) -> str:
         if isinstance(entry.kernel, HostOnly):
             return f"{node.type} ('{node.name}'): {entry.kernel.reason}"
         if not _runs_on(node, device_type):
-            return f"'{node.name}' handles strings"
+            types = {*node.input_types, *node.output_types} & _ON_HOST
+            names = ", ".join(sorted(dtype.name for dtype in types))
+            return f"'{node.name}' has inputs or outputs of {names}, which only the CPU supports"
     return "no member forbids it"
 
 

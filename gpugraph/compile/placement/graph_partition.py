@@ -43,7 +43,7 @@ def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
 
 
 def is_crossing(unit: Unit, edge: Edge) -> bool:
-    """Return whether a data edge leads from the memory of one device to that of another."""
+    """Return whether a data edge leads from the memory of one device to the memory of another."""
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     if edge.src.is_constant and target != edge.dst.assigned_device:
         return False  # the value of a constant host input is known at compile time
@@ -83,9 +83,7 @@ def waits_of_read(edge: Edge) -> frozenset[Node]:
 def _cross(
     unit: Unit, edge: Edge, control_inputs: frozenset[Node], copies: dict[_Transfer, Node]
 ) -> None:
-    """Replace the edge by one from a copy of the tensor in the memory of the device that reads
-    it.
-    """
+    """Replace the edge by an edge from a copy of the tensor in the memory of the reading device."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     key = (edge.src.id, edge.src_output, target, control_inputs)
@@ -111,8 +109,8 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 def send_to(
     unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
 ) -> tuple[Node, Node]:
-    """Add a Send of an output to the device `target` and its Recv, with a name that ends in
-    `suffix`; return both.
+    """Add a Send of an output to the device `target`, and its Recv, whose name ends in `suffix`;
+    return the Send and the Recv.
     """
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]

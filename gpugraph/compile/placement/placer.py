@@ -2,9 +2,9 @@
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
 ops that take a reference to it, and variables with one shared name. A group may be on the devices
-that the requests and kernels of all members permit; the one with the highest priority is chosen
-(GPU before CPU). Members also include ops that refer to the group's variable in
-other runs, unless that leaves no device. These rules come first, in this order:
+that the requests and kernels of all members permit; the device with the highest priority is chosen
+(GPU before CPU). Members also include ops that refer to the group's variable in other runs, unless
+that leaves no device. These rules come first, in this order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there;
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
@@ -13,7 +13,8 @@ other runs, unless that leaves no device. These rules come first, in this order:
   4. fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
-permits another device; the reason then mentions it. After core/common_runtime/placer.h.
+permits another device; the reason then mentions the request. The rules follow TensorFlow's
+core/common_runtime/placer.h.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _groups(nodes: list[Node]) -> dict[int, Group]:
     for node in nodes:
         for name in node.attrs.get("_class", ()):
             leader = leader_name(name)
-            # If this run does not contain the leader, the first node that names it takes its role.
+            # If this run does not contain the leader, the first node that is colocated with it
+            # takes its role.
             first = by_name.setdefault(leader, node)
             _join(group_of, first, node, f"colocated with {leader}")
         for index, dtype in enumerate(node.input_types):
@@ -151,15 +153,15 @@ def _place_group(unit: Unit, candidates: Candidates, group: Group, counting: set
 
 
 def _candidates_of(unit: Unit, candidates: Candidates, group: Group) -> tuple[list[str], str]:
-    """Return the devices that can run the group, and the reason. Ops of other runs that refer to
-    its variables are respected, if possible.
+    """Return the devices that can run the group, and the reason. The devices can also run the ops
+    of other runs that refer to the group's variables, if possible.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
         try:
             return candidates.of(Group([*group.nodes, *kin], group.why))
         except InvalidArgumentError:
-            pass  # an impossible request of another run is that run's error
+            pass  # another run's impossible request is an error of that run
     return candidates.of(group)
 
 

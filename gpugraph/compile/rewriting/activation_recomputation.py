@@ -4,11 +4,12 @@ kept.
   forward    x -> a = f(x) -> b = g(a) -> ...                 a and b live until their gradients
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
-`RewriterConfig.memory_optimization` selects one of two degrees. Cheap: elementwise ops, reductions,
-slices and similar ops are recomputed, if their inputs are kept in any case; usually they are fused
-with the gradient that reads them. All: matrix products and convolutions are recomputed too, from
-checkpoints. A checkpoint is a depth of the forward pass across which few bytes are live; these
-bytes are kept, and everything between two checkpoints is recomputed as one segment.
+`RewriterConfig.memory_optimization` selects one of two degrees. The cheap degree recomputes
+elementwise ops, reductions, slices and similar ops, if their inputs are kept in any case; usually
+they are fused with the gradient that reads them. The other degree, all ops, also recomputes matrix
+products and convolutions, from checkpoints. A checkpoint is a depth of the forward pass across
+which few bytes are live; these bytes are kept, and everything between two checkpoints is recomputed
+as one segment.
 
 A late node, one for which values are recomputed, has the name of a gradient
 (`memory_optimizer_target_node_name_scope`, `gradients/` by default, as in Grappler), and is deeper
@@ -19,7 +20,7 @@ other kernels. Ops with a state, among them random ones, are never recomputed.
 
 In a graph with branches and loops, each place (ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately: the forward ops of a branch are recomputed for
-gradients with the same guard, those of a loop for gradients of the same iteration.
+gradients with the same guard, the forward ops of a loop for gradients of the same iteration.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.fusion.op_expressions import expressions_of
 
 CHEAP, ALL, HINTED = 1, 2, 3
-"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0 is
-none.
+"""Degrees of recomputation: cheap ops, all ops, or only those with the attr `_recompute_hint`. 0
+stands for no recomputation.
 """
 
 _DEGREES = {CHEAP: "cheap ones", ALL: "all between checkpoints", HINTED: "what hints name"}
@@ -80,8 +81,8 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add copies of those forward nodes that are to be recomputed for the late nodes, and return
-    them.
+    """Add copies of the forward nodes that are to be recomputed for the late nodes, and return the
+    copies.
     """
     if not passes.late:
         return []
@@ -128,7 +129,7 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
     """Return the maximum depth, in the loop of a place, of an op whose output a gradient reads; -1
-    if there is none.
+    if there is no such op.
     """
     depth = place.depth
     taken = [
@@ -218,7 +219,9 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a tensor is available to a copy without being kept longer for it."""
+        """Return whether a recomputing copy can read a tensor without extending the tensor's
+        lifetime.
+        """
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
         if (
@@ -230,7 +233,9 @@ class _Choice:
         return next(self.passes.late_users(source), None) is not None
 
     def _checkpoints(self) -> set[int]:
-        """Return the nodes whose outputs are live at a checkpoint, and are therefore kept."""
+        """Return the ids of the nodes whose outputs are live at a checkpoint, and are therefore
+        kept.
+        """
         end = self.passes.end
         born, dies, needed = [0] * (end + 2), [0] * (end + 2), [0] * (end + 2)
         spans: list[tuple[int, int, int]] = []
@@ -294,8 +299,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return those input edges of a late node whose sources are chosen for recomputation; none
-        if it has no trigger.
+        """Return the input edges of a late node whose sources are chosen for recomputation; an
+        empty list if the node has no trigger.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -303,8 +308,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node: its deepest late input, after which copies for it may
-        run.
+        """Return the trigger of a late node: its deepest late input, after which the recomputed
+        copies that it reads may run; None if it has no late input.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
@@ -313,7 +318,7 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Find the trigger of each copy: the shallowest one of its readers."""
+        """Find the trigger of each copy: the shallowest among the triggers of its readers."""
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None

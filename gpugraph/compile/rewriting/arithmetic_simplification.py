@@ -25,14 +25,14 @@ from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
 
 LARGEST_NEUTRAL = 4096
-"""The maximum number of elements of a constant that is examined for being neutral."""
+"""The maximum number of elements of a constant that is compared with the neutral operand."""
 
 _VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 
 
 @compile_pass("arithmetic_optimization")
 def cancel(unit: Unit) -> Outcome:
-    """Replace the ops that undo others or have a neutral operand."""
+    """Replace ops that undo another op or have a neutral operand."""
     return Replacing(unit).visit(_VISITS, "ops cancel others or are neutral")
 
 

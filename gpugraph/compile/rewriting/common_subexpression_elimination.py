@@ -1,12 +1,13 @@
-"""Common subexpression elimination: ops that compute the same from the same inputs are merged.
+"""Common subexpression elimination: ops that compute the same value from the same inputs are
+merged.
 
 Two nodes are merged if they agree in op type, attrs, inputs (for a commutative op in either order),
 control inputs, requested device and colocation; constants, if they agree in dtype, shape and bytes.
-Their inputs determine the loop and the guard of a node, so these agree as well. Some nodes are
-never merged: impure ops (random numbers, Python functions, ops with a state), reads of variables,
-control flow, and nodes with which others are colocated. An input behind Identities counts as the
-tensor before them. Of two merged nodes the one that was created first stays; `Session.explain`
-still lists the other.
+A node's inputs determine its loop and its guard, so these agree as well. Some nodes are never
+merged: impure ops (random numbers, Python functions, ops with a state), reads of variables, control
+flow, and nodes with which others are colocated. An input that comes through Identities counts as
+the tensor before them. Of two merged nodes the node that was created first stays; `Session.explain`
+still lists the other node.
 
 The pass is one walk over the nodes, inputs first; attrs are compared only for nodes that agree in
 everything else.
@@ -31,7 +32,9 @@ LARGEST_CONSTANT = 1024
 """The maximum size in bytes of a constant that is compared; larger ones are not merged."""
 
 _ORDERED = {"Maximum", "Minimum"}
-"""Commutative ops that may return another zero (0.0 or -0.0) if their operands are exchanged."""
+"""Commutative ops whose result may be 0.0 instead of -0.0, or vice versa, if their operands are
+exchanged.
+"""
 
 Key = tuple[Any, ...]
 
@@ -48,20 +51,20 @@ def common(unit: Unit) -> Outcome:
 
 
 class _Walk:
-    """The nodes visited so far: by key the only node with that key or, if there are several, a dict
-    of the nodes by their attrs.
+    """The nodes visited so far, by key. An entry is the only node with the key or, if there are
+    several, a dict of these nodes by attrs.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.merged: dict[str, tuple[Node, Node]] = {}
         self._seen: dict[Key, Node | dict[Key, Node]] = {}
-        self._same: dict[TensorId, TensorId] = {}  # the tensor behind Identities
+        self._same: dict[TensorId, TensorId] = {}  # the tensor before any Identities
         self._leaders: set[str] | None = None
 
     def visit(self, node: Node) -> None:
-        """Merge the node into an earlier one that computes the same; if there is none,
-        remember it.
+        """Merge the node into an earlier node that computes the same value; if there is none,
+        record this node.
         """
         if not is_pure(node) or not node.output_types:
             return
@@ -129,7 +132,7 @@ class _Walk:
 
 
 def _inputs_first(graph: RuntimeGraph) -> Iterator[Node]:
-    """Yield the nodes so that each follows its inputs, otherwise by ascending id."""
+    """Yield the nodes such that each node follows its inputs, and otherwise in the order of ids."""
     done: set[int] = set()
     for start in graph.op_nodes():
         if start.id in done:
@@ -181,8 +184,8 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key; for a constant without the value and dtype, which `_key`
-    has.
+    """Return a node's attrs as a key, without a constant's value and dtype, which `_key`
+    contains.
     """
     attrs = node.attrs
     names = sorted(attrs)
@@ -192,8 +195,8 @@ def _attrs(node: Node) -> Key:
 
 
 def _frozen(value: Any) -> Key:
-    """Return a hashable key that is equal for equal values of one type only, and differs for 0.0
-    and -0.0.
+    """Return a hashable key that is equal only for equal values of the same type, and differs for
+    0.0 and -0.0.
     """
     if isinstance(value, (list, tuple)):
         return ("list", *map(_frozen, value))

@@ -72,7 +72,7 @@ def _inputs_first(graph: RuntimeGraph) -> list[Node]:
 
 class _Folding:
     """One walk over the graph. `acting`: the ids of nodes with side effects, and of all nodes that
-    depend on one.
+    depend on these.
 
     Control flow counts as a side effect: the inputs of such a node determine whether it is alive,
     and in which loop it is.
@@ -124,8 +124,8 @@ class _Folding:
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
-        """Record that the outputs of a Switch or a loop-invariant Enter have the constant value of
-        the input.
+        """Record that the outputs of a Switch or a loop-invariant Enter have the value of their
+        constant input.
         """
         if node.node_class is NodeClass.SWITCH or node.attrs.get("is_constant"):
             value = self.unit.values.get(sources[0])
@@ -164,8 +164,8 @@ class _Folding:
         return outputs
 
     def replace(self, node: Node, values: list[Any]) -> None:
-        """Replace each output that is read by a constant. A node with one output is removed, and
-        its constant gets its name.
+        """Replace each output that is read by a constant. A node with a single output is removed,
+        and the constant gets its name.
         """
         unit, graph = self.unit, self.unit.graph
         waits = self._waits(node)
@@ -204,8 +204,8 @@ class _Folding:
         return waits
 
     def _side(self, switch: Node, slot: int) -> Node:
-        """Return an Identity of one output of a Switch, as a control input that is alive when this
-        output is.
+        """Return an Identity of one output of a Switch, as a control input that is alive exactly
+        when the output is alive.
         """
         key = (switch.id, slot)
         if key not in self.sides:

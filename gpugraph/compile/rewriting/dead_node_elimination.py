@@ -8,8 +8,8 @@ from gpugraph.graph.nodes.runtime_graph import NodeClass
 
 
 def drop_unneeded(unit: Unit) -> int:
-    """Remove the nodes on which none of `unit.roots` depends, except fed ones; return their
-    number.
+    """Remove the nodes on which none of `unit.roots` depends, except fed nodes; return the number
+    of removed nodes.
     """
     graph = unit.graph
     if _all_are_taken(unit):

@@ -1,14 +1,14 @@
 """Dependency optimization: ops that have no effect and only control outputs are removed.
 
 A gradient's `tuple` waits for the gradients of all inputs before it returns any of them, so an op
-whose results nothing reads may still be a control input. If such an op has no effect, its followers
+may be a control input even if nothing reads its results. If such an op has no effect, its followers
 get its inputs as control inputs instead. Controlled by `RewriterConfig.dependency_optimization`, as
 in Grappler.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
-waits for pure ops. Its NoOp therefore loses these control inputs, so that the gradients after it
-may be fused into one kernel or into a matrix product. Outside of such loops the NoOp stays, as it
-keeps a variable from being written before all gradients have read it.
+waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the
+gradients after it may be fused into one kernel or into a matrix product. Outside of such loops the
+NoOp stays, as it keeps a variable from being written before all gradients have read it.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs that the followers of a removed node must wait for; instead of a constant, a
-    feed or a variable, its control inputs.
+    """Yield the inputs that the followers of a removed node must wait for; for a constant, a feed
+    or a variable, yield its control inputs instead.
     """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
@@ -94,8 +94,8 @@ def _waited_for(node: Node) -> Iterator[Node]:
 # -- barriers in loops
 
 _OF_LOOPS = ("Stack", "TensorArray")
-"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order
-these ops, so they need no barrier.
+"""Prefixes of op types whose state only the loop itself uses before it ends. Data inputs order the
+ops on such state, so these ops need no barrier.
 """
 
 
@@ -125,8 +125,8 @@ def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
 
 
 def _writing(unit: Unit, flow: Flow) -> set[Frame]:
-    """Return the root and the frames of loops that change other state than stacks and TensorArrays,
-    themselves or in inner loops.
+    """Return the root, and the frames of loops that change any state except stacks and
+    TensorArrays, themselves or in inner loops.
     """
     frames = {flow.frames.root}
     for node in unit.graph.op_nodes():

@@ -23,7 +23,8 @@ from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.memory import human_readable_bytes
 
 LARGE = 1 << 20
-"""The minimum size in bytes of all terms together: the memory saved must be worth additional steps.
+"""The minimum size in bytes of all terms together: the memory saved must be worth
+additional steps.
 """
 
 LARGE_TERM = 1 << 14
@@ -34,7 +35,7 @@ the addition.
 
 @compile_pass()
 def sums(unit: Unit) -> Outcome:
-    """Split each large AddN whose terms become available one after the other, with all of them in
+    """Split each large AddN whose terms become available one after another, with all of them in
     one loop and under one guard.
     """
     if not any(_is_large(unit, node) for node in unit.graph.op_nodes()):
@@ -68,8 +69,8 @@ def _is_large(unit: Unit, node: Node) -> bool:
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
     """Return the terms in groups, each of which is available later than the group before.
 
-    The terms keep their order, so a term that is available no later than an earlier one joins that
-    term's group. The first group has at least two terms. depth: by node id, when a term is
+    The terms keep their order: a term joins the group of an earlier term if it is available no
+    later than that term. The first group has at least two terms. depth: by node id, when a term is
     available.
     """
     groups: list[list[Source]] = []
@@ -85,7 +86,9 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
-    """Add partial sums of all groups but the last; `node` then adds the last one to them."""
+    """Add partial sums of all groups except the last; `node` then adds the last group to the
+    sum.
+    """
     graph, dtype = unit.graph, node.output_types[0]
     total: list[Source] = []
     for number, group in enumerate(groups[:-1]):

@@ -55,7 +55,8 @@ class Replacing:
     ) -> Node:
         """Replace a node by an op with one output, and return the new node.
 
-        sources: its inputs. passed: the nodes between these and `node`, which are bypassed.
+        sources: the inputs of the new node. passed: the nodes between `sources` and `node`, which
+        are bypassed.
         """
         graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
@@ -139,7 +140,9 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant for the replacement of `node`. dtype: if not that of the array."""
+        """Add a constant for the replacement of `node`. dtype: the constant's dtype, if it is not
+        that of the array.
+        """
         return self.unit.add_constant(node, "simplified", value, dtype, f"for {node.name}")
 
     def finish(self, what: str) -> Outcome:
@@ -160,8 +163,8 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the nodes that a replaced node ran after, as control inputs: without those in `kept`,
-    whose outputs the replacement reads, and without `passed`.
+    """Return the control inputs for a replacement: the nodes after which the replaced node ran,
+    except nodes in `kept`, whose outputs the replacement reads, and nodes in `passed`.
     """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
@@ -176,7 +179,7 @@ def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, Non
 
 
 NO_GPU = "no GPU has kernels"
-"""The reason in reports of passes for GPUs that do nothing."""
+"""The reason that a pass for GPUs reports when it does nothing."""
 
 
 def gpus_with_kernels(unit: Unit) -> set[str]:
@@ -185,8 +188,8 @@ def gpus_with_kernels(unit: Unit) -> set[str]:
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return a node's attrs without those whose names begin with `_`: these apply to this node
-    only.
+    """Return a node's attrs, except attrs whose names begin with `_`, since these apply to this
+    node only.
     """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
@@ -194,8 +197,9 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    It must not if a node's kernel was registered by the user, which has to run, or if a node has a
-    hint on swapping its input."""
+    It may not if the user has registered a kernel for a node, as that kernel must run, or if a node
+    has a hint on swapping its input.
+    """
     types = unit.device_types
     return all(
         SWAP_HINT not in node.attrs and is_ours(node.type, types[node.assigned_device], node.attrs)
@@ -209,8 +213,8 @@ def is_reference(edge: Edge) -> bool:
 
 
 def only_taker(node: Node, roots: set[int]) -> Edge | None:
-    """Return the only edge from a node, if the node is no root, and the edge carries data to a node
-    on the same device; else None.
+    """Return the only edge from a node, if the node is not a root, and the edge carries data to a
+    node on the same device; else None.
     """
     if node.id in roots or len(node._out) != 1:
         return None

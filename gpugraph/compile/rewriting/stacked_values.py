@@ -34,7 +34,9 @@ _CHEAP = {
 }
 
 _SMALL = 1 << 10
-"""Smaller values, in bytes, stay stashed: their push and pop take less time than an op may."""
+"""The minimum size in bytes of a value that is computed again: for smaller ones, an op may take
+longer than a push and a pop.
+"""
 
 _HANDED_ON = {NodeClass.ENTER, NodeClass.IDENTITY, NodeClass.SWITCH}
 
@@ -63,8 +65,8 @@ class _Kept(NamedTuple):
 
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
-    """Return the stashed tensors in groups: those of a group are pushed in the same iterations and
-    popped in the same iterations.
+    """Return the stashed tensors in groups. The tensors of a group are pushed in the same
+    iterations, and popped in the same iterations.
     """
     flow = flow_of(unit)
     roots = {node.id for node in unit.roots}
@@ -98,8 +100,8 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
-    """Return whether one loop pushes and another one, which is neither inside nor around it,
-    pops.
+    """Return whether one loop pushes and a different loop pops, where neither loop contains the
+    other.
     """
     forward, backward = flow.frames.at(push), flow.frames.at(pop)
     elem = push.input_edge(1)
@@ -114,15 +116,17 @@ def _is_reverse(flow: Flow, push: Node, pop: Node) -> bool:
 
 
 class _Group:
-    """The tensors of a group. `known`: by forward tensor, its value in the backward loop."""
+    """The tensors of a group. known: by forward tensor, the tensor with its value in the backward
+    loop.
+    """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.known: dict[TensorId, Source] = {}
 
     def reduce(self, group: Sequence[_Kept]) -> list[str]:
-        """Replace each tensor of the group that can be computed from others, inputs first; return a
-        report line for each.
+        """Replace each tensor of the group that can be computed from other tensors of the group,
+        inputs first; return a report line for each.
         """
         lines = []
         for kept in group:
@@ -146,8 +150,8 @@ class _Group:
         return None if elements is None else elements * node.output_types[slot].itemsize
 
     def _computed(self, kept: _Kept) -> Source | None:
-        """Add an op that computes the value from others that are popped, and return its output;
-        None if that is not possible or saves no time.
+        """Add an op that computes the value from other popped values, and return its output; None
+        if that is not possible or saves no time.
         """
         unit, (node, _) = self.unit, kept.value
         num_bytes = self._bytes(kept)

@@ -26,18 +26,18 @@ _FLAGS = {
     "BatchMatMulV2": ("adj_x", "adj_y", (float32, float64)),
 }
 """By op type: the flags that transpose the first and the second operand, and the dtypes for which
-they only transpose (`adj_x` also conjugates complex values) and cost no time.
+the flags only transpose (`adj_x` also conjugates complex values) and take no extra time.
 """
 
 
 @compile_pass("arithmetic_optimization")
 def transposes(unit: Unit) -> Outcome:
-    """Fold transposes into the products that read them, and merge or remove other ones."""
+    """Fold transposes into the products that read them, and merge or remove other transposes."""
     return Replacing(unit).visit(_VISITS, "transposes folded into products or cancelled")
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
-    """Return the permutation of a Transpose if it is constant, else None."""
+    """Return the permutation of a Transpose if it is a constant, else None."""
     value = known_value(unit, node.input_edge(1))
     if value is None:
         return None
@@ -46,8 +46,8 @@ def _order(unit: Unit, node: Node) -> list[int] | None:
 
 
 def _inner(replacing: Replacing, edge: Edge, passed: list[Node]) -> list[int] | None:
-    """Return the constant permutation of the Transpose before an edge, and add that to `passed`;
-    None if there is none.
+    """Return the constant permutation of the Transpose from which an edge comes, and add that node
+    to `passed`; None if the edge comes from no such Transpose.
     """
     source = behind(edge, passed).src
     if source.type != "Transpose" or is_reference(source.input_edge(0)):
@@ -105,8 +105,8 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
-    """Return whether a Transpose by `order` keeps the order of all axes of other sizes than 1, and
-    a Reshape can produce the output's shape.
+    """Return whether a Transpose by `order` keeps the order of all axes whose size is not 1, and a
+    Reshape can produce the output's shape.
     """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):

@@ -1,1 +1,1 @@
-"""Nodes as steps: arrays, dynamic sizes, native stretches, captured graphs."""
+"""Steps of a plan: their arrays, sizes known only in a run, native code, and CUDA graphs."""

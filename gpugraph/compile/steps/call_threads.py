@@ -1,4 +1,4 @@
-"""Calls of the user's functions in separate threads, which a run may abandon."""
+"""Calls of user functions in separate threads, which a run that ends early abandons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 class CallClock(Clock):
-    """The clock of a call in a thread: that of its run, until the run abandons the call."""
+    """The clock that a call in a separate thread polls: its run's clock, until the run abandons the
+    call.
+    """
 
     __slots__ = ("is_left", "run_clock")
 
@@ -26,7 +28,9 @@ class CallClock(Clock):
         self.take = None if run_clock is None else run_clock.take
 
     def check(self, where: str) -> None:
-        """Raise the error that ends the run, and CancelledError once the run is over."""
+        """Raise the error that ends the run, or CancelledError if the run has abandoned the
+        call.
+        """
         if self.is_left:
             raise CancelledError(None, None, f"The run was over {where}")
         if self.run_clock is not None:
@@ -34,10 +38,10 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """Holds the result of a call. A run that ends early abandons the thread and its result.
+    """A thread that makes a call and holds its result. A run that ends early abandons it.
 
-    A call that polls its run (`check_run`) then gets an error.
-    place: the position of a run that waits for it, for errors.
+    An abandoned call that polls its run (`check_run`) gets an error. place: the location in the
+    run, for the errors of a run that waits for the call.
     """
 
     def __init__(self, name: str, call: Callable[[], Any], place: str) -> None:
@@ -58,7 +62,9 @@ class CallThread(threading.Thread):
             self._error = error
 
     def wait(self, check: Callable[[str], None]) -> None:
-        """Wait until the call has returned; `check` raises to end the waiting."""
+        """Wait until the call has returned. `check` is called repeatedly and may raise to stop
+        waiting.
+        """
         try:
             while self.is_alive():
                 self.join(_SLICE_S)
@@ -78,7 +84,7 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call: if it polls its run, it gives up, as its result is not needed."""
+        """Abandon the call: its next poll of the run raises an error, and its result is ignored."""
         self._clock.is_left = True
 
     def result(self) -> Any:

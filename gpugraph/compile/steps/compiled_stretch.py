@@ -1,13 +1,13 @@
-"""Code of a stretch: plain steps first, then few native calls.
+"""Code of a run of steps: NumPy at first, later a few native calls.
 
     plain      the steps run by NumPy; once that is worthwhile, their code is compiled
     mixed      each step switches to its code in the run that finds it compiled
     joined     adjacent native steps are called as one; the others stay
 
-Code that is there is used; `native_cost` determines in advance where NumPy is faster. Steps over
-much memory are compiled from the first run on: while NumPy computes the first of them, the code of
-the others is compiled, or comes from the cache. One run translates or binds for at most
-`PORTION_S`, so that no run of a large plan takes long for it.
+Compiled code is used unless `native_cost` estimates that NumPy is faster. Steps over large arrays
+are compiled from the first run on: while NumPy computes the first steps, the code of later steps is
+compiled or loaded from the cache. One run spends at most `PORTION_S` seconds on translating and
+binding, so that no run of a large plan is much delayed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from gpugraph.compile.steps.native_node_code import (
     Piece,
     Programs,
     compile_pieces,
-    library_of,
     translate,
 )
 from gpugraph.compile.steps.native_verification import run_verified
+from gpugraph.compile.steps.product_libraries import library_of
 from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
@@ -47,16 +47,19 @@ from gpugraph.devices.native import (
 from gpugraph.plan import NATIVE, Step, StepCode, StepSequence, noting_step
 
 PORTION_S = 0.5
-"""Seconds for which one run translates or binds steps, unless it waits for the compiler."""
+"""The maximum seconds in which one run translates or binds steps, unless it waits for the
+compiler.
+"""
 
 MOST_NAMES = 8
-"""The maximum number of steps of one state that a note of a stretch names."""
+"""The maximum number of steps of one state that a report line names."""
 
 
 class _Member:
-    """A step of a stretch: by NumPy, or by its native code once that is compiled.
+    """A step of the run of steps: NumPy, or native code once that is compiled.
 
-    step: the one to run now. calls: its native code, if that is used. reason: why it has none.
+    step: the step to run now. calls: the native calls, if native code is used. reason: why no
+    native code is used.
     """
 
     def __init__(self, entry: Entry) -> None:
@@ -66,10 +69,10 @@ class _Member:
         self.reason = ""
         self.is_decided = entry.native is None
         self.piece: Piece | None = None
-        self.code: Prepared[Any] | None = None  # of the piece, unless there is nothing to compile
+        self.code: Prepared[Any] | None = None  # the compiled piece; None if it needs no compiler
 
     def refuse(self, reason: str) -> None:
-        """Keep NumPy for this reason."""
+        """Use NumPy in all further runs, for this reason."""
         self.piece = self.code = None
         self.is_decided, self.reason = True, reason
 
@@ -119,7 +122,9 @@ class _Member:
 
 
 class _MixedRun:
-    """A run of steps that are each in their own state; it binds code for `PORTION_S`."""
+    """A run in which some steps are native and others are not. It spends at most `PORTION_S`
+    seconds on binding.
+    """
 
     def __init__(self, members: Sequence[_Member], waits: bool, verifies: bool) -> None:
         self._members = members
@@ -142,7 +147,7 @@ class _MixedRun:
         return perf_counter() < self._ends
 
     def part(self, number: int, step: Step) -> Step:
-        """Return one step of the run; other steps may run before the next."""
+        """Return one step of the run as a separate step, for callers that run steps one by one."""
 
         def run() -> None:
             with one_blas_thread():
@@ -152,7 +157,7 @@ class _MixedRun:
 
 
 class CompiledStretch:
-    """The entries of a stretch by plain steps or native calls (a `StretchCode`).
+    """The code of a run of steps on the CPU: plain steps, or the native calls that replace them.
 
     waits: whether runs wait for the compiler. verifies: whether the first native run of a step is
     compared with NumPy.
@@ -165,9 +170,9 @@ class CompiledStretch:
         self._members = [_Member(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
         self._cost = sum(map(_nanoseconds, entries))
-        self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds of NumPy in all runs
-        self._translated = 0  # entries, from the first on
-        self._programs: Programs = {}  # which later steps may share
+        self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds in NumPy so far
+        self._translated = 0  # the number of leading entries
+        self._programs: Programs = {}  # by later steps that may share them
 
     def run(self) -> None:
         """Run the steps, or the native calls that replace them."""
@@ -175,7 +180,7 @@ class CompiledStretch:
             self._sequence.run()
         elif self._has_begun():
             run = _MixedRun(self._members, self.waits, self.verifies)
-            with one_blas_thread():  # the other core is the compiler's, or that of native code
+            with one_blas_thread():  # other cores compile or run native code
                 for number in range(len(self._members)):
                     run.step(number)
             self._end_mixed()
@@ -184,18 +189,18 @@ class CompiledStretch:
                 self._sequence.run()
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the current steps of a run; native steps by separate calls."""
+        """Return the steps of a run as they are now; each native step is a separate call."""
         if self.is_joined:
             return [member.step for member in self._members]
         steps = [entry.step for entry in self.entries]
         if not self._has_begun():
             return steps
         run = _MixedRun(self._members, self.waits, self.verifies)
-        end = replace(steps[-1], run=self._end_mixed, kind="guard")  # computes nothing
+        end = replace(steps[-1], run=self._end_mixed, kind="guard")  # only joins the steps
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the current steps, and the code that runs each of them."""
+        """Yield each current step, with the code that runs it."""
         failure = runtime_failure()
         for number, member in enumerate(self._members):
             code = member.status()
@@ -206,7 +211,9 @@ class CompiledStretch:
             yield member.step, code
 
     def _delay(self) -> str:
-        """Return the reason why steps are not with the compiler yet."""
+        """Return text for the report: what the steps wait for before they are given to the
+        compiler.
+        """
         if self.spent + self._cost >= WORTHWHILE_NS:
             return "for the next run"
         return f"until the steps have taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
@@ -217,11 +224,15 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps of all further runs, adjacent native steps as one; None while undecided."""
+        """The steps of all further runs, with adjacent native steps joined; None while some may
+        still change.
+        """
         return self._sequence.steps if self.is_joined else None
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return the steps by the code that runs them, and how many share generated kernels."""
+        """Return report lines: the steps by the code that runs them, and how many share generated
+        kernels.
+        """
         kernels = Counter(filter(None, (member.generated_kernel for member in self._members)))
         num_steps, num_kernels = kernels.total(), len(kernels)
         first, last = self.entries[0].step.name, self.entries[-1].step.name
@@ -230,7 +241,9 @@ class CompiledStretch:
         return notes + ([shared] if num_steps > num_kernels else [])
 
     def _by_code(self, codes: Mapping[str, StepCode]) -> str:
-        """Return the number of native steps, by library, and the names of the others."""
+        """Return the number of native steps, by library, and the names of all other steps,
+        as text.
+        """
         by_state: dict[str, list[Entry]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
             by_state[codes[entry.step.label].state].append(entry)
@@ -250,7 +263,8 @@ class CompiledStretch:
 
     def _has_begun(self) -> bool:
         """Return whether native code can be called in this run: the runtime is loaded, and code is
-        compiled or being compiled. Begin to compile it once that is worthwhile."""
+        compiled or being compiled. Starts the compilation once it is worthwhile.
+        """
         self.spent += self._cost
         if self.spent < WORTHWHILE_NS:
             return False
@@ -265,7 +279,7 @@ class CompiledStretch:
         return reason is not None
 
     def _translate(self) -> None:
-        """Translate the next entries, and begin to compile them."""
+        """Translate the next steps to C, and start their compilation."""
         pieces: dict[int, Piece] = {}
         end = inf if self.waits else perf_counter() + PORTION_S
         for index in range(self._translated, len(self.entries)):
@@ -286,7 +300,7 @@ class CompiledStretch:
     # -- joining
 
     def _end_mixed(self) -> None:
-        """Join the steps once all are decided."""
+        """Join adjacent native steps if no step's code will change any more."""
         warn_once("")
         if self._translated == len(self.entries) and all(m.is_decided for m in self._members):
             self._join()
@@ -304,7 +318,7 @@ class CompiledStretch:
                 pairs = [(m.entry.step, m.calls) for m in members if m.calls is not None]
                 steps.append(native_step(pairs))
                 for step, _ in pairs:
-                    release = getattr(step.run, "release", None)  # memory of this step only
+                    release = getattr(step.run, "release", None)  # frees memory of the plain step
                     if release is not None:
                         release()
             else:
@@ -314,7 +328,9 @@ class CompiledStretch:
 
 
 def _nanoseconds(entry: Entry) -> float:
-    """Estimate the time that NumPy takes for a step; without native code, for a call alone."""
+    """Estimate the nanoseconds that NumPy takes for a step; for a step without a native form, those
+    of a single call.
+    """
     if entry.native is None:
         return numpy_nanoseconds(())
     members = entry.native.context.attrs.get("members", ())
@@ -323,7 +339,9 @@ def _nanoseconds(entry: Entry) -> float:
 
 @uninterrupted
 def _piece(entry: Entry, known: Programs) -> Piece | str:
-    """Return the native code of an entry, or the reason why there is none. Never fails."""
+    """Return the native code of an entry, or the reason why there is none. Never raises an
+    error.
+    """
     if entry.native is None:
         return entry.step.code().reason
     if numpy_is_faster(entry.step.op_type, entry.native.arrays, thread_count()):
@@ -337,7 +355,7 @@ def _piece(entry: Entry, known: Programs) -> Piece | str:
 
 
 def _failure(step: Step, error: Exception) -> str:
-    """Warn of native code that could not be built; return the reason for NumPy."""
+    """Warn that native code could not be built; return the reason, for the report."""
     reason = f"{type(error).__name__}: {error}"
     warn_once(f"'{step.name}' ({step.op_type}): {reason}")
     return reason

@@ -1,10 +1,10 @@
-"""Concurrent calls of the user's functions that do not need each other.
+"""Concurrent calls of user functions that do not depend on each other.
 
-TensorFlow runs such functions in a thread pool, so that one may wait for another.
-Here adjacent calls of one level of the order (see `compile/memory/execution_order.py`)
-under one guard are one step. It reads their inputs, calls each function in a separate thread and
-writes their results, in its own thread. A function that returns at once has returned before the
-next one is called, so that quick functions run in their order.
+TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
+Here adjacent calls of one level of the order (see `compile/memory/execution_order.py`) under one
+guard are one step. The step reads the inputs and writes the results in its own thread, and calls
+each function in a separate thread. It waits briefly for a function before it calls the next one, so
+that quick functions run in their order.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gpugraph.compile.steps.dynamic_steps import CallingStep
 from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.plan import Step, StepGroup, WaitingRun, noting_step
 
-_HEAD_START_S = 0.01  # how long a function delays the call of the next one
+_HEAD_START_S = 0.01  # wait for a function before the next is called
 _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, with adjacent calls that do not need each other merged.
+    """Return the entries, with adjacent calls that do not depend on each other merged.
 
     A check that a variable is initialized may stand between two calls; it comes before both.
     """
@@ -50,7 +50,9 @@ def _is_call(entry: Entry) -> bool:
 
 
 def _goes_with(entry: Entry, call: Entry) -> bool:
-    """Return whether an entry is a call of the same level: none needs another of its level."""
+    """Return whether an entry is a call of the same level as `call`. Calls of one level are
+    independent.
+    """
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 
 
@@ -62,8 +64,8 @@ def _joined(calls: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> None:
-    """Wait until all calls have returned; after an error, calls that wait for other runs give
-    up.
+    """Wait until all calls have returned. If a call raises an error, calls that are still running
+    are abandoned.
     """
     waited = list(calls)
     while waited:
@@ -76,9 +78,10 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 
 class ConcurrentCalls(StepGroup):
-    """Calls functions concurrently, each in a thread, and raises errors when all are done.
+    """Calls functions concurrently, each in a thread. When all are done, it raises the first error,
+    if any.
 
-    The first error is raised: a call that gave up because of it comes after.
+    Errors of calls that were abandoned because of another error come last.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

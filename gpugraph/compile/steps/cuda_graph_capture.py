@@ -4,11 +4,11 @@
     runs       [ one graph ]   unique          [   one graph   ]
 
 The first run enqueues step by step, to load everything that can't be loaded during a capture. The
-next run captures a CUDA graph, which all further runs launch: some microseconds for any number of
-kernels. A step that runs on the host, is sized at run time or copies to another device stays a step
-between two captures. If the driver refuses to capture, its reason is reported and the steps stay.
-GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled from then on: to find the step
-that causes an error, or whether a capture causes it.
+next run captures a CUDA graph, which all further runs launch. A launch takes some microseconds for
+any number of kernels. A step that runs on the host, is sized at run time or copies to another
+device stays a step between two captures. If the driver refuses to capture, its reason is reported
+and the steps stay. GPUGRAPH_CAPTURE=0 turns captures off for plans that are compiled afterwards.
+Use it to find the step that causes an error, or to find out whether capturing causes the error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Check:
-    """A guard of a variable: raises unless it is initialized."""
+    """A check that a variable is initialized; calling it raises an error if the variable is not."""
 
     __slots__ = ("state",)
 
@@ -42,7 +42,7 @@ class Check:
 
 
 class Capture:
-    """The steps of a stretch of one GPU, and the graph that replaces them."""
+    """Adjacent steps on one GPU, and the CUDA graph that replaces them."""
 
     def __init__(self, device: Any, steps: Sequence[Step], steps_range: str) -> None:
         self.device = device
@@ -66,9 +66,7 @@ class Capture:
             return
         if not self.warm or self.reason:
             run_steps()
-            self.warm = (
-                True  # not earlier: after a failed step, later ones have not loaded their kernels
-            )
+            self.warm = True  # only now: if a step fails, later ones have not loaded their kernels
             return
         try:
             self.replay = self.device.capture(run_steps)
@@ -80,20 +78,22 @@ class Capture:
         self.replay()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, and whether they are captured."""
+        """Yield each step with its code: captured in the graph, waiting for the capture, or
+        plain.
+        """
         code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
         if self.reason:
             code = StepCode("plain", f"the driver does not capture it: {self.reason}")
         return ((step, code) for step, _ in step_codes(self.steps))
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return a note on whether the steps are captured."""
+        """Return report lines on whether the steps are captured."""
         if self.reason:
             return [f"not captured {self.range}, for {self.reason}"]
         return [f"captured {self.range}{'' if self.replay else ', after a run'}"]
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return all steps in a trace, otherwise one: all of them as one graph."""
+        """Return the single steps if `traced`, otherwise one step that runs the graph."""
         if traced:
             return self.steps
         return [replace(self.steps[0], name=self.name, run=self.run, kind="native", group=None)]
@@ -102,7 +102,9 @@ class Capture:
 def with_captures(
     entries: Sequence[Entry], devices: dict[str, Any], report_lines: list[str]
 ) -> list[Entry]:
-    """Return the entries, with adjacent ones that one GPU can run as a graph as stretches."""
+    """Return the entries, with adjacent entries that one GPU can run as a CUDA graph merged into
+    one.
+    """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
         members = _without_late_guards(group)
@@ -124,8 +126,9 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
-    """Return the members without guards of variables that an earlier step initializes: guards run
-    before all other steps of a stretch."""
+    """Return the members without checks of variables that an earlier member initializes, because
+    checks run before all other steps of the merged entry.
+    """
     assigned: set[int] = set()
     needed = []
     for entry in members:
@@ -140,7 +143,9 @@ def _without_late_guards(members: Iterable[Entry]) -> list[Entry]:
 def _with_joined(
     members: Sequence[Entry], steps: Sequence[Step], device: Any, report_lines: list[str]
 ) -> list[Entry]:
-    """Return the members with joined launches, if there are any; then guards come first."""
+    """Return the members with launches joined where possible; if any are, checks of variables come
+    first.
+    """
     steps_after = with_joined_launches(steps, device.kernels, report_lines)
     if len(steps_after) == len(steps):
         return list(members)
@@ -152,7 +157,9 @@ def _with_joined(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key that entries of one capture share; an entry that can't be captured is alone."""
+    """Return a key that entries of one capture share; an entry that can't be captured has a unique
+    key.
+    """
     step = entry.step
     if step.kind == "guard":
         return entry.guard, step.device

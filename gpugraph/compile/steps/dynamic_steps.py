@@ -1,7 +1,7 @@
 """Steps with tensors whose size is known only during a run.
 
-At each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
-binds its kernel and calls it. It frees the cells of which it is the last user.
+In each run such a step infers the shapes of its outputs from its inputs, allocates the outputs,
+binds its kernel and calls it. Then the step frees the tensors that no later step uses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.plan import Clock, StepCode
 
 
 class DynamicStep:
-    """A kernel that is bound at each run."""
+    """A step that binds its kernel in each run."""
 
     def __init__(self, arrays: Arrays, bound: BoundNode) -> None:
         node = bound.node
@@ -44,7 +44,7 @@ class DynamicStep:
         self.kept = arrays.holdings.memory.kept
         self.native = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
-        self.reserved: list[Block] = []  # written by this run, even if a variable moves
+        self.reserved: list[Block] = []  # written by this run
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
         self.results = [self._result(arrays, place) for place in bound.outputs]
         self.dying = arrays.dying_cells(node, [key for key, _ in bound.inputs])
@@ -56,11 +56,13 @@ class DynamicStep:
         ]
 
     def code(self) -> StepCode:
-        """Return the code that its next run uses, as far as known."""
+        """Return the code that the next run uses, as far as the code is known already."""
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a reader of an input; a variable before its first value has no array."""
+        """Return a callable that reads an input; it returns an empty array for a variable without a
+        value.
+        """
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
         if state is not None and is_first and place[1].storage.kind == "cell":
@@ -76,7 +78,7 @@ class DynamicStep:
         return arrays.cell(home.storage)
 
     def __call__(self) -> None:
-        held = [state.block for state in self.bound.variables.values()]  # they may move meanwhile
+        held = [state.block for state in self.bound.variables.values()]  # variables may move
         inputs = [source() for source in self.sources]
         owned: list[Block] = []
         try:
@@ -104,7 +106,7 @@ class DynamicStep:
         self._compute(context, arrays)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Run the kernel, by native code if there is any; return the kernel's result."""
+        """Run the kernel, by native code if it is compiled, and return its result."""
         if self.native is None:
             return bind_on_device(self.bound, context, arrays)()
         return self.native.run(
@@ -112,7 +114,9 @@ class DynamicStep:
         )
 
     def _ref(self, slot: int, array: Any, results: list[Any]) -> Any:
-        """Return the array of an input; for a variable that is written, the output's."""
+        """Return the array of an input; for a variable that the kernel writes, the output's
+        array.
+        """
         state = self.bound.variables.get(slot)
         if state is not None:
             for result, written in zip(self.results, results):
@@ -163,7 +167,7 @@ class DynamicStep:
         return InvalidArgumentError(self.node.node_def, None, message)
 
     def _prepared(self, result: Any, shape: tuple[int, ...], slot: int) -> Any:
-        """Return the array that output `slot` is written to."""
+        """Return the array to which output `slot` is written."""
         if isinstance(result, Cell):
             dtype = self.node.output_types[slot].base_dtype
             result.fill(self.device.allocate(shape, dtype, result.name))
@@ -181,11 +185,12 @@ class DynamicStep:
 
 
 class CallingStep(DynamicStep):
-    """Calls a function of the user's, in three parts of which the second touches no memory of ours.
+    """A step that calls a user function, in three parts: read the inputs, call, write the results.
 
-    So several can run concurrently, in separate threads, and an abandoned one does no harm
-    (`concurrent_calls.py`). With a time limit a single call has a separate thread too, unless it
-    gives up by itself.
+    The call itself touches no memory of the plan. So several calls can run concurrently in separate
+    threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a time limit,
+    a single call runs in a separate thread too, unless the call itself checks whether the run must
+    end.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:
@@ -206,8 +211,8 @@ class CallingStep(DynamicStep):
         self.end(thread.result())
 
     def begin(self) -> Callable[[], Any]:
-        """Return the call, with copies of the inputs."""
-        held = [state.block for state in self.bound.variables.values()]  # they may move meanwhile
+        """Copy the inputs, and return a callable that calls the function on the copies."""
+        held = [state.block for state in self.bound.variables.values()]  # variables may move
         inputs = [self.device.read(source()) for source in self.sources]
         del held
         owned: list[Block] = []
@@ -232,4 +237,4 @@ class CallingStep(DynamicStep):
 
 
 _NOTHING = np.empty(0)
-"""The array of a variable that has none yet: no elements, of no known shape."""
+"""The array that stands for a variable without a value."""

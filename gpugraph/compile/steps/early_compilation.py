@@ -1,8 +1,8 @@
-"""C files that later plans of a graph need, compiled while its first plan runs.
+"""Early compilation of the C files that later plans of a graph need, while its first plan runs.
 
-A program's first run is that of its initializers, which leaves the compiler idle. Some of its later
-work is known already: the convolutions, poolings and large products of the graph are
-functions of whole files, which do not depend on a plan.
+A program's first run usually runs its initializers, which leaves the compiler idle. Some later work
+is known by then: convolutions, poolings and large matrix products call functions of C files in
+`kernels/`, which do not depend on a plan.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _SEEN: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 
 _LARGE_PRODUCT = 1 << 24
-"""The minimum number of multiplications: 0.3 ms."""
+"""The minimum number of multiplications of a large product; that many take 0.3 ms."""
 
 _ROWS = 32
 """The assumed number of rows of a batch of unknown size."""
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Begin to compile the files of ops with large results, after the requests of this plan."""
+    """Start to compile the C files of the graph's ops with large results, after the files that the
+    current plan needs.
+    """
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)
     if not settings.is_on or settings.waits or not on_host:
@@ -53,13 +55,15 @@ def compile_early(target: Target, graph: Graph) -> None:
 
 
 def _has_file(op_type: str) -> bool:
-    """Return whether an op of this type may have a function of a file."""
+    """Return whether ops of this type may call a function of a C file."""
     decl = DECLARATIONS.get(op_type)
     return decl is not None and isinstance(decl.native, (CSource, MatrixProducts))
 
 
 def _file_of(op: Operation) -> tuple[str, str] | None:
-    """Return the file that has an op's function, and the dtype; None for small results."""
+    """Return the C file that has an op's function, and the name of the dtype; None for a small
+    result.
+    """
     native = DECLARATIONS[op.type].native
     if not isinstance(native, CSource):
         return _products_file(op)
@@ -73,7 +77,9 @@ def _file_of(op: Operation) -> tuple[str, str] | None:
 
 
 def _products_file(op: Operation) -> tuple[str, str] | None:
-    """Return the file of products by tiles, and the dtype; None for small or unknown ones."""
+    """Return the C file of tiled matrix products, and the dtype; None if the product is small or
+    its size is unknown.
+    """
     a, result = op.inputs[0], op.outputs[0]
     if a.shape.rank is None or result.shape.rank is None:
         return None

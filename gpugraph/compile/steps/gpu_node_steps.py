@@ -6,9 +6,9 @@
     ViewCopies                   copies of views
     MatrixProducts,              matrix products, with their epilogues
     MatmulWithEpilogue
-    Sized                        launches that find sizes, then others (`measured_steps`)
+    Sized                        launches that count output sizes, then others (`measured_steps`)
 
-All other kernels run on the host, on copies; the report of `bind` has the reason.
+All other kernels run on the host, on copies of the arrays; the report of `bind` has the reason.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def bind_on_device(
     arrays: Sequence[Any],
     report_lines: list[str] | None = None,
 ) -> Callable[[], Any]:
-    """Return the step of a node over arrays: those of its `array_slots`, then outputs.
+    """Return the callable of a node's step. arrays: the inputs in `bound.array_slots`, then the
+    outputs.
 
-    `report_lines` get the reason if it runs on the host though its device has kernels, and the
-    notes of its launches.
+    report_lines: receives the notes on the launches, or the reason if the node runs on the host
+    although its device has kernels.
     """
     node, runner = bound.node, bound.runner
     if not runner.has_kernels:
@@ -68,20 +69,22 @@ def bind_on_device(
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return the reason for the host of a step that is bound at each run; "" if not known yet."""
+    """Return why a step that is bound in each run runs on the host; "" if it may run on the GPU."""
     if not bound.runner.has_kernels:
         return ""
     return _DYNAMIC if reference(bound.kernel).dynamic else _LATE if bound.is_late else ""
 
 
 def host_report(bound: BoundNode, reason: str) -> str:
-    """Return a report line about a node of a device with kernels that runs on the host."""
+    """Return the report line for a node that is placed on a GPU but runs on the host."""
     node = bound.node
     return f"{node.name} ({node.type}) runs on the host for {bound.runner.name}: {reason}"
 
 
 def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-    """Return the launches. NotNativeError or NotImplementedError if the kernel runs on the host."""
+    """Return the launches of a node. NotNativeError or NotImplementedError if it has to run on the
+    host.
+    """
     node, runner, kernel, slots = bound.node, bound.runner, bound.kernel, bound.array_slots
     if reference(kernel).dynamic:
         raise NotNativeError(_DYNAMIC)
@@ -120,7 +123,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
-    """Return a state of the node in the device's memory."""
+    """Return an array in the device's memory with a state that the node keeps."""
 
     def put(numbers: Any) -> Block:
         block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
@@ -131,7 +134,9 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether a program has loops for it: the reduced axes are the last or the first."""
+    """Return whether generated code can reduce these axes directly: they are the first or the last
+    axes.
+    """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))
 
@@ -144,7 +149,9 @@ def _transposed_reduction(
     axes: Sequence[int],
     refused: Callable[[str], int],
 ) -> Any:
-    """Return a reduction over inner axes, of a copy that has them last."""
+    """Return launches for a reduction over inner axes: a transposing copy, then a reduction of last
+    axes.
+    """
     source, out = arrays
     order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)
     dtype = context.input_types[0].base_dtype

@@ -1,8 +1,8 @@
 """Regions: steps that run under a condition, and the flags that hold the conditions' values.
 
-Each condition of a plan has a flag, an entry of one list of bools. A flag's own step sets it as
-soon as its predicates are known. Adjacent steps with equal guards become one step, which runs them
-if the flag is up.
+Each condition of a plan has a flag, an entry of one list of bools. A separate step sets the flag as
+soon as the predicates are known. Adjacent steps with equal guards become one step, which runs them
+if the flag is set.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from gpugraph.plan import Run, Step, StepGroup, StepSequence
 class Entry(NamedTuple):
     """A step and the guard under which it runs.
 
-    sets, reads: flags. native: the candidate for native code of the step. assigns: whether it gives
-    a variable its first value. group: the number of the group of steps that run at the same time.
+    sets, reads: the flags that the step sets and reads. native: the candidate for the step's native
+    code. assigns: whether the step may give a variable its first value. group: the number of the
+    group of steps that run at the same time.
     """
 
     guard: Guard
@@ -35,9 +36,10 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetPredicate:
-    """Sets the flags of a predicate, true and false, if those of `base` are up, else neither.
+    """Sets one of a predicate's two flags (true, false) and clears the other. Clears both unless
+    all flags in `base` are set.
 
-    `run` does it; array: that of the predicate, if it has one in the host's memory.
+    `run` does this. array: the predicate's array in host memory, or None.
     """
 
     run: Run
@@ -52,7 +54,7 @@ class SetPredicate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinFlags:
-    """Sets a flag if all `parts` are up."""
+    """Sets a flag if all flags in `parts` are set, else clears it."""
 
     values: bytearray
     flag: int
@@ -64,7 +66,7 @@ class JoinFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetFlags:
-    """Sets flags to a value."""
+    """Sets a number of flags to the same value."""
 
     values: bytearray
     flags: Sequence[int]
@@ -77,7 +79,7 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """Copies flags, a target and a source each; targets without a source are set."""
+    """Copies flags. copies: pairs of target and source; a target without a source is set."""
 
     values: bytearray
     copies: Sequence[tuple[int, int | None]]
@@ -89,7 +91,7 @@ class CopyFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunIfUp:
-    """Runs a callable if a flag is up."""
+    """Calls a callable if a flag is set."""
 
     values: bytearray
     flag: int
@@ -101,7 +103,7 @@ class RunIfUp:
 
 
 class Region(StepGroup):
-    """Steps that run if a flag is up."""
+    """Steps that run if a flag is set."""
 
     def __init__(self, flags: bytearray, flag: int, steps: Sequence[Step], guarded: bool) -> None:
         self.flags = flags
@@ -110,21 +112,23 @@ class Region(StepGroup):
         self._sequence = StepSequence(steps, guarded)
 
     def run(self) -> None:
-        """Run the steps if the flag is up."""
+        """Run the steps if the flag is set."""
         if self.flags[self.flag]:
             self._sequence.run()
 
     def unguarded(self) -> Run:
-        """Return a callable that runs them without the guards of variables."""
+        """Return a callable that runs the steps without checking that variables are initialized."""
         return Region(self.flags, self.flag, self.steps, False).run
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return all steps, or none."""
+        """Return all steps if the flag is set, else an empty sequence."""
         return self.steps if self.flags[self.flag] else ()
 
 
 class Flags:
-    """The flags of one plan. within: the guard under which an atom can hold at all."""
+    """The flags of one plan, numbered by atom and guard. within: by atom, the guard that must hold
+    for the atom to hold.
+    """
 
     def __init__(self, within: dict[Atom, Guard]) -> None:
         self.values = bytearray()
@@ -146,16 +150,18 @@ class Flags:
         return needed(guard, self.within)
 
     def guard(self, guard: Guard) -> int:
-        """Return the flag of a guard that does not always hold."""
+        """Return the flag of a guard, which must not be the empty guard."""
         atoms = self.atoms(guard)
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
-        """Return the flags that must be up for the predicate to have a value."""
+        """Return the flags that must be set for the predicate to have a value."""
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return the setter of a predicate's two flags. array: the predicate's array, if any."""
+        """Return the callable that sets a predicate's two flags. array: the predicate's array, if
+        any.
+        """
         flags = self.values
         yes, no = self.atom(Is(atom.pred, True)), self.atom(Is(atom.pred, False))
         base = self.base(atom)
@@ -175,7 +181,7 @@ class Flags:
         return SetPredicate(set_flags if base else set_plain, yes, no, base, array)
 
     def joiner(self, guard: Guard) -> JoinFlags:
-        """Return the setter of the flag of a guard of several atoms."""
+        """Return the callable that sets the flag of a guard with several atoms."""
         flag, atoms = self.guard(guard), self.atoms(guard)
         return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 

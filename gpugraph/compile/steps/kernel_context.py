@@ -42,13 +42,13 @@ class Cell:
 
     @property
     def array(self) -> Any:
-        """The tensor's array; InternalError while there is none."""
+        """The tensor's array. InternalError if the tensor is not allocated."""
         if self.block is None:
             raise InternalError.of_no_node(f"The tensor '{self.name}' holds no value")
         return self.block.array
 
     def fill(self, block: Block) -> None:
-        """Set a new array, and release the old one."""
+        """Store `block` as the tensor's memory, and release the previous block."""
         self.release()
         self.block = block
 
@@ -63,9 +63,10 @@ class Cell:
 class BoundNode:
     """A node with its kernel, its tensors, and the device that runs it.
 
-    refusals: receives reports of bad input from kernels of the plan on `runner`; None if they
-    raise. host: the inputs whose values the kernel takes on the host; it is late if it takes them
-    at each run. array_slots: the inputs of which the kernel takes the arrays.
+    refusals: receives the reports of bad input from the plan's kernels on `runner`; None if kernels
+    raise errors themselves. host: the inputs whose values the kernel reads on the host. is_late:
+    whether the kernel reads these values in each run. array_slots: the inputs that the kernel
+    receives as arrays.
     """
 
     node: Node
@@ -89,10 +90,11 @@ class BoundNode:
 
 
 class KernelMemory(NamedTuple):
-    """The memory that kernels obtain, by the time of its release.
+    """The memory that kernels obtain, in lists by the time of its release.
 
-    owned: with the plan, or after a step that is sized at run time. kept: when the run is over.
-    pools: by device, the blocks that steps share, of plans that time-share them.
+    owned: released with the plan or, for a step that is bound in each run, after that step. kept:
+    released when the run ends. pools: by device, the blocks that steps share; several plans may
+    time-share them.
     """
 
     owned: list[Any]
@@ -100,7 +102,9 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """Return a block that steps share, none of `but`; `owned` gets a lease of it."""
+        """Return a block that several steps share, but none of the blocks `but`. Its lease is added
+        to `owned`.
+        """
         pool = self.pools.setdefault(device.name, ScratchPool(device))
         lease = pool.lease(num_bytes, but, user)
         self.owned.append(lease)
@@ -108,7 +112,7 @@ class KernelMemory(NamedTuple):
 
 
 class KernelBinding:
-    """The `KernelContext` of one step."""
+    """The context of one step's kernel: its `KernelContext` implementation."""
 
     def __init__(
         self,
@@ -138,7 +142,9 @@ class KernelBinding:
         self._passing: dict[int, Block] = {}
 
     def value(self, index: int) -> Any:
-        """Return host input `index`; InternalError for an input that isn't one."""
+        """Return the value of host input `index`. InternalError if that input is not a host
+        input.
+        """
         if index not in self._values:
             raise InternalError.of_no_node(
                 f"The kernel of '{self.name}' reads input {index} as a host input, which it is not"
@@ -146,9 +152,9 @@ class KernelBinding:
         return self._values[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array of the device for the time that the step runs.
+        """Return an array on the device that is valid while the step runs.
 
-        On a GPU, where launches may be joined, the array belongs to the step alone.
+        On a GPU no other step shares the array, because launches of several steps may be joined.
         """
         if self._device.has_kernels or dtype.base_dtype in OBJECTS or not prod(shape):
             return self.lasting(shape, dtype)
@@ -158,17 +164,18 @@ class KernelBinding:
         return array
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array of the device that lives as long as the plan, or a step sized at run
-        time.
+        """Return an array on the device that lives as long as the plan or, in a step bound in each
+        run, until the step ends.
         """
         block = self.allocate(shape, dtype)
         self.own(block)
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return array `slot` of the device, for the time that the step runs.
+        """Return temporary array number `slot` on the device, which is valid while the step runs.
 
-        Slots below 0 belong to code that runs instead of the code with scratch.
+        Negative slots are for native code that runs instead of the NumPy kernel, so they may share
+        memory with that kernel's scratch.
         """
         passing = self._passing.items()
         others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
@@ -181,13 +188,13 @@ class KernelBinding:
     def _pooled(
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
-        """Return an array in a block that steps share, none of `but`."""
+        """Return an array in a block that several steps share, but in none of the blocks `but`."""
         num_bytes = max(prod(shape), 1) * dtype.itemsize
         block = self._memory.pooled(self._device, num_bytes, but, self.name)
         return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
-        """Return a copy for a step bound elsewhere, whose scratch goes into `owned`."""
+        """Return a copy of the context whose memory is separate and listed in `owned`."""
         binding = copy.copy(self)
         binding._memory = self._memory._replace(owned=owned, pools={})
         binding._scratch_blocks, binding._passing = [], {}
@@ -198,7 +205,7 @@ class KernelBinding:
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
-        """Return a handle for a block, which the session keeps if the handle is fetched."""
+        """Return a session handle for a block; if it is fetched, the session keeps the block."""
         return self._resources.kept.new_handle(self.name, block, self._device.name)
 
     @property
@@ -215,7 +222,9 @@ class KernelBinding:
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the node's own state in the session."""
+        """Return the state that the session keeps for this node; `make` creates it in the first
+        run.
+        """
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
@@ -223,8 +232,9 @@ class KernelBinding:
         return self._resources.shared_object(container, name, make)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
-        """Return a function that returns a C file of `kernels/` if it is compiled within some
-        seconds; None without jit."""
+        """Return a function of a number of seconds. It returns the compiled C file of `kernels/`,
+        or None if the file is not compiled within that time or jit is off.
+        """
         if not self._jit.is_on:
             return lambda seconds: None
         prepared = prepare_source(file, dtype)
@@ -233,5 +243,5 @@ class KernelBinding:
         return prepared.get_within
 
     def variable(self, index: int) -> VariableState:
-        """Return the variable behind ref input `index`."""
+        """Return the variable to which the reference input `index` refers."""
         return self._variables[index]

@@ -4,9 +4,9 @@
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
 An optimizer's updates of many variables, the casts of their gradients and the like are small
-launches of one kernel source: each costs a GPU some microseconds, however small it is. A step of a
-stretch (adjacent steps of one GPU) runs earlier, joined with other steps of its kind, if no step
-between them writes memory that it reads or writes, or reads memory that it writes. The results have
+launches of one kernel source: each takes a GPU some microseconds, however small it is. Among
+adjacent steps on one GPU, a step is moved to an earlier step of its kind and joined with it, if
+this keeps the order of all accesses to the same memory of which one is a write. The results have
 the same bits.
 """
 
@@ -23,11 +23,11 @@ from gpugraph.devices import Enqueued, Touches, is_blocking
 from gpugraph.plan import Step, StepGroup
 
 LEAST = 3
-"""The minimum number of launches that are worth a separate kernel."""
+"""The minimum number of launches for which a joined kernel is worth its compilation."""
 
 
 class Command(NamedTuple):
-    """A step, as far as joining needs it.
+    """The properties of a step that decide whether it can be joined.
 
     kind: equal for steps that may be joined; None if the step can't be joined. touches: the memory
     that the step reads and writes; None if that is not known.
@@ -38,8 +38,8 @@ class Command(NamedTuple):
 
 
 class _LastTouches:
-    """For each byte of memory, the last group of commands that wrote it, and the last that
-    read it.
+    """For each byte of memory, the last group of commands that wrote the byte, and the last group
+    that read it.
     """
 
     def __init__(self, commands: Sequence[Command]) -> None:
@@ -54,7 +54,7 @@ class _LastTouches:
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """Return the last group that must be over before a command may access the memory
+        """Return the last group that must have ended before a command may access the memory
         `touches`.
         """
         last = -1
@@ -65,7 +65,7 @@ class _LastTouches:
         return int(last)
 
     def note(self, touches: Touches, group: int) -> None:
-        """Record that a command of the group accesses the memory `touches`."""
+        """Record that a command of `group` accesses the memory `touches`."""
         for spans, groups in ((touches.reads, self._read), (touches.writes, self._written)):
             for span in spans:
                 where = self._bytes[span]
@@ -73,10 +73,10 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[Command]) -> list[list[int]]:
-    """Return the commands in groups, which run one after the other.
+    """Return the commands in groups, which run one after another.
 
     The commands of one group are of one kind and independent of each other. Two commands that
-    access the same memory keep their order if one of them writes it.
+    access the same memory keep their order if at least one writes it.
     """
     touched = _LastTouches(commands)
     groups: list[list[int]] = []
@@ -122,8 +122,8 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """Return the steps of a stretch of one GPU, with launches joined of which there are `LEAST` or
-    more.
+    """Return adjacent steps of one GPU with launches joined, wherever `LEAST` or more can be
+    joined.
     """
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]

@@ -1,12 +1,13 @@
 """Steps of a GPU whose kernels count the sizes of their outputs (`kernel.Sized`).
 
-    measure     launches; if all inputs have static sizes a separate step before this one,
-                which is bound with the plan and captured with the steps before it
-    wait        the host reads the resulting numbers, and errors
-    fill        launches over outputs that are allocated with these sizes
+    measure     launches that count the output sizes; if all inputs have static sizes, a separate
+                step, which can be captured with the steps before it
+    wait        the host reads the counts, and errors
+    fill        launches that write the outputs, which are allocated with these sizes
 
-If the plan has the sizes (indices are constant), both are one step, without a wait.
-The data stays on the GPU. No capture includes such a step, since the host waits in it.
+If the sizes are known when the plan is compiled (because indices are constant), all launches are
+one step, without a wait. Otherwise the host waits, so the step can't be captured. The data stays on
+the GPU in either case.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _logger = logging.getLogger(__name__)
 
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
-    """Return the step of a node with tensors sized at run time; report where it runs."""
+    """Return the step of a node that has tensors sized in the run; add a report line on where it
+    runs.
+    """
     reason = run_time_reason(bound)
     if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
         try:
@@ -48,9 +51,10 @@ def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> R
 
 
 class SizedStep(DynamicStep):
-    """Runs the kernel on the GPU; NotNativeError or NotImplementedError if it is known not to.
+    """A step that runs a `Sized` kernel on the GPU. Its creation raises NotNativeError or
+    NotImplementedError if the kernel is known to run on the host.
 
-    whole: all launches, if the plan has the sizes.
+    whole: all launches as one callable, if the sizes are known; else None.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, sized: Sized) -> None:
@@ -68,7 +72,9 @@ class SizedStep(DynamicStep):
         self.whole = self._whole(arrays.owned, [home for _, home in bound.outputs])
 
     def _whole(self, owned: list[Any], homes: Sequence[Home]) -> Any:
-        """Return all launches as one, if the plan has the sizes."""
+        """Return all launches as one callable if the sizes are known when the plan is compiled,
+        else None.
+        """
         shapes = [home.shape for home in homes if home.storage.kind != "cell"]
         if self.measurement is None or self.sized.known is None or len(shapes) < len(homes):
             return None
@@ -80,11 +86,15 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The launches to run before, if they are bound with the plan."""
+        """The counting launches, if they are bound with the plan and form a separate step; else
+        None.
+        """
         return self.measurement[1].measure if self.measurement is not None else None
 
     def _measurement(self, inputs: list[Any], owned: list[Any]) -> tuple[Any, Any]:
-        """Return the context with sizes and dtypes, and the launches over the inputs."""
+        """Return the kernel's context, and the launches that count the output sizes for these
+        inputs.
+        """
         context = self._context(inputs, [], owned)
         arrays = [array for slot, array in enumerate(inputs) if slot not in self.bound.host]
         if not all(self.bound.runner.has_array(array) for array in arrays):
@@ -113,7 +123,7 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _report(self, reason: str) -> None:
-        """Log, once for each reason, a fallback to the host that was unknown at compilation."""
+        """Log a fallback to the host that was unknown at compilation, once for each reason."""
         if reason not in self.reported:
             self.reported.add(reason)
             _logger.warning("%s", host_report(self.bound, reason))
@@ -121,6 +131,6 @@ class SizedStep(DynamicStep):
     def _numbers(self, sizing: Any) -> list[int]:
         if sizing.numbers is None:
             return []
-        numbers = self.device.read(sizing.numbers)  # waits
+        numbers = self.device.read(sizing.numbers)  # waits for the GPU
         self.bound.refusals.check()
         return numbers.tolist()

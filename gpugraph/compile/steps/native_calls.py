@@ -1,4 +1,6 @@
-"""Steps as native calls: several as one call, and the error of a call that refuses its input."""
+"""Native calls of several steps joined into one call, and the error of a call that refuses its
+input.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,17 @@ from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 
 def native_step(members: Sequence[tuple[Step, Calls]]) -> Step:
-    """Return steps as one native call; if a call refuses its input, its plain step raises the
-    reason.
+    """Return one step that makes the native calls of several steps. If a call refuses its input,
+    the NumPy step of that call runs and raises the error.
     """
     first, _ = members[0]
     return replace(first, run=_native_call(members), kind="native", code=native_code)
 
 
 def step_beside_native(step: Step) -> Step:
-    """Return a step by NumPy among native ones, without BLAS threads, which would spin after it."""
+    """Return a NumPy step that uses only one BLAS thread, for use among native steps: further BLAS
+    threads would spin after the step.
+    """
 
     def run() -> None:
         with one_blas_thread():
@@ -35,10 +39,12 @@ def native_code() -> StepCode:
 
 
 class RefusableCall:
-    """A native call of steps that may refuse its input; then the plain step raises the reason."""
+    """A native call of several steps. If a step's input is refused, its NumPy step raises the
+    error.
+    """
 
     def __init__(self, call: NativeCall, steps: Sequence[Step]) -> None:
-        """Wrap a call. steps: that of each call in the sequence that `call` is."""
+        """Wrap a call. steps: for each call in the sequence `call`, the step that makes it."""
         self.call = call
         self.steps = steps
 
@@ -46,7 +52,7 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Raise the error of the step whose call has failed."""
+        """Run, in NumPy, the step whose call has refused its input; this raises the error."""
         step = self.steps[failed_at(self.call) if len(self.steps) > 1 else 0]
         with noting_step(step):
             step.run()

@@ -1,8 +1,9 @@
-"""Native code of the step of one node, if there is any.
+"""Native code of a single node's step.
 
-Expressions, reductions and decompositions become programs, matrix products calls of NumPy's BLAS,
-view copies copies between views, sources functions of `kernels/`. Other steps have a reason why
-they have no native code.
+Expressions, reductions and decompositions become generated programs. Matrix products become calls
+of tiled code or of NumPy's BLAS, view copies become copies between views, and kernel sources become
+calls of functions in `kernels/`. For all other steps the report has the reason why they have no
+native code.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ class Candidate(NamedTuple):
     """A step that may be native: the form of its op, and the arrays to which it is bound.
 
     arrays: `num_inputs` inputs, of dtypes `types`, then outputs. variables: the inputs that are
-    variables, which other runs may write. writes: the inputs that the op writes, instead of
-    outputs. bind: binds the plain step to arrays. program: that of its expressions, if it is known.
+    variables, which other runs may write. writes: the inputs that the op writes, if it writes
+    inputs instead of outputs. bind: binds the NumPy kernel to arrays. program: the generated
+    program, if it exists already.
     """
 
     native: Native | Expressions
@@ -96,9 +98,10 @@ class Candidate(NamedTuple):
     def apart(
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
-        """Return the same step over copies of the arrays that it writes; with `isolated` of
-        variables too, so that no other run changes its inputs. changed: returns the replacement
-        of each input array."""
+        """Return the same step with copies of the arrays that it writes; if `isolated`, also with
+        copies of variables, so that no other run changes its inputs. changed: returns the
+        replacement of an input array.
+        """
         written = {span_of(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
@@ -112,15 +115,15 @@ class Candidate(NamedTuple):
         return self._replace(arrays=arrays)
 
     def new_scratch(self, size: int) -> Any:
-        """Return `size` bytes for the time that the step runs."""
+        """Return `size` bytes of temporary memory, which is valid while the step runs."""
         return self.context.passing(-1, (size,), uint8)
 
     def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return an array for the time that the step runs, one for each number from 0 on."""
+        """Return temporary array number `number` (from 0), which is valid while the step runs."""
         return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
     def run_plain(self) -> None:
-        """Run the plain step once, with separate scratch."""
+        """Run the step once by NumPy, with separate scratch memory."""
         owned: list[Any] = []
         try:
             self.bind(self.context.owning(owned), self.arrays)()
@@ -130,7 +133,7 @@ class Candidate(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The calls of a native step; whether they may refuse their input."""
+    """The native calls of a step, and whether they may refuse their input."""
 
     calls: Sequence[NativeCall]
     may_fail: bool = False
@@ -145,12 +148,11 @@ class FileOf(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Native code before it is compiled: `source` is a program, a file, or None if there is nothing
-    to compile; `bind` turns the compiled function into calls.
+    """Native code that is not compiled yet. source: a program, a file, or None if there is nothing
+    to compile. bind: returns the step's calls, given the compiled function.
 
-    is_exact: its numbers are those of NumPy. work: for a program, the values that it computes, all
-    elements counted.
-    """
+    is_exact: whether its results equal NumPy's, bit for bit. work: for a program, the number of
+    values that it computes, over all elements."""
 
     source: Program | FileOf | None
     bind: Callable[[Any], Calls]
@@ -159,7 +161,7 @@ class Piece(NamedTuple):
 
 
 def native_form(node: Node, device_type: str) -> Native | Expressions | None:
-    """Return the form of an op's kernel on that type of device, if it is more than a `Call`."""
+    """Return the form of an op's kernel on that type of device; None if that is only a `Call`."""
     decl = DECLARATIONS.get(node.type)
     if decl is not None and decl.native and is_ours(node.type, device_type, node.attrs):
         return decl.native
@@ -167,8 +169,9 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 
 def native_of(node: Node) -> Native | Expressions | None:
-    """Return the form of an op for native code of the CPU, if there is any: for bfloat16 only forms
-    that copy or widen it."""
+    """Return the form of an op for native code on the CPU, or None. For bfloat16 only forms that
+    copy or widen values are returned.
+    """
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
     copies = isinstance(form, (ViewCopies, CSource))
@@ -177,14 +180,14 @@ def native_of(node: Node) -> Native | Expressions | None:
 
 
 Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
-"""Programs and the sizes of their axes, by everything that determines them."""
+"""Programs with the sizes of their axes, by a key of everything that determines a program."""
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. NotNativeError if there is none for its dtypes and shapes.
+    """Return the native code of a step. NotNativeError if there is no native code for its dtypes
+    and shapes.
 
-    known: programs of other steps, which this one shares if they are equal; a new one is added.
-    """
+    known: programs of other steps; an equal one is shared, a new one is added."""
     arrays = step.arrays
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
@@ -218,7 +221,7 @@ def source_piece(
     new_scratch: Callable[[int], Any],
     new_array: NewArray,
 ) -> Piece:
-    """Return the code of a C function of a single op."""
+    """Return the native code of an op that has a C function (`CSource`)."""
     numbers, name = native.parameters(signature), native.function
     operands = function_arrays(native, signature, arrays, new_array)
 
@@ -257,7 +260,9 @@ def stages_piece(
 def row_piece(
     native: RowSource, context: KernelBinding, arrays: Sequence[Any], scratch: Callable[[int], Any]
 ) -> Piece:
-    """Return the code of a function of rows, over arrays or objects with their dtypes."""
+    """Return the native code of an op that has a C function of rows (`RowSource`). arrays: arrays,
+    or objects with a dtype and a shape.
+    """
     numbers = native.parameters(context)
     dtype = BYTES if native.element is None else str(arrays[native.element].dtype)
     if dtype not in ROW_TYPES:
@@ -277,7 +282,9 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """Return products by our own tiles or by NumPy's BLAS, depending on the sizes."""
+    """Return the code of matrix products, by tiled code or by NumPy's BLAS, depending on
+    the sizes.
+    """
     triples = native.matrices(step.context, *step.arrays)
     if is_tiled(triples):
         return _tiled(triples, step, Epilogue())
@@ -291,7 +298,7 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
 
 
 def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
-    """Return products by tiles, with an epilogue."""
+    """Return the code of tiled matrix products with an epilogue."""
 
     def bind(code: Any) -> Calls:
         return Calls(
@@ -299,31 +306,6 @@ def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: E
         )
 
     return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind)
-
-
-def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the library that computes the matrix products of a step; empty for other steps.
-
-    known: results for equal steps; a new one is added.
-    """
-    native = step.native
-    if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
-        return ""
-    layouts = [(array.shape, array.strides, array.dtype.char) for array in step.arrays]
-    key = id(native), id(step.context.attrs), *layouts
-    if key not in known:
-        known[key] = _library_of(native, step)
-    return known[key]
-
-
-def _library_of(native: MatrixProducts | MatmulWithEpilogue, step: Candidate) -> str:
-    try:
-        form = native if isinstance(native, MatrixProducts) else native.products
-        triples = form.matrices(step.context, *step.arrays)
-        is_own = not isinstance(native, MatrixProducts) or is_tiled(triples)
-    except (NotNativeError, NotImplementedError):
-        return ""
-    return "tiles" if is_own else "NumPy's BLAS"
 
 
 def program_of(
@@ -334,7 +316,9 @@ def program_of(
     written: Sequence[Any],
     gpu: bool = False,
 ) -> Fused:
-    """Return the program of an op's expressions over these arrays, and the sizes of its axes."""
+    """Return the generated program of an op's expressions for these arrays, with the sizes of its
+    axes.
+    """
     fusion = Fusion(gpu)
     values = [fusion.input(dtype, array.shape) for dtype, array in zip(types, inputs, strict=True)]
     results = build(fusion, native, context, values)
@@ -363,11 +347,12 @@ def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
 
 
 def _likeness(step: Candidate) -> Hashable | None:
-    """Return a key equal for steps of one program, such as those of repeated layers; None if a few
-    values can't determine it."""
+    """Return a key that is equal for steps that can share a program, such as those of repeated
+    layers; None if the program depends on more than a short key can hold.
+    """
     attrs = step.context.attrs
     if len(step.context.input_types) > step.num_inputs:
-        return None  # a value on the host matters too
+        return None  # the program depends on host values too
     try:
         what = attrs.get("layout") or key_of_attrs(attrs)
     except TypeError:
@@ -377,10 +362,12 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Return the code of each piece, compiled in the background.
+    """Start to compile the pieces in the background, and return the code of each; None for a piece
+    without a source.
 
-    Files come first, whose ops take longest by NumPy, then the programs, in order of decreasing
-    work. A later process finds it as one file."""
+    Files of `kernels/` come first, as their ops take longest in NumPy, then the programs, in order
+    of decreasing work. The cache stores the compiled code of all pieces as one file for later
+    processes."""
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)
     programs = {

@@ -1,11 +1,11 @@
-"""Stretches on the CPU: adjacent steps become as few native calls as possible.
+"""Runs of steps on the CPU: adjacent steps become as few native calls as possible.
 
     steps      x@w   +b,relu   gather   h@v   loss
     runs       [ one call ]    gather   [ one call ]
 
-The steps run until their native code is compiled. Compilation begins in the background once they
-have taken a while; if so configured, the run waits for it (`compiled_stretch`). A step without
-native code stays between two calls.
+NumPy runs the steps until their native code is compiled. The compilation starts in the background
+once they have taken a while; with ON_1 or GPUGRAPH_NATIVE=wait the run waits for it
+(`compiled_stretch`). A step without native code stays a separate step between two calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpugraph.compile.steps.guarded_regions import Entry
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 
 SMALL = 4096
-"""The number of elements below which a single step is as fast by NumPy."""
+"""The number of elements below which NumPy is as fast for a single step."""
 
 
 def with_native_stretches(
@@ -29,9 +29,11 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[Entry]:
-    """Return the entries, with adjacent ones that may be native as stretches; in a loop, whose
-    iterations may be one call, a small single step too. waits, verifies: as of `CompiledStretch`.
-    begins: whether to compile them from the first run on.
+    """Return the entries, with adjacent entries that may be native merged into runs of steps.
+
+    in_loop: whether the entries belong to a loop; then a single small step becomes a run of steps
+    too, as the whole iteration may become one call. waits, verifies: as in `CompiledStretch`.
+    begins: whether to compile from the first run on.
     """
     stretches: list[Entry] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -47,7 +49,9 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: Entry) -> Any:
-    """Return a key that entries of one stretch share; an entry that can't be in one is alone."""
+    """Return a key that entries of one run of steps share; an entry that can't be part of a run of
+    steps has a unique key.
+    """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:
         return id(entry)

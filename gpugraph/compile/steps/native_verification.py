@@ -1,15 +1,16 @@
 """The check of native code against NumPy in a run, with `GPUGRAPH_VERIFY=1`.
 
-The first native run of a step computes both ways from the same inputs, NumPy in separate memory.
-A step that writes variables computes both ways there: no variable is written twice, and no
-other run sees it.
+In the first native run of a step, both the native code and NumPy compute from the same inputs,
+NumPy in separate memory. For a step that writes variables, both compute in separate memory, so that
+no variable is written twice and no other run sees a trial.
 
-Results are near if they differ by the effect of a few roundings. If they differ more, the
-code is still sound if rounding explains it: `spread` returns the tolerance of each element. NumPy
-computes the step again, of inputs that are a few roundings off, up, down and at random; a fused
-step member by member, each result a few roundings off too. A sum may also be off by the roundings
-of a sum of the magnitudes of its terms, however much of these cancels: that is the same step of its
-inputs without their signs.
+Two results are near if they differ by the effect of a few roundings. If they differ more, the
+native code may still be sound, because the op amplifies rounding errors. `spread` therefore
+computes a tolerance for each element: NumPy computes the step again from inputs that are changed by
+a few roundings (up, down and at random), and a fused step member by member, with the result of each
+member changed in the same way. A sum may in addition be off by the roundings of the sum of its
+terms' magnitudes, even if the terms cancel; NumPy computes that sum from the absolute values of the
+inputs.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from gpugraph.kernel import Elementwise
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 NEAR = 64
-"""The number of roundings that an element may be off, relative to itself."""
+"""The number of roundings by which an element may be off, relative to its own magnitude."""
 
 _NOISE = 8
-"""The number of roundings that it may be off, relative to the largest element of its array."""
+"""The number of roundings by which an element may be off in addition, relative to the largest
+element of its array.
+"""
 
 _MOST = 1e-2
-"""The upper limit of both for types with few digits."""
+"""The maximum relative difference of either kind, for dtypes with few digits."""
 
 _PART = 1 << 16
 
@@ -40,8 +43,8 @@ _PART = 1 << 16
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
     """Call `run`, which runs the step by its native code, and compare the results with NumPy's.
 
-    piece, function: the code and its compiled function, if it has one. InternalError if they
-    differ by more than rounding explains.
+    piece, function: the native code, and its compiled function or None. InternalError if the
+    results differ by more than rounding explains.
     """
     if native.writes:
         _compare_apart(native, function)
@@ -57,7 +60,7 @@ def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[
 
 
 def disagreement() -> InternalError:
-    """Return the error of native code that computes other numbers than NumPy."""
+    """Return the error to raise if the numbers that native code computes differ from NumPy's."""
     return InternalError.of_no_node(
         "The native code of this op computes other numbers than NumPy: it amplifies rounding "
         "errors, or the C compiler is not sound"
@@ -65,9 +68,9 @@ def disagreement() -> InternalError:
 
 
 def _compare_apart(native: Candidate, function: Any) -> None:
-    """Compare both ways on copies of variables, which no other run writes."""
+    """Compare native code and NumPy on copies of the variables, which no other run writes."""
     trial = native.apart(isolated=True)
-    before, plain = trial.apart(isolated=True), trial.apart(isolated=True)  # of the same values
+    before, plain = trial.apart(isolated=True), trial.apart(isolated=True)  # equal copies
     plain.run_plain()
     piece = translate(trial)
     if any(call() for call in piece.bind(function).calls):
@@ -77,7 +80,9 @@ def _compare_apart(native: Candidate, function: Any) -> None:
 
 
 def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece) -> bool:
-    """Return whether both have written the same. before: the step as it was before."""
+    """Return whether `native` and `plain` have written equal results. before: the step with its
+    arrays as they were before it ran.
+    """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
 
@@ -88,10 +93,11 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents: `exactly`, except for signs of zeros and
-    bits of NaN; else except for rounding.
+    """Return whether arrays have the expected contents, up to rounding unless `exactly`.
+    Differences in the signs of zeros and in the bits of NaNs are ignored.
 
-    spread: returns the tolerance of each element of each array, used where they aren't near.
+    spread: returns the tolerance of each element of each array; called only if some elements differ
+    by more than rounding.
     """
     pairs = list(zip(arrays, expected, strict=True))
     if any(array.shape != other.shape for array, other in pairs):
@@ -107,12 +113,14 @@ def are_equal(
 
 
 def change(array: Any, expected: Any) -> Any:
-    """Return the distance of two arrays, as in `are_equal`: infinite where one alone is finite."""
+    """Return the absolute difference of two arrays by element, as `are_equal` computes it: infinite
+    where only one of the two elements is finite.
+    """
     return _off(array, expected)
 
 
 def rounding(dtype: Any) -> float:
-    """Return the relative error of a rounding; 0 for an exact dtype."""
+    """Return the relative error of one rounding in a dtype; 0 for a dtype that does not round."""
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
@@ -137,7 +145,7 @@ def _off(array: Any, expected: Any) -> Any:
 
 
 def _largest(array: Any) -> float:
-    """Return the largest finite magnitude."""
+    """Return the largest finite magnitude in an array."""
     largest = 0.0
     for part in _parts(array):
         finite = part[np.isfinite(part)]
@@ -147,30 +155,32 @@ def _largest(array: Any) -> float:
 
 
 def _parts(array: Any) -> Iterator[Any]:
-    """Yield the elements, part by part, so that a comparison takes little memory."""
+    """Yield the elements of an array in parts, so that a comparison needs little memory."""
     flat = array.reshape(-1)
     for start in range(0, flat.size, _PART):
         yield flat[start : start + _PART]
 
 
 _MOVED = 4
-"""The number of roundings by which inputs are moved."""
+"""The number of roundings by which a trial changes its inputs."""
 
 _ALLOWED = 8
-"""The factor by which results may be further off than those of moved inputs."""
+"""The factor by which a result may be further off than the result of a trial."""
 
 _TERMS = 64
-"""The roundings of a sum, relative to the sum of the magnitudes of its terms; the square root of
-the number of terms is added, since roundings are as often up as down."""
+"""The number of roundings by which a sum may be off, relative to the sum of its terms' magnitudes.
+The square root of the number of terms is added to it, as roundings up and down partly cancel.
+"""
 
 _TRIALS = 4
 
 _Noise = Callable[[Any], Any]
-"""Returns a factor for each element."""
+"""A function that returns one value for each element of an array."""
 
 
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
-    """Return the tolerance of each element of the results. step: its state before it ran.
+    """Return the tolerance of each element of a step's results. step: the step with its arrays as
+    they were before it ran.
 
     A trial that fails is ignored.
     """
@@ -185,7 +195,9 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """Yield the results of moved inputs."""
+    """Yield, for each trial, the step's results for slightly changed inputs, and the weight of
+    their differences.
+    """
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):
 
@@ -220,7 +232,9 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the roundings of sums of terms of these magnitudes."""
+    """Return the tolerance of results that are sums of terms: the roundings of sums of the terms'
+    magnitudes. None if the step fails for absolute values.
+    """
     trial = step.apart(isolated=True, changed=_size)
     try:
         trial.run_plain()
@@ -247,7 +261,7 @@ def _members(step: Candidate) -> Sequence[Member]:
     attrs = step.context.attrs
     if "members" not in attrs:
         return ()
-    return attrs["members"]  # by [], which resolves open sizes
+    return attrs["members"]  # `attrs[...]` resolves open sizes, `get` does not
 
 
 def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
@@ -265,7 +279,7 @@ def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
 
 
 def _computed(member: Member, sources: Sequence[Any]) -> list[Any]:
-    """Return the results of a member, in separate memory."""
+    """Return NumPy's results of a member op, in separate memory."""
     signature = member.signature
     shapes = signature.input_shapes, signature.output_shapes
     results = [

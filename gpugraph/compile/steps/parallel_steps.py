@@ -1,8 +1,9 @@
 """Large products of one group (`compile/memory/side_by_side.py`) as one step that runs them in
 parallel.
 
-The step has threads only while it runs, and is over when all of its products are: an error in one
-of them, or an interruption of the run, is raised afterwards, the first in their order.
+The step starts its threads when it runs, and ends when all of its products have ended. An error in
+one of them, or an interruption of the run, is raised only then; if there are several errors, the
+error of the first product is raised.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 
 
 def with_parallel_steps(entries: Sequence[Entry], lanes: int, clock: Clock) -> list[Entry]:
-    """Return the entries, with adjacent ones of a group merged; `lanes` of them run in parallel.
+    """Return the entries, with adjacent entries of one group merged into a step that runs at most
+    `lanes` of them in parallel.
 
-    A check that a variable is initialized that stands between two comes before both.
+    A check that a variable is initialized may stand between two entries of a group; it then comes
+    before both.
     """
     result: list[Entry] = []
     group: list[Entry] = []
@@ -47,7 +50,7 @@ def _joined(group: Sequence[Entry], lanes: int, clock: Clock) -> Sequence[Entry]
 
 
 class ParallelSteps(StepGroup):
-    """Runs steps in the calling thread and in others, at most `lanes` in all."""
+    """Runs steps in at most `lanes` threads, including the calling thread."""
 
     def __init__(self, steps: Sequence[Step], lanes: int, clock: Clock) -> None:
         self.steps = steps
@@ -55,7 +58,9 @@ class ParallelSteps(StepGroup):
         self.clock = clock
 
     def run(self) -> None:
-        """Run all steps; when all are over, raise the error of the first one that failed."""
+        """Run all steps. When all have ended, raise the error of the first step that failed, if
+        any.
+        """
         waiting = deque(self.steps)
         errors: dict[Step, BaseException] = {}
         threads = self._started(waiting, errors)
@@ -75,7 +80,9 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start and return threads that take waiting steps; fewer if the system has none left."""
+        """Start and return threads that run waiting steps; fewer threads than requested if the
+        system refuses to start more.
+        """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
             context = contextvars.copy_context()
@@ -90,12 +97,12 @@ class ParallelSteps(StepGroup):
         return threads
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the single steps in a trace, so that each has its own time."""
+        """Return the single steps if `traced`, so that each has a time in the trace, else None."""
         return self.steps if traced else None
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Run waiting steps, in a new thread, which has no settings of NumPy yet."""
+    """Run waiting steps in a new thread, with NumPy's error settings, which a new thread lacks."""
     np.seterr(all="ignore")
     _run_all(waiting, errors)
 
@@ -114,9 +121,10 @@ def _run_all(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
 
 
 def _joined_thread(thread: threading.Thread) -> BaseException | None:
-    """Wait until a thread is over, even if interrupted; return the interrupt.
+    """Wait until a thread has ended, even if a signal interrupts the wait; return the interrupting
+    error or None.
 
-    An abandoned thread would write to memory that the next run uses.
+    Otherwise the thread might write to memory that the next run uses.
     """
     interrupt: BaseException | None = None
     while thread.is_alive():

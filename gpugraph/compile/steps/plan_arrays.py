@@ -1,8 +1,8 @@
 """Arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-The arena of a device is in a block of its allocator that plans may time-share; a
-tensor of static size is a view of it. All that a plan holds is listed here, and is released with
-the plan.
+A device's arena lies in a block of the device's allocator, which several plans may time-share. A
+tensor of static size is a view of the arena. This module lists everything that a plan holds, so
+that all of it can be released with the plan.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Holdings:
         self.arenas: dict[str, Lease] = {}  # by device
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of handles
-        self.swaps: list[Any] = []  # copies that a failing run may leave unfinished
+        self.swaps: list[Any] = []  # swaps that a failed run may leave unfinished
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
         self.values: list[Any] = []  # constants, which keep their copies on devices alive
@@ -47,7 +47,7 @@ class Holdings:
         return any(lease.block is block for lease in self.arenas.values())
 
     def reset(self) -> None:
-        """Free the remaining memory of a run."""
+        """Free the memory that a run has left allocated, such as after an error."""
         for cell in self.cells.values():
             cell.release()
         for handle in self.objects.values():
@@ -85,7 +85,7 @@ class Arrays:
         self.holdings = Holdings(self.mailbox, self.run_memory)
         self.owned, self.cells = self.holdings.memory.owned, self.holdings.cells
         self.arrays: dict[Any, Any] = {}
-        self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # source and target by callable
+        self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # (source, target)
         self.variables: dict[int, VariableState] = {}
         self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}
@@ -110,7 +110,9 @@ class Arrays:
         self.holdings.arenas[device.name] = lease
 
     def sized_in_run(self) -> dict[str, tuple[int, int]]:
-        """Return, by device, how many tensors are sized in the run, and the device's bytes."""
+        """Return, by device, the number of tensors sized in the run, and the device's memory limit
+        in bytes.
+        """
         homes = self.unit.homes.values()
         storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
         counts = Counter(storage.device for storage in storages.values())
@@ -120,13 +122,17 @@ class Arrays:
         }
 
     def runner(self, node: Node) -> Device:
-        """Return the device that runs a node's kernel: the host if all its outputs are there."""
+        """Return the device that runs a node's kernel: the host if all outputs are in host
+        memory.
+        """
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)
         return self.devices[self.unit.host if on_host else node.assigned_device]
 
     def refusals_on(self, device: Device) -> Any:
-        """Return the receiver of bad input reports of kernels on a device; None if they raise."""
+        """Return the object that receives reports of bad input from a device's kernels; None if the
+        kernels raise errors themselves.
+        """
         if device.has_kernels and device.name not in self.refusals:
             self.refusals[device.name] = device.refusals()
             self.owned.append(self.refusals[device.name])
@@ -139,7 +145,9 @@ class Arrays:
         return key, self.unit.homes[key]
 
     def array(self, home: Home) -> Any:
-        """Return the array of a tensor of static size, shared by tensors with the same bytes."""
+        """Return the array of a tensor of static size; tensors with the same memory share one
+        array.
+        """
         key = (id(home.storage), home.shape, home.dtype)
         if key not in self.arrays:
             self.arrays[key] = self._make_array(home)
@@ -202,13 +210,15 @@ class Arrays:
         return self.cells[storage]
 
     def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
-        """Return the cells whose last user is the step of this node."""
+        """Return the cells among `keys` whose last user is this node's step."""
         last = self.positions[node.id]
         storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
         return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
 
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
-        """Return a reader of the tensor's array during a run; for a host input, of its value."""
+        """Return a callable that returns the tensor's array during a run. If `on_host` and the
+        value is constant, it returns the constant on the host.
+        """
         value = self.unit.values.get(key) if on_host else None
         if value is not None:
             return lambda: value
@@ -223,9 +233,9 @@ class Arrays:
 
 
 def _run_memory(unit: Unit) -> RunMemory:
-    """Return the memory that the plan time-shares with others.
+    """Return the memory that the plan time-shares with other plans of the session.
 
-    A plan that may wait for other runs, or for the user's functions, has separate memory.
+    A plan that may wait for other runs or for user functions has separate memory instead.
     """
     if may_wait(unit):
         return RunMemory("only this plan uses this memory, since a run may wait")

@@ -1,8 +1,8 @@
-"""Native code of steps that are bound at each run, since a size is known only then.
+"""Native code of steps that are bound in each run, because a size is known only then.
 
-Such a step uses functions of rows (`RowSource`), which are bound in the run. It runs by NumPy
-until that has taken an estimated while; then the function is compiled in the background and used.
-If its input is refused, NumPy raises the error.
+Such a step calls a C function of rows (`RowSource`), bound in the run. NumPy runs the step until
+its estimated time is worth a compilation; then the function is compiled in the background. If the
+function refuses its input, NumPy runs the step and raises the error.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from gpugraph.plan import NATIVE, StepCode
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
-    """Return the native code of a node that is bound at each run, or None. verifies: whether its
-    first native run is compared with NumPy."""
+    """Return the native code of a node that is bound in each run; None if it has none. verifies:
+    whether its first native run is compared with NumPy.
+    """
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
         return None
@@ -41,7 +42,9 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
-    """Return the reason why a node's step has no native code; `otherwise` if it could have some."""
+    """Return why a node's step has no native code; if the op has a native form, return
+    `otherwise`.
+    """
     runner = bound.runner
     if runner.device_type != "CPU":
         return f"it is on {runner.name.rpartition('device:')[2]}"
@@ -53,29 +56,31 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """A function of rows, which replaces NumPy once it is compiled."""
+    """The C function of rows of a step, which replaces NumPy once it is compiled."""
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
         self.native, self.bound, self.jit = native, bound, jit
-        self.is_over = False  # NumPy permanently
+        self.is_over = False  # whether NumPy is used permanently
         delay = f"until the step has taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
-        self._spent = 0.0  # estimated nanoseconds of NumPy
+        self._spent = 0.0  # estimated nanoseconds in NumPy so far
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].writes))
 
     @property
     def code(self) -> StepCode:
-        """The code that its next run uses, as far as known."""
+        """The code that the next run uses, as far as the code is known already."""
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
     def run(
         self, context: KernelBinding, arrays: Sequence[Any], plain: Callable[[], Any]
     ) -> Sequence[Any] | None:
-        """Run the step by NumPy or native code; return the outputs whose sizes were counted.
+        """Run the step by NumPy or native code; return the outputs whose sizes the kernel
+        determines, or None.
 
-        arrays: inputs and outputs, without the outputs that are counted.
+        arrays: the inputs, and the outputs except those whose sizes the kernel determines. plain:
+        runs NumPy.
         """
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:
@@ -94,7 +99,9 @@ class RunTimeNative:
     # -- its code
 
     def _ready(self, context: KernelBinding, arrays: Sequence[Any]) -> tuple[Piece, Any] | None:
-        """Return the piece for these arrays, and its code, if that is ready."""
+        """Return the `Piece` for these arrays and its compiled function; None if that is
+        not ready.
+        """
         if not self.jit.waits and self._spent < WORTHWHILE_NS:
             return None
         try:
@@ -115,8 +122,8 @@ class RunTimeNative:
         return piece, code
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
-        """Return the piece for these arrays. NotImplementedError or NotNativeError if there is
-        none.
+        """Return the `Piece` for these arrays. NotImplementedError or NotNativeError if there is no
+        native code for them.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")
@@ -131,7 +138,9 @@ class RunTimeNative:
     def _bound(
         self, piece: Piece, code: Any, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]]:
-        """Return a call for these arrays, and the outputs that it counts, with the count."""
+        """Return a callable that calls the function on these arrays, and a list of arrays: the
+        outputs whose sizes the function determines, then the array that receives the count.
+        """
         results: list[Any] = []
         if self.native.sizes is not None:
             shapes = context.output_shapes
@@ -143,7 +152,7 @@ class RunTimeNative:
         return piece.bind(code).calls[0], results
 
     def _cut(self, results: Sequence[Any]) -> list[Any] | None:
-        """Return the outputs, cut to the count where they are counted."""
+        """Return the outputs, each cut to the number of rows that the function has written."""
         if not results:
             return None
         *outputs, count = results
@@ -155,8 +164,9 @@ class RunTimeNative:
     # -- the first time
 
     def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
-        """Compute by NumPy and natively, from copies of variables and into separate memory.
-        InternalError if the results differ, unless the native code refuses the input."""
+        """Compute the step by NumPy and by native code, from copies of variables and into separate
+        memory. InternalError if the results differ, unless the native code refuses the input.
+        """
         trial = self._candidate(context, arrays).apart(isolated=True)
         other, before = trial.apart(isolated=True), trial.apart(isolated=True)
         piece = row_piece(self.native, context, trial.arrays, _new_bytes)

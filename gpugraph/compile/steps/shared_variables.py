@@ -1,8 +1,9 @@
-"""Variables that graphs share by name, as sessions of one server do, with different declarations.
+"""Checks of variables that several graphs declare under the same name, as graphs of sessions on one
+server may.
 
-TensorFlow's kernels find the shape of a variable when they run; a plan is compiled for the shape in
-its graph. So a plan for another shape than the variable has, which would have to drop its value,
-is refused, unless it assigns a new value to a resource variable.
+TensorFlow's kernels read a variable's shape when they run, while a plan is compiled for the shape
+that its graph declares. A plan whose shape differs from the variable's would have to drop the
+value. It is therefore refused, unless it assigns a new value to a resource variable.
 """
 
 from __future__ import annotations

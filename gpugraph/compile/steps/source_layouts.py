@@ -1,9 +1,9 @@
-"""C functions of single ops (`CSource`) with their arrays in the layout that they require.
+"""Conversion of arrays to the layout that C functions of single ops (`CSource`) require.
 
     the op's array --widen--> float32 --move--> axes in order -- function --move--> --narrow-->
 
-Functions support float32 and float64 and take channels last. float16 and bfloat16 are widened, and
-images with channels first are transposed, to scratch memory of the step.
+The functions support float32 and float64, and images with the channels last. float16 and bfloat16
+are widened, and images with channels first are transposed, to scratch memory of the step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpugraph.kernel import CSource, NewArray, Signature
 class FunctionArrays(NamedTuple):
     """The arrays of a function, and the conversions before and after it.
 
-    before, after: f(code) is a call, where code is the compiled file.
+    before, after: functions f; f(code) returns a call, where `code` is the compiled file.
     """
 
     arrays: list[Any]
@@ -47,7 +47,7 @@ def function_dtype(arrays: Sequence[Any]) -> str:
 def function_arrays(
     native: CSource, signature: Signature, arrays: Sequence[Any], new_array: NewArray
 ) -> FunctionArrays:
-    """Return the arrays that the function takes; the last of `arrays` is its output."""
+    """Return the arrays that the function takes. arrays: an op's inputs, then its output."""
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = FunctionArrays([], [], [])
@@ -82,7 +82,7 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """Return the array transposed to this order of axes."""
+    """Return the array in the axis order `axes`, and add the transposing copy to `result`."""
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
     if is_output:

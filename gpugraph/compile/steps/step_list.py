@@ -1,7 +1,8 @@
 """The list of a plan's steps during binding.
 
-Shared by the binding of nodes, branches and loops: the list to which steps are added, the guard
-and the loop of the node that is being bound, and the checks that variables are initialized.
+The binding of nodes, of branches and of loops shares this state: the list to which steps are added,
+the guard and the loop of the node that is being bound, and the checks that variables are
+initialized.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ from gpugraph.plan import Clock, Run, Step, StepCode, StepKind, plain_code
 
 
 class StepList(Arrays):
-    """The steps so far: `entries` are those of the open `frame`, which is None for the root."""
+    """The steps so far. entries: the steps of `frame`, the innermost open loop, or of the root if
+    it is None.
+    """
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
         self.entries: list[Entry] = []
         self.frame: Frame | None = None
-        self.guard = ALWAYS  # of the node that is being bound
+        self.guard = ALWAYS  # guard of the node that is being bound
         self.guarded: set[Any] = set()
         self.checked: set[int] = set()  # variables that have a value in every run from here on
         self.groups = {
@@ -58,17 +61,19 @@ class StepList(Arrays):
         code: Callable[[], StepCode] = plain_code,
         part: str = "",
     ) -> None:
-        """Add a step of a node, under the node's guard. code: as in `Step`, for a step outside of
-        stretches."""
+        """Add a step of a node, under the node's guard. code: returns the code of a step that is in
+        no run of steps, as in `Step`.
+        """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
         self.entries.append(Entry(self.guard, step, (), (), native, assigns, group))
 
     def with_stretches(self, entries: Sequence[Entry], in_loop: bool = False) -> list[Entry]:
-        """Return the entries, with adjacent ones that may be native or one capture as stretches.
+        """Return the entries, with adjacent entries merged if they become native calls or one CUDA
+        graph.
 
-        Calls of the user's functions that do not need each other are one step, as are large
-        products that run at the same time.
+        Calls of user functions that do not depend on each other are merged into one step too, and
+        so are large products that run at the same time.
         """
         entries = with_concurrent_calls(entries)
         if self.groups:
@@ -83,14 +88,16 @@ class StepList(Arrays):
         )
 
     def step(self, node: Node, run: Run, kind: StepKind = "kernel", part: str = "") -> Step:
-        """Return a step of a node; `part` distinguishes it from others of that node."""
+        """Return a step of a node; `part` distinguishes it from other steps of the node."""
         device, depth = node.assigned_device, self.unit.depth[node.id]
         slots = range(len(node.output_types))
         size = sum(self.unit.homes[node.id, slot].storage.size for slot in slots)
         return Step(node.name, node.type, device, depth, run, node.origin, kind, size, part=part)
 
     def refs(self, node: Node) -> dict[int, VariableState]:
-        """Return the variables behind the node's inputs; guard the ones it reads, once per plan."""
+        """Return, by input index, the variables that a node uses. For each variable that the node
+        reads, add a check that the variable is initialized, unless the plan has such a check.
+        """
         states: dict[int, VariableState] = {}
         for edge in node._in:
             if edge.is_control or not edge.src.output_types[edge.src_output].is_ref_dtype:
@@ -106,7 +113,7 @@ class StepList(Arrays):
         return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Check, once for the nodes of a frame and guard, that a variable is initialized."""
+        """Add a check that a variable is initialized, once for all nodes of one frame and guard."""
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
             return
@@ -117,7 +124,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Return the cells that are not needed after that position, the end of a loop."""
+        """Return the cells that no op uses after position `end`, the end of a loop."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():
@@ -127,13 +134,15 @@ class StepList(Arrays):
 
 
 def _moves_reference(node: Node) -> bool:
-    """Return whether a node only carries a reference into or out of a branch or loop."""
+    """Return whether a node only passes a reference into or out of a branch or loop."""
     moves = node.node_class in FORWARDING or node.node_class is NodeClass.MERGE
     return moves and node.output_types[0].is_ref_dtype
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
-    """Raise an error if a node needs a reference but gets one of several variables."""
+    """Raise an error if a node needs a reference to one variable, but its input may refer to
+    several.
+    """
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
         raise UnimplementedError(
             node.node_def,

@@ -1,4 +1,4 @@
-"""Stretches: adjacent steps that become native calls, or one CUDA graph."""
+"""Runs of steps: adjacent steps that become native calls, or one CUDA graph."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
-    """The action of a stretch after its guards: its steps, or their replacement."""
+    """The code of a run of steps, without the checks of variables: the steps themselves, or native
+    calls or a graph.
+    """
 
     def run(self) -> None:
-        """Run the steps, or their current replacement."""
+        """Run the steps, or the native calls or graph that replace them now."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return the steps of such a run, in a trace or not."""
+        """Return the steps that a run executes now; if `traced`, each as a separate step."""
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, and the code that currently runs each of them."""
+        """Yield each step with the code that currently runs it."""
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return lines about the current state of the steps."""
+        """Return report lines on the current state of the steps."""
 
 
 class Stretch(StepGroup):
-    """Adjacent steps, the guards of variables before all others."""
+    """A run of steps. The checks that variables are initialized run first, then the code."""
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps
@@ -39,28 +41,28 @@ class Stretch(StepGroup):
         self.code.run()
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return lines about the current state of the steps."""
+        """Return report lines on the current state of the steps."""
         return self.code.notes(codes)
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield the single steps, and the code that currently runs each of them."""
+        """Yield each step with the code that currently runs it."""
         return self.code.codes()
 
     def unguarded(self) -> Run:
-        """Return a callable that runs the code alone."""
+        """Return a callable that runs the code without the checks of variables."""
         return self.code.run
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the guards, and the steps that the code consists of."""
+        """Return the checks of variables, then the steps of the code."""
         return [*self.guards.steps, *self.code.parts(traced)]
 
 
 def stretch_of(members: Sequence[Entry], code: StretchCode) -> Entry:
-    """Return entries of one guard as a stretch."""
+    """Return one entry for a run of steps with equal guards. code: the code that runs them."""
     stretch = Stretch([entry.step for entry in members], code)
     return Entry(members[0].guard, Step.of(stretch, "stretch"))
 
 
 def without_guards(members: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that are not guards of variables."""
+    """Return the entries without the checks that variables are initialized."""
     return [entry for entry in members if entry.step.kind != "guard"]

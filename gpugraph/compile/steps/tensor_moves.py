@@ -1,4 +1,4 @@
-"""Moves: callables that copy from the storage of one tensor to that of another."""
+"""Callables that copy a tensor from one storage to another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gpugraph.plan import Run
 
 
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
-    """Return a copy of a tensor on a device. With `take`, the source is not needed afterwards."""
+    """Return a callable that copies a tensor to another storage on a device. take: whether the
+    source is not needed afterwards, so that the target may take over its memory.
+    """
     (_, home), (_, target_home) = source, target
     if take and is_cell(home.storage) and target_home.storage.kind == "cell":
         return _taking(arrays.cell(home.storage), arrays.cell(target_home.storage))
@@ -31,7 +33,9 @@ def move(arrays: Arrays, device: Device, source: Place, target: Place, take: boo
 def copying(
     arrays: Arrays, source: Device, target: Device, read: Callable[[], Any], home: Home
 ) -> Run:
-    """Return a copy of the array that `read` returns, of any size, from a device to another."""
+    """Return a callable that copies the array returned by `read` from one device to another. The
+    array may have any size.
+    """
     if home.storage.kind != "cell":
         result = arrays.array(home)
         return lambda: target.copy_from(source, read(), result)()
@@ -60,7 +64,7 @@ def releasing(run: Run, cells: Sequence[Cell]) -> Run:
 
 
 def do_nothing() -> None:
-    """Do nothing, for a tensor that is in its storage already."""
+    """Do nothing; used for a tensor that is in its target storage already."""
 
 
 def _taking(source: Cell, target: Cell) -> Run:

@@ -80,8 +80,8 @@ class Target(NamedTuple):
     no_gpu: why the session has no GPU, if it has none. verify: whether each pass is verified.
     new_mailbox: returns the mailbox for tensors sent between the plan's devices. task: the device
     name of the cluster's task to which these devices belong. All ops are placed in this task,
-    whatever task they request, as the cluster's placement has decided so. run_memory: memory that
-    the plan time-shares with other plans; None for separate memory."""
+    whatever task they request, as the cluster's placement has already chosen the task. run_memory:
+    memory that the plan time-shares with other plans; None for separate memory."""
 
     devices: Sequence[Device]
     resources: Resources
@@ -118,8 +118,8 @@ def _at_node(node: Node) -> str:
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error for an op whose shape function raised `error` for these inputs: the message
-    of the op's kernel where there is one, else that of graph construction."""
+    """Return the error for an op whose shape function raised `error` for these inputs. Its message
+    is the kernel's message for such inputs, if any, else the message of graph construction."""
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:
         return refusal.error_class(node.node_def, None, refusal.words + _at_node(node))
@@ -149,7 +149,7 @@ class Storage:
     kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
     (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside" (memory
     that is allocated at binding: a side buffer for exchanging loop variables, or pinned memory).
-    owner: the name of the first tensor in it. node: of a variable or a constant."""
+    owner: the name of the first tensor in it. node: the node of a variable or constant."""
 
     kind: str
     device: str
@@ -271,8 +271,8 @@ class Unit:
         """Add an op that reads the outputs `sources`, as a replacement of the node `like` or an
         addition to it.
 
-        The op's name is that of `like` or, with a `suffix`, a new name below it. It has the origin
-        of `like`, and its devices, unless it is assigned to `device`."""
+        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
+        origin of `like`, and its devices, unless it is assigned to `device`."""
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,
             DECLARATIONS[op_type].op_def,
@@ -346,7 +346,7 @@ class Unit:
 
     def positions(self) -> dict[int, int]:
         """Return the position of each node in the order, by id; nodes that run at the same time
-        have the same one."""
+        share a position."""
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
             positions.update(dict.fromkeys((node.id for node in group), positions[group[0].id]))
@@ -359,7 +359,7 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. InternalError if there is none, which
+        """Return the kernel of a node on its device. InternalError without a kernel, which
         placement prevents."""
         kernel = self._kernels.get(node.id)
         if kernel is not None:

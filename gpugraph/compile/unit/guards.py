@@ -2,9 +2,9 @@
 
 A guard is a set of atoms, all of which must hold; the empty guard always holds. Ops with equal
 guards are always dead or alive together, so a plan runs or skips them as one. Most atoms are
-literals of the form "this predicate is true". Some conditions can't be expressed by literals: those
-of a Merge whose inputs have no literal in common, or of the Exit of a loop that may end by another
-Exit. They are atoms whose value a separate step of the plan determines during the run.
+literals of the form "this predicate is true". Some conditions can't be expressed by literals: the
+condition of a Merge whose inputs have no literal in common, or of the Exit of a loop that may end
+by another Exit. They are atoms whose value a separate step of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -34,8 +34,8 @@ class Found(NamedTuple):
 
     what: "merge" (some input of the Merge is alive), "exit" (the loop ended by this Exit),
     "carried" (the loop's Merge has a value in this iteration), "first" (this is the loop's first
-    iteration), or "entered" (the Enter's input was alive when the loop started, which may run
-    without it).
+    iteration), or "entered" (the Enter's input was alive when the loop started; the loop may run
+    without that).
     """
 
     node: int
@@ -50,7 +50,7 @@ NEVER: Guard = frozenset({Found(-1, "never")})
 
 
 def holds_never(guard: Guard) -> bool:
-    """Return whether the guard can't hold, as it contains a predicate and its negation, or
+    """Return whether the guard can't hold, because it contains a predicate and its negation, or
     `NEVER`.
     """
     if guard >= NEVER:
@@ -64,10 +64,10 @@ def apart(one: Guard, other: Guard) -> bool:
 
 
 def either(guards: Iterable[Guard]) -> Guard | None:
-    """Return a guard that holds exactly if one of these does; None if no set of atoms expresses
-    that.
+    """Return a guard that holds exactly if at least one of `guards` holds; None if no set of atoms
+    expresses that.
 
-    For example {a, p} or {a, not p} is {a}. A guard that implies another one adds nothing.
+    For example {a, p} or {a, not p} is {a}. A guard that implies another guard adds nothing.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:
@@ -85,7 +85,7 @@ def either(guards: Iterable[Guard]) -> Guard | None:
 
 def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
     """Return two guards that differ only in the value of one predicate, and their intersection;
-    None if there are none.
+    None if no two guards are of this kind.
     """
     for guard in guards:
         for atom in guard:
@@ -97,7 +97,7 @@ def _resolved(guards: set[Guard]) -> tuple[Guard, Guard, Guard] | None:
 
 
 def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
-    """Return the guard's atoms, sorted, without atoms that others imply.
+    """Return the guard's atoms, sorted, without atoms that other atoms imply.
 
     `within` maps an atom to the guard that must hold for it to hold at all.
     """
@@ -109,16 +109,16 @@ def needed(guard: Guard, within: dict[Atom, Guard]) -> list[Atom]:
 class Flow:
     """The loops of a graph, and the guard of each node.
 
-    frames: the loops, and the root frame. levels: by frame, its ops and loops with their order.
+    frames: the loops, and the root frame. levels: by frame, its ops and loops, with their order.
     guards: by node id, relative to the node's frame. outer: by loop, the guard under which it runs,
     in the frame around it. leading: ids of Enters without which their loop would have no effect; it
     runs only if all of them are alive. entered: by id, the guards of Enters without which their
     loop may run, in the frame around it. go_on: by loop, the guard of another iteration; None if
-    its Merges have different ones. carried: the loops with different ones. irregular: ids of Exits
-    that may be dead after their loop has run. within: by atom, the guard that must hold for it to
-    hold at all, including the atom. sides: by Switch, the atoms that its two outputs add to its
-    guard. pred_of: by Switch, the tensor that computes its predicate, without ops that only forward
-    it; a Switch whose predicate is constant has no entry.
+    the loop's Merges have different guards. carried: the loops whose Merges have different guards.
+    irregular: ids of Exits that may be dead after their loop has run. within: by atom, the guard
+    that must hold for it to hold at all, including the atom. sides: by Switch, the atoms that its
+    two outputs add to its guard. pred_of: by Switch, the tensor that computes its predicate,
+    without ops that only forward it; a Switch whose predicate is constant has no entry.
     """
 
     frames: Frames

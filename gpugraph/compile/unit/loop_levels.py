@@ -86,7 +86,7 @@ def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Nod
 def _measure(
     level: Level, graph: RuntimeGraph, send_recv_pairs: Collection[tuple[Node, Node]]
 ) -> None:
-    """Set the depth of each item of a level. An error for a cycle."""
+    """Set the depth of each item of a level. InvalidArgumentError for a cycle."""
     pending = dict(level.pending)
     level.depth = dict.fromkeys(level.items, 0)
     row = [item for item in level.items if not pending[item]]
@@ -120,8 +120,8 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    After an item, the next one is a ready item of the same group; if there is none, the ready item
-    of minimum `rank`, which starts its group.
+    After an item, the next one is a ready item of the same group; if there is no such item, it is
+    the ready item of minimum `rank`, which starts its group.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}

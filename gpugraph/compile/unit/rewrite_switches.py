@@ -1,9 +1,9 @@
 """Rewrite switches: which rewrites of the graph a session's settings turn on.
 
-`OptimizerOptions.opt_level` L1, the default, turns on all rewrites. With L0, only those are on that
-another setting requests: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`. A rewrite
-that is OFF there is off, whatever else is set, and `disable_meta_optimizer` switches all of them
-off. Results do not depend on these settings, except for the last bits of matrix products (see
+`OptimizerOptions.opt_level` L1, the default, turns on all rewrites. With L0, only the rewrites that
+another setting requests are on: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`. A
+rewrite that is OFF there is off, whatever else is set, and `disable_meta_optimizer` switches all of
+them off. Results do not depend on these settings, except for the last bits of matrix products (see
 `transposes`), nor on the environment variables below.
 """
 

@@ -1,10 +1,11 @@
-"""A compiled unit with open sizes, as a unit of one set of values of these sizes.
+"""Resolution of open sizes: from a compiled unit with open sizes to a unit in which these sizes
+have values.
 
     unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` takes
 
 The passes have run once, for all values that meet the conditions of the unit's trace. For each set
-of values there remain the sizes of buffers, their offsets in the arena, and binding. Nodes, their
-order, the storages that tensors share and everything else are the same.
+of values only the sizes of buffers, their offsets in the arena and the binding are computed again.
+The nodes, their order and the storages that tensors share are the same for all.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from gpugraph.ops.fusion.member_memory import Layout
 
 
 class OpenParts:
-    """The parts of a unit that contain Sizes, so that plans share the rest.
+    """The parts of a unit that contain Sizes; the plans of all sets of values share the other
+    parts.
 
-    The sizes and offsets of buffers and the shapes of tensors are computed for each set of values;
-    attrs of nodes and inferred shapes, which binding rarely reads, when they are read.
+    Sizes and offsets of buffers and shapes of tensors are computed for each set of values. Attrs of
+    nodes and inferred shapes, which binding rarely reads, are computed on first access.
     """
 
     def __init__(self, unit: Unit, values: SizeValues) -> None:
@@ -57,7 +59,9 @@ class OpenParts:
         ]
 
     def at(self, values: SizeValues) -> Unit:
-        """Return the unit for these values of its open sizes, without the offsets in arenas."""
+        """Return the unit for these values of its open sizes; its offsets in arenas are not set
+        yet.
+        """
         unit, resolver = self.unit, Resolver(values)
         nodes = {node.id: resolver.node(node, keys) for node, keys in self._attrs.items()}
         resolved = copy.copy(unit)
@@ -142,7 +146,9 @@ class Resolver:
         return known[1]
 
     def node(self, node: Node, keys: Set[str]) -> Node:
-        """Return a copy of a node with other attrs, those under `keys`."""
+        """Return a copy of a node in which Sizes in the attrs `keys` are replaced by their
+        values.
+        """
         resolved = copy.copy(node)
         resolved.attrs = _ResolvedLater(node.attrs, keys, self)
         if node.is_constant:

@@ -4,20 +4,20 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features, so an object has another name if anything that affects it changes. Daemon
-threads compile the sources in order. A thread that waits for a result compiles it itself, unless
-another thread is doing so. If the compiler is missing, broken or slow, nothing here raises an
-error: the `Compilation` has no library, but a reason.
+threads compile the sources in order. A thread that waits for a result compiles the source itself,
+unless another thread is already compiling it. If the compiler is missing, broken or slow, nothing
+here raises an error; the `Compilation` then has no library, and its `reason` says why.
 
-    GPUGRAPH_NATIVE   0: no compiler is called and no object loaded; wait: each compilation is
-                      waited for; 1, or unset: in the background
+    GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
+                      compilation; 1, or unset: in the background
     GPUGRAPH_CC       the compiler, a name on the PATH or a path; unset: cc
     GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
     XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
 
 Flags: `-O3 -march=native`, and flags that allow vectorization without a change of results: no
 errno, no floating point traps, wrapping integers, no contraction, never -ffast-math. atan and atanh
-stay calls of the library, because gcc's formulas for sin(atan(x)) are wrong for NaN. docs/native.md
-has the complete contract."""
+stay calls of the math library, because gcc's formulas for sin(atan(x)) are wrong for NaN.
+docs/native.md has the complete contract."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ FLAGS = (
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
-"""Flags for all instructions of this processor: the first that the compiler accepts is used."""
+"""Flags for all instructions of this processor; the first that the compiler accepts is used."""
 
 TIME_LIMIT = 60.0
-"""Seconds after which a running compiler is killed, and no compiler is called again."""
+"""The seconds after which a running compiler is killed; no compiler is called after that."""
 
 MOST_THREADS = 2
-"""The maximum number of threads: with two, a run need not wait for all sources queued before."""
+"""The maximum number of threads: with two, a run that needs a source need not wait for all sources
+queued before it."""
 
 _MOST_BUNDLE_BYTES = 128 << 20
 
@@ -68,10 +69,10 @@ _EXPORTED = {
     "c": '__attribute__((visibility("default")))',
     "c++": 'extern "C" __attribute__((visibility("default")))',
 }
-"""By language, the specifiers of a symbol that the library exports."""
+"""By language, the specifiers of a symbol that a library exports."""
 
 _VERSION = "gg_compiler_version"
-"""The symbol with the compiler's version in a library."""
+"""The name of the symbol that holds the compiler's version in a library."""
 
 _MESSAGE = 600
 """The maximum number of characters of a compiler's output that `Library.reason` contains."""
@@ -80,7 +81,8 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources, each with its compilation, and whether its start waits for the end."""
+    """A batch of sources: for each source, the compilation and whether the caller waits for the
+    compilation."""
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
@@ -123,7 +125,7 @@ class Compiler:
 
     @property
     def path(self) -> str:
-        """The path of the compiler; an empty string if it is not found. It is searched once."""
+        """The path of the compiler; "" if it is not found. The PATH is searched only once."""
         if self._path is None:
             self._path = shutil.which(self.command) or ""
         return self._path
@@ -131,8 +133,8 @@ class Compiler:
     def start(self, source: str, name: str, waits: bool | None = None) -> Compilation:
         """Begin to compile a source and return its `Compilation`.
 
-        name: for messages. waits: whether to return only when it is compiled; None to follow
-        GPUGRAPH_NATIVE."""
+        name: for messages. waits: whether to return only after the compilation; None: as
+        GPUGRAPH_NATIVE says."""
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
         bundle.add(source)
@@ -151,8 +153,8 @@ class Compiler:
     def together(self) -> Iterator[None]:
         """Batch the compilations that this thread starts in the block; they begin after it.
 
-        Their libraries become one cache entry. Those in the cache already are loaded after the
-        block, so even the first run uses them."""
+        Their libraries become one cache entry. Libraries that are in the cache already are loaded
+        at the end of the block, so that even the first run uses them."""
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:
             yield
@@ -191,7 +193,7 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source, cached or compiled now, or the reason for its lack."""
+        """Return the library of a source, cached or compiled now; else the reason for failure."""
         if self.reason:
             return Library(None, self.reason)
         try:
@@ -205,7 +207,7 @@ class Compiler:
 
     @uninterrupted
     def _found(self, source: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source if the cache has it; else a `Library` without one."""
+        """Return the library of a source if the cache has it; else an empty `Library`."""
         if not self.reason:
             with contextlib.suppress(OSError):  # the compilation reports it
                 key = bundle.key(source)
@@ -273,7 +275,7 @@ class Compiler:
         return library, ""
 
     def _compile(self, source: str) -> tuple[bytes, str]:
-        """Compile a source; return the library's bytes, or none and the reason for that."""
+        """Compile a source; return the library's bytes and "", or empty bytes and the reason."""
         if self._native is not None:
             return self._object([*self.flags, *self._native.split()], source)
         outcome = b"", ""
@@ -325,7 +327,7 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """Reset the queue, threads and child processes: in a new object, and in a forked child."""
+        """Reset the queue, threads and child processes, in a new object or a forked child."""
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -349,7 +351,7 @@ class Compiler:
                 try:
                     thread.start()
                 except RuntimeError:  # no thread is available
-                    if not self._threads:  # the thread that waits will compile it
+                    if not self._threads:  # the waiting thread compiles it
                         return
                 else:
                     self._threads.append(thread)
@@ -359,7 +361,7 @@ class Compiler:
         waiting = self._queue
         while (compilation := waiting.get()) is not None:
             compilation.wait()
-            del compilation  # else it would stay alive until the next one
+            del compilation  # else it would live until the next one
 
     def close(self) -> None:
         """Stop running compilers and all threads; compile nothing more in the background."""
@@ -374,7 +376,7 @@ def _real_path(path: str) -> str:
 
 
 def _mark(key: str) -> str:
-    """Return the name of a symbol that proves that a library was compiled for this key."""
+    """Return the name of the symbol by which a library shows that it was compiled for this key."""
     return f"gg_library_{key}"
 
 

@@ -41,7 +41,8 @@ C_TYPES: dict[DType, CType] = {
     },
 }
 """The dtypes that native kernels compute with. float16 is computed in float and rounded after each
-op, as NumPy does. bfloat16, which is native on GPUs only, is rounded only when it is stored."""
+op, as NumPy does. bfloat16 has native kernels on GPUs only, and is rounded only when it is stored.
+"""
 
 NOT_NATIVE: dict[DType, str] = {
     dtypes.bfloat16: "the CPU's kernels have no type of it",
@@ -63,7 +64,7 @@ TRIGONOMETRY = re.compile(r"\b(sin|cos|tan)\(")
 
 DIVISION = "y == (T)0", "Integer division by zero"
 """The condition and the message with which an integer division fails. The NumPy kernel (`Call`)
-raises InvalidArgumentError, too.
+raises the same InvalidArgumentError.
 """
 
 
@@ -78,14 +79,16 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """Return `DIVISION` if the expression divides integers by `y`, else two empty strings."""
+    """Return `DIVISION` if a C expression divides integers by its operand `y`, else two empty
+    strings.
+    """
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
 
 
 def in_c(expression: str, source: DType, target: DType) -> str:
-    """Translate an op's expression to C. source: the dtype of its operands; target: that of its
-    result.
+    """Translate an op's expression to C. source: the dtype of the operands; target: the dtype of
+    the result.
 
     `rounded(...)` in an expression rounds a value as if it had been stored. C does not define the
     conversion of a float that is out of an integer's range, so `(U)` becomes a function of

@@ -1,5 +1,5 @@
-"""C source for single values: the functions of a program's expressions, and the statements that
-compute a value.
+"""C source for the values of a program: a function for each expression, and the statement that
+computes each value.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Values:
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
     def map_element(self, index: int) -> str:
-        """Return the expression that maps an element before the reduction combines it."""
+        """Return the C expression that maps an element before a reduction combines it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
     def _expression(self, index: int, load: str) -> str:
@@ -161,7 +161,7 @@ def _place(value: Index) -> str:
 
 def failure_of(program: Program) -> str:
     """Return the messages of all ways in which the program's values can fail, joined by ", or "; an
-    empty string if there are none.
+    empty string if they can't fail.
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

@@ -1,4 +1,4 @@
-"""Compilations: one source each, which becomes a library, and the threads that wait for it."""
+"""Compilations: each compiles one source to a library, for which several threads may wait."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Compilation:
         source: str,
         name: str,
     ) -> None:
-        """make: compiles a source; its second argument is a name for messages. serve: gives the
-        compilation to a thread, unless it is in the queue.
+        """make: compiles a source; its second argument is a name for messages. serve: queues the
+        compilation for a background thread, unless it is queued already.
         """
         self.name = name
         self.library: ctypes.CDLL | None = None
@@ -46,8 +46,8 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether the compilation has ended. If not, pass the work to a background thread again, in
-        case a fork has lost it.
+        """Whether the compilation has ended. If it has not ended, reading this property queues the
+        compilation again, in case a fork has lost it.
         """
         if not self._is_done:
             self._serve(self)
@@ -55,7 +55,7 @@ class Compilation:
 
     @property
     def is_over(self) -> bool:
-        """Whether the compilation has ended; reading this starts nothing."""
+        """Whether the compilation has ended; unlike `done`, reading this queues nothing."""
         return self._is_done
 
     def take(self, result: Library) -> None:
@@ -81,8 +81,8 @@ class Compilation:
         return self.library
 
     def _start_worker(self) -> threading.Thread | None:
-        """Start or find a thread that compiles for the main thread, as an interrupt there could
-        leave the work half done. None if this is no main thread, or no thread can be started.
+        """Return a thread that compiles on behalf of the main thread, where an interrupt could
+        leave the work half done. None in any other thread, or if no thread can be started.
         """
         if threading.current_thread() is not threading.main_thread():
             return None

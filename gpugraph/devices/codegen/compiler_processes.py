@@ -28,8 +28,8 @@ _NICE = 10
 
 
 class Outcome(NamedTuple):
-    """The result of a compiler: its exit status, its output, and why it was killed (empty if it was
-    not).
+    """The result of a compiler process: its exit status, its output, and the reason if it was
+    killed, else "".
     """
 
     status: int
@@ -129,6 +129,8 @@ def _has_ended(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Kill a compiler and the processes that it started, which are in its session."""
+    """Kill a compiler and all processes that it has started, which belong to its process
+    session.
+    """
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

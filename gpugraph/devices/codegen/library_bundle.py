@@ -1,10 +1,10 @@
-"""Bundles: the libraries that a plan needs together, as one entry of the cache, which is read and
-checked once.
+"""Bundles: all libraries that a plan needs, as a single cache entry, which is read and checked
+once.
 
-    <key of all keys>.bundle     their number; of each its key and its size; then their bytes
+    <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate entry, which serves other plans, and this one if the bundle is
-missing or damaged. A library from a bundle is checked against its key like any other.
+Each library is also a separate cache entry, which other plans use, and this plan too if the bundle
+is missing or damaged. A library from a bundle is checked against its key like any other.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class LibraryBundle:
             return self._keys[source] or self._key_of_source(source)
 
     def find(self, key: str) -> bytes | None:
-        """Return the bytes of a library if the cache has it in this bundle, and forget them; else
-        None.
+        """Return the bytes of a library if the cache has it in this bundle, else None. Each library
+        is returned once.
         """
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
 
     def keep(self, key: str, content: bytes) -> None:
-        """Add a library that was compiled or found as a separate entry. With the last one, the
-        bundle is stored in the cache.
+        """Add a library that was compiled, or found as a separate cache entry. When all libraries
+        have been added, the bundle is stored in the cache.
         """
         with self._lock:
             if self._is_found or not self._key:
@@ -70,7 +70,7 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Remove the bundle from the cache if it was found there and is invalid; else stop
+        """Discard the bundle: remove it from the cache if it was read from the cache, else stop
         collecting libraries for it.
         """
         with self._lock:

@@ -1,4 +1,6 @@
-"""Loading of libraries from bytes in memory: the bytes that were checked are the ones that run."""
+"""Loading of libraries from bytes in memory, so that the bytes that were checked are also the bytes
+that run.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ _COUNT = itertools.count(1)
 def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
     """Return the loaded library with this content. OSError if it is not a library for this machine.
 
-    It is loaded from an anonymous file in memory (memfd_create). Where there are none, or if
-    `in_memory` is False, it is loaded from a file in this process's private folder; with
-    `in_memory` False that file stays, for debuggers.
+    It is loaded from an anonymous file in memory (memfd_create). If the system has no such files,
+    or `in_memory` is False, it is loaded from a file in this process's private folder; if
+    `in_memory` is False, the file is kept, for debuggers.
     """
     if in_memory:
         try:
             return _from_memory(content)
-        except (AttributeError, OSError):  # another system, or one that forbids it
+        except (AttributeError, OSError):  # not Linux, or not permitted
             pass
     path = private_folder() / f"{secrets.token_hex(8)}.so"
     path.write_bytes(content)

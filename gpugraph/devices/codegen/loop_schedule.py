@@ -15,18 +15,18 @@ from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.codegen.program import Apply, Input, Program
 
 Store = tuple[int, int]
-"""The number of a value, and the index of the output in which it is stored."""
+"""The number of a value, and the index of the output in which the value is stored."""
 
 
 @dataclass
 class Pass:
     """One loop along the last axis. Values are numbers in the program.
 
-    rows: values computed once per row, before the loop. values: those computed for each element, in
-    this order. reloads: by value that an earlier pass has stored, the output in whose memory it is.
-    lanes: the reductions along the last axis that this pass computes. columns: the reductions over
-    rows, to whose totals, one per column, it adds each element. stores: the values that it writes
-    to outputs.
+    rows: values computed once per row, before the loop. values: the values computed for each
+    element, in this order. reloads: for each value that an earlier pass has stored, the output that
+    contains it. lanes: the reductions along the last axis that this pass computes. columns: the
+    reductions over rows; the pass adds each element to the total of its column. stores: the values
+    that the pass writes to outputs.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -39,13 +39,14 @@ class Pass:
 
 @dataclass
 class Schedule:
-    """The passes of a program over each row, and the values that are computed outside of them.
+    """The passes of a program over each row, and the values that are computed outside of the
+    passes.
 
     spans: for each value, the axes along which it varies. once: scalars that depend on no
     reduction, computed before all rows. after: values computed after a row's passes, for row_stores
     (outputs with one element per row) and row_sums (reductions over rows of such values). late:
-    values computed after all rows, from the reductions over rows; late_stores: the outputs that
-    they go to.
+    values computed after all rows, from the reductions over rows; late_stores: the outputs to which
+    they are written.
     """
 
     program: Program
@@ -96,8 +97,8 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute it; for a value with
-    one number per row, of the pass before which it can be computed.
+    """Return, for each value, the number of the first pass that can compute the value or, for a
+    value with one number per row, the number of the pass before which it can be computed.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()
@@ -108,7 +109,7 @@ def _first_passes(program: Program) -> list[int]:
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
-    """Return the values that a pass must compute because it reduces or stores them."""
+    """Return the values that the pass `row_pass` must compute because it reduces or stores them."""
     ends = (*row_pass.lanes, *row_pass.columns)
     reduced = [order.program.operands(index)[0] for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
@@ -131,8 +132,8 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
-    """Return by value the output that can keep it: expensive values that the last pass needs and an
-    earlier one computes.
+    """Return, for each expensive value that the last pass needs and an earlier pass computes, an
+    output that can keep the value.
 
     The last pass writes that output itself, and it has the value's dtype. If both a value and its
     operand qualify, the value is kept.
@@ -187,8 +188,8 @@ def _assign_values(order: Schedule) -> None:
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
         """Add to `target` the wanted values that do not vary along the last axis, with their
-        operands, unless they are computed before; to `once` if they depend on no reduction and vary
-        along no axis.
+        operands, unless they are computed before; scalars that depend on no reduction are added to
+        `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):

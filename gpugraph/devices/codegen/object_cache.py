@@ -1,15 +1,15 @@
 """The cache of compiled code on disk: native libraries and cubins.
 
     $XDG_CACHE_HOME/gpugraph/native (~/.cache/... without it), mode 0700
-        <key>.so     the content, and after its end the digest of its name and bytes
+        <key>.so     the content, followed by a digest of its name and bytes
 
 The content will be executed, so only files are used that no other user (except root) can have
-written. The folder and those above it are checked at each use, and a file after it has been opened
-(`codegen.trusted_folders`). A file appears only when it is complete, and is checked against its
-digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and their
-code is compiled again. Threads and processes may share the folder, and any file may vanish at any
-time. The thread that compiles an entry locks its key, and others wait for it. Beyond a size limit
-the least recently used files are removed.
+written. The folder and all folders above it are checked at each use, and a file after it has been
+opened (`codegen.trusted_folders`). A file appears only when it is complete, and is checked against
+its digest. Files that a full or broken disk has truncated, or that were renamed, are removed, and
+their code is compiled again. Threads and processes may share the folder, and any file may vanish at
+any time. The thread that compiles an entry locks its key, and other threads and processes wait for
+it. Beyond a size limit the least recently used files are removed.
 
 If the folder can't be used, nothing is stored, and `reason` holds the reason.
 """
@@ -40,13 +40,13 @@ _MOST_ENTRY_BYTES = 64 << 20
 _DIGEST = hashlib.sha256().digest_size
 _KEY = "[0-9a-f]{40,64}"
 _RECENT = 3600.0
-"""Seconds after its last use during which a file is not removed."""
+"""The seconds after its last use for which a file is never removed."""
 
 _POLL = 0.02
 """Seconds between two attempts to lock a key."""
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
-"""Errors of the process or system, after which the file itself may be valid."""
+"""Errors that come from the process or the system, and do not mean that the file is invalid."""
 
 
 def cache_folder() -> Path:
@@ -70,7 +70,7 @@ def key_of(*parts: object) -> str:
 
 
 class ObjectCache:
-    """Entries of one kind, by key, as files with the suffix `ending` in a folder.
+    """A cache of entries, by key, in files with the suffix `ending` in a folder.
 
     reason: why nothing is stored; empty if there was no problem.
     """
@@ -82,7 +82,7 @@ class ObjectCache:
         self.reason = ""
         self._own_name = re.compile(rf"{_KEY}{re.escape(ending)}")
         self._unfinished_name = re.compile(rf"\.{_KEY}{re.escape(ending)}\.\w+")
-        self._unpruned = most_bytes  # bytes stored since the last pruning; the first store prunes
+        self._unpruned = most_bytes  # bytes stored since the last pruning
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
@@ -132,8 +132,8 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def locked(self, key: str, most_seconds: float) -> Iterator[None]:
-        """Hold the key's lock against other threads and processes in the `with` block, so that one
-        of them compiles it.
+        """Hold the key's lock in the `with` block, so that only one thread of all processes
+        compiles the key's source.
 
         If the lock is not free after `most_seconds`, or the file system has no locks, the block
         runs without it.
@@ -193,8 +193,8 @@ class ObjectCache:
         return name
 
     def _prune(self, folder: int) -> None:
-        """Remove the least recently used entries if they exceed the limit, until three quarters of
-        it are left; and old unfinished files of processes that died.
+        """If the entries exceed the size limit, remove the least recently used ones until they fill
+        three quarters of it. Also remove old unfinished files of processes that died.
 
         Only regular files with names of this cache are counted and removed.
         """
@@ -203,7 +203,7 @@ class ObjectCache:
             is_unfinished = self._unfinished_name.fullmatch(name)
             if not is_unfinished and not self._own_name.fullmatch(name):
                 continue
-            with contextlib.suppress(OSError):  # gone: other processes remove files too
+            with contextlib.suppress(OSError):  # other processes remove files too
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
                     files.append((not is_unfinished, status.st_mtime, status.st_size, name))

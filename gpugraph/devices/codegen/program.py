@@ -1,11 +1,11 @@
-"""Programs: the work of a native kernel as a record of values over a space of axes, and their
-operands.
+"""Programs: a native kernel's work as a record of values, each computed from earlier ones over a
+space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-A value varies along some axes of the space, its spans, and is constant along the others. An input
-is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py) creates programs from
-ops and shapes.
+A value varies along some axes of the space, its spans, and is constant along the other axes. An
+input is a C-ordered array with the axes of its spans. `Fusion` (program_builder.py) creates
+programs from ops and shapes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Constant(NamedTuple):
 
 
 class Index(NamedTuple):
-    """The index of an element along one axis: the one that `spans` marks, or 0 if it marks none, as
-    the axis has size 1.
+    """The index of an element along the axis that `spans` marks. If `spans` marks no axis, because
+    the axis has size 1, the index is 0.
     """
 
     dtype: DType
@@ -50,8 +50,8 @@ class Index(NamedTuple):
 
 
 class Apply(NamedTuple):
-    """An `Elementwise` expression of earlier values. `T` in it is the C type of `type`, and `U`
-    that of `dtype`, the dtype of the result.
+    """An `Elementwise` expression of earlier values. In the expression, `T` is the C type of
+    `type`, and `U` the C type of `dtype`, the result's dtype.
 
     fails: a condition on the same values that makes the run fail, and the error's message.
     """
@@ -86,7 +86,7 @@ class Program(NamedTuple):
     axes along which each output varies.
 
     An output's value is repeated along axes that only the output has. narrow: the size of the last
-    axis if it is so small that it is part of the source, else 0.
+    axis if the axis is so small that the source contains its size, else 0.
     """
 
     axes: int
@@ -106,7 +106,9 @@ class Program(NamedTuple):
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the number of the input whose array this input reads: itself if it has its own."""
+        """Return the number of the input whose array this input reads: the input itself if it has a
+        separate array.
+        """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
@@ -147,8 +149,8 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """Return `targets` and the values on which they depend, in order, without `known` and those
-        needed only for these.
+        """Return `targets` and the values on which they depend, in order, without `known` and
+        without values that only `known` depends on.
         """
         needed: set[int] = set()
         pending = list(targets)
@@ -160,7 +162,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return, for each value, whether it varies along each axis."""
+        """Return, for each value, one bool per axis: whether the value varies along that axis."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -174,9 +176,9 @@ class Program(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A while loop. variables: the numbers of the inputs that are loop variables; next: of the
-    values for their next iteration; condition: of the value that decides whether there is another
-    iteration."""
+    """A while loop. variables: the numbers of the inputs that are loop variables. next: the numbers
+    of the values that the loop variables have in the next iteration. condition: the number of the
+    value that decides whether there is another iteration."""
 
     axes: int
     values: tuple[Value, ...]

@@ -49,8 +49,8 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """Collects values; the methods return the number of a value. gpu: whether the program is for a
-    GPU, which supports other dtypes."""
+    """Collects the values of a program. Its methods return values as numbers. gpu: whether the
+    program is for a GPU; GPUs and the CPU support different dtypes."""
 
     def __init__(self, gpu: bool = False) -> None:
         self._gpu = gpu
@@ -64,21 +64,21 @@ class Fusion:
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """Add an array that the kernel reads. The order of these calls is that of the inputs in
-        `bind`.
+        """Add an array that the kernel reads. `bind` takes the inputs in the order of these
+        calls.
         """
         self._check(dtype)
         return self._add(Input(dtype.base_dtype, ()), tuple(shape))
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a number that is known now: it becomes part of the source."""
+        """Add a constant; its value becomes part of the generated source."""
         self._check(dtype)
         return self._add(Constant(dtype.base_dtype, literal(value, dtype.base_dtype)), ())
 
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ..., size - 1, along the last axis.
 
-        Its elements are indices along that axis; `expand` moves it to another one.
+        Its elements are the indices along that axis; `expand` moves it to another axis.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
@@ -93,9 +93,9 @@ class Fusion:
     ) -> int:
         """Add an elementwise expression of values, which are broadcast against each other.
 
-        type: the dtype of `T` in the expression, by default that of the last input. fails: a
-        condition on the same values with which the whole run fails with InvalidArgumentError, and
-        its message.
+        type: the dtype of `T` in the expression, by default the dtype of the last input. fails: a
+        condition on the same values under which the whole run raises InvalidArgumentError, and the
+        error's message.
 
         NotNativeError if a dtype has no C type, or if shapes don't broadcast.
         """
@@ -121,8 +121,8 @@ class Fusion:
         return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
-        """Mark a value as an output and return its index. The order of these calls is that of the
-        outputs in `bind`.
+        """Mark a value as an output and return its index. `bind` takes the outputs in the order of
+        these calls.
 
         With a `shape`, the value is repeated along the axes in which it has size 1.
         """
@@ -139,10 +139,10 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add the value with the axes of this shape: its own, and additional ones of size 1.
+        """Add the value with the shape `shape`: its own axes and additional axes of size 1.
 
-        Axes of size 1 before all others make no difference, and are left out. ValueError if the
-        shapes differ in another way.
+        Leading axes of size 1 make no difference, and are left out. ValueError if the shapes differ
+        in another way.
         """
         old = self._shapes[value]
         positions: list[int] = []
@@ -158,8 +158,8 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add the value with its axes at other positions, which are counted from the last axis as
-        0; other axes have size 1. The value's operands are transposed with it."""
+        """Add the value with its axes moved to `positions`, counted from the last axis as 0; all
+        other axes have size 1. The value's operands are transposed with it."""
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
         if positions == tuple(range(len(shape))):
@@ -234,7 +234,7 @@ class Fusion:
         return groups, tuple(values), sizes
 
     def _used(self, targets: Iterable[int]) -> list[Shape]:
-        """Return the shapes of the values on which `targets` depend, and () for the others.
+        """Return the shapes of the values on which `targets` depend, and () for all other values.
 
         An input keeps its shape; if only a transposed form of it is used, it gets that form's
         shape."""
@@ -250,8 +250,8 @@ class Fusion:
         return shapes
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
-        """Return groups of the axes with sizes other than 1; adjacent axes that all values treat
-        alike are in one group.
+        """Return groups of the axes whose size is not 1. Adjacent axes that all values treat alike
+        are in the same group.
         """
         groups: list[list[int]] = []
         previous: Any = None
@@ -267,8 +267,8 @@ class Fusion:
         return groups
 
     def _treatment(self, axis: int, shapes: Sequence[Shape]) -> tuple[bool, ...]:
-        """Return flags that must be equal for two axes to be merged: for each value whether it
-        varies along the axis, and for each reduction whether it is over the axis.
+        """Return flags that must be equal for two axes to be merged: for each value, whether the
+        value varies along the axis, and for each reduction, whether it reduces the axis.
         """
         along = [len(shape) > axis and shape[-1 - axis] != 1 for shape in shapes]
         reduced = [
@@ -279,8 +279,8 @@ class Fusion:
         return (*along, *reduced)
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
-        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError for another set
-        of axes.
+        """Return the kind of axes of a reduction for `Reduce.axis`. NotNativeError if kernels can't
+        reduce over this set of axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)

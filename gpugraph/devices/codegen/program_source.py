@@ -6,14 +6,14 @@ Names in the generated code, where `<n>` is the number of a value and `<slot>` o
     scratch<n>                  the partial results of a reduction, by parts of a launch
     rows, inner                 the number of rows; the size of the last axis
     size<axis>                  the size of another axis
-    stride<n>_<axis>            the stride of an input along it, in elements
+    stride<n>_<axis>            the stride of an input along that axis, in elements
     row, index<axis>            the row, and its index along each axis
     row_in<n>, row_out<slot>    the start of the row in an array
     e                           the element: its index along the last axis
     v<n>                        a value
     total<n>                    a sum (or another reduction) so far
-    sums<n>                     the same of each column: one total for each `e`
-    bad                         whether an operation has failed, as a division by zero does
+    sums<n>                     the totals of the columns: one for each `e`
+    bad                         whether an operation has failed, such as a division by zero
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpugraph.devices.codegen.program import Input, Program
 
 
 class ProgramSource:
-    """Writes the parts of a program's kernels that are equal in C and CUDA.
+    """Writes the parts of a program's kernels that are the same in C and CUDA.
 
     scratch: by number of a reduction with partial results in scratch memory, their kind: "columns"
     (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each part
@@ -75,8 +75,8 @@ class ProgramSource:
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable that may be unused. kind: its C type, by default
-        that of indices.
+        """Return the declaration of a variable that may be unused. kind: its C type, by default the
+        type of indices.
         """
         return f"{kind or f'const {self.index_type} '}{name} = {value}; (void){name};"
 
@@ -210,7 +210,7 @@ class ProgramSource:
         """
         raise NotImplementedError
 
-    # -- rows: code that is equal in C and CUDA
+    # -- rows: code that is the same in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
         """Return all passes over one row, and the values computed between and after them. known:
@@ -225,7 +225,9 @@ class ProgramSource:
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
-        """Return statements that store the results of a program that has no rows or only one."""
+        """Return statements that store the results of a program that has no rows or a single
+        row.
+        """
         stores = self.schedule.row_stores
         return [self.values.store(index, f"out{slot}[0]") for index, slot in stores]
 

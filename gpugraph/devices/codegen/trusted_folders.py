@@ -1,13 +1,13 @@
-"""Trusted folders: folders and files that no other user can have written. They are checked after
-they are opened, and then used by descriptor.
+"""Trusted folders: folders and files that no other user can have written. The folders are checked
+after they are opened, and then used by their descriptors.
 
     with open_folder(path) as folder:       created with its parents if missing, mode 0700
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
 With write access to a folder, a user can replace the folders in it, so all folders above are
-checked too, as ssh does. Each must belong to this user or to root, and no other user may be able to
-write it, unless it is sticky (/tmp).
+checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
+to write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def _check(
 def read_file(folder: int, name: str, most_bytes: int) -> bytes:
     """Return the content of a file, and set its time of last use to now.
 
-    FileNotFoundError if there is none. PermissionError, before anything is read, if another user
-    may have written it, or if it is not a regular file of at most `most_bytes` bytes.
+    FileNotFoundError if the file does not exist. PermissionError, before anything is read, if
+    another user may have written it, or if it is not a regular file of at most `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)
     try:
@@ -105,14 +105,14 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write the content to a temporary file and rename that, so that no process ever sees a part of
-    it. OSError if this fails.
+    """Write the content to a temporary file and rename that file, so that no process ever reads
+    partial content. OSError if this fails.
     """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
         handle = os.open(beside, _WRITE, 0o600, dir_fd=folder)
         with open(handle, "wb") as file:
-            os.fchmod(handle, 0o600)  # whatever the umask takes away
+            os.fchmod(handle, 0o600)  # independent of the umask
             file.write(content)
         os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -123,7 +123,7 @@ def write_file(folder: int, name: str, content: bytes) -> None:
 def remove_file(folder: int, name: str) -> None:
     """Remove a file, a link (not its target), or an empty folder. Errors are ignored.
 
-    A folder with contents is renamed instead, as they may belong to another user.
+    A folder that is not empty is renamed instead, as its contents may belong to another user.
     """
     with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):

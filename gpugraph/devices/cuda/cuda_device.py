@@ -1,9 +1,9 @@
 """The CUDA device: a GPU with memory from a BFC allocator, kernels on one stream, and transfers to
 and from the host.
 
-`kernels`, a `Launcher`, binds the kernels that are enqueued on the stream; the compiler tries it
-first. `bind` is the fallback, which the compiler reports: it runs the NumPy `Call` on copies in
-host memory.
+The compiler first tries to bind a kernel by `kernels`, a `Launcher`, whose work is enqueued on the
+stream. If that fails, it uses and reports the fallback, `bind`, which runs the NumPy `Call` on
+copies in host memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU, or a part of one, which `driver` controls."""
+    """One GPU or a part of one GPU, controlled by `driver`."""
 
     has_kernels = True
 
@@ -73,7 +73,9 @@ class CudaDevice(Device):
 
     @property
     def kernels(self) -> Launcher:
-        """The launcher of kernels. Its first use allocates the workspace of matrix products."""
+        """The device's `Launcher`, which binds kernels. The first access allocates the workspace
+        for matrix products.
+        """
         if self._kernels is None:
             size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
             self._workspace = self.take(size, "workspace of matrix products")
@@ -111,7 +113,9 @@ class CudaDevice(Device):
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
     def write(self, array: Any, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array to the array; a host array is written at once."""
+        """Enqueue a copy of the host array `value` to `array`. If `array` is in host memory, it is
+        written immediately.
+        """
         if isinstance(array, Array):
             with self.lock:
                 self.staging.write(array, value)
@@ -181,7 +185,7 @@ class CudaDevice(Device):
 
     def memory_note(self) -> str:
         """Return a text for out-of-memory messages: the free and total memory of the whole GPU,
-        with that of other processes.
+        including memory that other processes use.
         """
         about = self.driver.properties
         return (
@@ -190,8 +194,8 @@ class CudaDevice(Device):
         )
 
     def capture(self, work: Callable[[], Any]) -> Callable[[], None]:
-        """Call `work` in a CUDA capture, which records the work that it enqueues instead of
-        executing it, and return a callable that launches this work as one graph.
+        """Call `work` in a CUDA capture, which records the enqueued work in a CUDA graph instead of
+        executing it. Return a callable that launches the graph.
 
         DriverError if some of it can't be captured, or if CUDA_LAUNCH_BLOCKING is set.
         """
@@ -201,7 +205,7 @@ class CudaDevice(Device):
 
     def synchronize(self) -> None:
         """Wait until all enqueued work is done."""
-        with self.lock:  # not during another thread's capture, which would fail
+        with self.lock:  # another thread's capture would fail
             self.driver.synchronize()
 
     def refusals(self) -> Refusals:
@@ -212,7 +216,7 @@ class CudaDevice(Device):
         """Release staging, error flags and workspace, and close the driver, which frees all
         memory.
         """
-        with suppress(DriverError):  # the run that caused it has raised it
+        with suppress(DriverError):  # an earlier run has raised the error
             self.staging.give_up()
         self._flags.close()
         if self._workspace is not None:

@@ -7,9 +7,9 @@ fraction, a device may use the GPU's free memory except for a reserve. Devices a
 over all GPUs.
 
 There are two differences to TensorFlow. A fraction above 1 means unified memory there; here it is
-an error. And here memory is allocated as it is needed, with or without `allow_growth`. TensorFlow
-allocates it all at once, and its sessions share it. Here each session has its own memory, so the
-first session would leave none to the others.
+an error. Memory is allocated when it is needed, with or without `allow_growth`. TensorFlow
+allocates all memory at once, and its sessions share it. Here each session has its own memory, so if
+the first session allocated everything, nothing would be left to the other sessions.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _RESERVED_PART = 0.05
 class Split(NamedTuple):
     """One GPU device of a session: a GPU, or a part of one.
 
-    ordinal: of the GPU among the visible ones. memory_limit: in bytes. number: of the device in the
-    session.
+    ordinal: the GPU's number among the visible GPUs. memory_limit: in bytes. number: the device's
+    number in the session.
     """
 
     ordinal: int
@@ -46,8 +46,9 @@ def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaD
     """Create the CUDA devices of a session; an empty list if there are no GPUs (`detect` has the
     reason).
 
-    Each device has its own driver, so it can be closed alone. InternalError if a GPU that was
-    detected can't be used now; the drivers that are open by then are closed.
+    Each device has a separate driver, so it can be closed without affecting the other devices.
+    InternalError if a GPU that was detected can't be used now; the drivers that are open by then
+    are closed.
     """
     if options.config.device_count.get("GPU", 1) <= 0:
         return []
@@ -92,11 +93,11 @@ def _close(devices: Sequence[CudaDevice], drivers: Sequence[Driver]) -> None:
 def splits(
     options: SessionOptions, ordinals: Sequence[int], memory: Callable[[int], tuple[int, int]]
 ) -> list[Split]:
-    """Return the devices that these options require. ordinals: of the usable GPUs. memory: returns
-    a GPU's free and total bytes.
+    """Return the devices that these options require. ordinals: the numbers of the usable GPUs.
+    memory: returns the free and the total bytes of the GPU with a number.
 
     InvalidArgumentError if options are invalid or contradict each other. UnknownError if the number
-    of GPUs to be divided differs from that of the usable GPUs. These are TensorFlow's error
+    of GPUs to be divided differs from the number of usable GPUs. These are TensorFlow's error
     classes.
     """
     gpu_options = options.config.gpu_options
@@ -134,8 +135,8 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """Return the ordinals in `visible_device_list`, in its order; those of all usable GPUs if it is
-    empty.
+    """Return the ordinals in `visible_device_list`, in its order; if the list is empty, the
+    ordinals of all usable GPUs.
     """
     if not text:
         return list(ordinals)
@@ -181,7 +182,7 @@ def _check_parts(options: GPUOptions, divided: int, used: int, visible: int) -> 
 
 
 def _part_bytes(mebibytes: float) -> int:
-    if not 1 <= mebibytes < 1 << 43:  # 2**63 bytes
+    if not 1 <= mebibytes < 1 << 43:  # the limit is 2**63 bytes
         raise invalid_argument(
             f"GPUOptions.experimental.virtual_devices has a memory_limit_mb of {mebibytes}; a part "
             "of a GPU has 1 MiB or more, and less than 2**43"
@@ -190,8 +191,8 @@ def _part_bytes(mebibytes: float) -> int:
 
 
 def _limit(fraction: float, free: int, total: int) -> int:
-    """Return the memory limit, in bytes, of a device that is an undivided GPU. fraction: of the
-    total memory; 0: the free memory except for a reserve.
+    """Return the memory limit, in bytes, of a device that is an undivided GPU. fraction: the share
+    of the total memory; 0 stands for the free memory except for a reserve.
     """
     if fraction > 0:
         return int(total * fraction)

@@ -2,8 +2,8 @@
 copies, and the end of the run waits for them.
 
 A small array has pinned memory as long as the plan exists, and its copy is enqueued on the compute
-stream. So it is captured with the other commands, and a run allocates nothing for it. A large array
-has pinned memory only from `begin` to `read`, and is copied on a separate stream.
+stream. So the copy is captured with the other commands, and a run allocates nothing for it. A large
+array has pinned memory only from `begin` to `read`, and is copied on a separate stream.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.driver.driver_interface import DriverError, Stream
 from gpugraph.devices.cuda.kernel_refusals import late
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, Part
 from gpugraph.devices.cuda.launching.unbound_launch import Touches
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """Return a fetch of the array, for each run of a plan; None if there is no pinned memory for
-    it.
+    """Return an object that copies the array to the host in each run of a plan; None if there is no
+    pinned memory for the copy.
 
-    lock: is held while work is enqueued on the GPU or waited for. owner: the device's name, for
-    messages.
+    lock: the lock to hold while enqueueing work on the GPU or waiting for it. owner: the device's
+    name, for messages.
     """
     if array.nbytes >= LARGE:
         return LargeFetch(staging, array, lock, owner)
@@ -44,16 +44,25 @@ class Fetch(ABC):
 
     def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
         self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
+        self._copied = staging.driver.event()
 
     def read(self) -> NDArray[Any]:
         """Wait for the copy that `begin` has enqueued, and return the array on the host.
         DriverError if the copy or an earlier launch failed.
+
+        Other threads may enqueue work on the GPU during the wait.
         """
+        try:
+            return self._read()
+        except DriverError as error:
+            raise late(error, self._owner) from error
+
+    def _wait_for(self, stream: Stream) -> None:
+        """Wait until the stream has executed the work that is enqueued there now."""
+        driver = self._staging.driver
         with self._lock:
-            try:
-                return self._read()
-            except DriverError as error:
-                raise late(error, self._owner) from error
+            driver.record(self._copied, stream)
+        driver.wait_for(self._copied)
 
     def release(self) -> None:
         """Wait for a copy in progress, and free the pinned memory."""
@@ -63,8 +72,8 @@ class Fetch(ABC):
     @property
     @abstractmethod
     def begin(self) -> Callable[[], None]:
-        """The callable of a step that enqueues the copy, after all work that is enqueued by
-        then.
+        """The callable of a step that enqueues the copy. The copy comes after all work that was
+        enqueued before.
         """
 
     @abstractmethod
@@ -92,7 +101,7 @@ class SmallFetch(Fetch):
         return self._begin
 
     def _read(self) -> NDArray[Any]:
-        self._staging.driver.synchronize(self._staging.compute)
+        self._wait_for(self._staging.compute)
         return self._pinned.copy()
 
     def _release(self) -> None:
@@ -119,15 +128,21 @@ class LargeFetch(Fetch):
         return self._begin
 
     def _begin(self) -> None:
-        self.release()  # the memory of an earlier run that failed
+        self.release()  # left by an earlier run that failed
         with self._lock, suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
             self._address = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:
         address, self._address = self._address, None
         if address is None:
-            return self._staging.read(self._array)
-        return self._staging.end(self._array, address)
+            with self._lock:
+                return self._staging.read(self._array)
+        try:
+            self._wait_for(self._staging.outward)
+            return self._staging.view(address, self._array).copy()
+        finally:
+            with self._lock:
+                self._staging.pinned.deallocate_raw(address)
 
     def _release(self) -> None:
         if self._address is not None:

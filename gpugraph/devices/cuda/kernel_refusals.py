@@ -2,9 +2,9 @@
 
 A GPU can't raise an error. A kernel that may fail (an index out of range, a value that is not
 finite) sets its flag to 1. Each plan has its own flags, so a run checks only the flags of its own
-kernels when it ends. If nothing has waited for a run's work, the next run raises the error, or it
-is logged when the plan is released. CUDA's own errors are raised when the GPU is waited for
-(`late`).
+kernels when it ends. If the host has not waited for a run's work, the next run raises the error, or
+the error is logged when the plan is released. CUDA's own errors appear when the host waits for the
+GPU (`late`).
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """Wait until all work on the GPU has ended, then `check`; do nothing if no kernel has a
-        flag.
+        """Wait until all work on the GPU has ended, then call `check`; do nothing if no kernel has
+        a flag.
         """
         if self._flags:
             self._memory.wait()
@@ -133,8 +133,8 @@ class Refusals:
             raise error
 
     def _error(self) -> InvalidArgumentError | None:
-        """Return an error for the first flag that is set, with the messages of all that are, and
-        reset them; None if none is set.
+        """Return an error for the first flag that is set, with the messages of all set flags, and
+        reset these; None if no flag is set.
         """
         values, failed = self._memory.values, []
         if values is None:
@@ -173,8 +173,8 @@ class Refusals:
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """Return a DriverError for one that appeared when the GPU was waited for, with advice added to
-    its message.
+    """Return a copy of an error that appeared while the host waited for the GPU, with advice added
+    to its message.
     """
     message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():

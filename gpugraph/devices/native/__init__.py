@@ -1,14 +1,14 @@
 """Native kernels for the CPU: fused programs of elementwise expressions and reductions as C
 functions, and other work as native calls.
 
-    Fusion      collects ops on shapes; gives a program                    codegen/program_builder
+    Fusion      collects ops with shapes; returns a program                codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
-    Function    bound to arrays: a call of 50 ns and its work              compiled_functions
+    Function    bound to arrays: a call of 50 ns plus its work             compiled_functions
     products    matrix products by NumPy's BLAS, as such a call            numpy_blas
-    tiled_product  one by tiles of our own                                 tiled_products
+    tiled_product  a matrix product by gpugraph's own tiled code           tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
-    sequence    calls, one after the other, as one                         here
+    sequence    calls, one after another, as one                         here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
@@ -70,7 +70,7 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index, among the calls of a `sequence`, of the one whose status ended it. `call`:
+    """Return the index of the call in a `sequence` whose nonzero status ended the sequence. `call`:
     the sequence, which has returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
@@ -97,7 +97,7 @@ def runtime_failure() -> str:
 def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order, and stops at the first nonzero status.
 
-    They are calls from `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
+    calls: results of `Function.bind` (for kernels that can't fail), `Function.call`, `products`,
     `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)

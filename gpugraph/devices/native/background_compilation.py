@@ -1,5 +1,5 @@
-"""Background compilation: programs and loops become functions. Each is compiled once, with several
-in one source.
+"""Background compilation: programs and loops become functions. Each is compiled once; one source
+contains several.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, kernel_file
 
 UNIT = 16
 """The number of functions in one source: enough to share the fixed cost of a compilation, and few
-enough that it ends soon.
+enough that the compilation ends soon.
 """
 
 Compiled = TypeVar("Compiled")
@@ -38,7 +38,7 @@ class Prepared(Generic[Compiled]):
 
     @property
     def reason(self) -> str:
-        """Why there will never be a function; an empty string if there is one, or may be later."""
+        """Why the function will never exist; an empty string if it exists or may exist later."""
         return self._compilation.reason or RUNTIME.reason
 
     def get(self, wait: bool = False) -> Compiled | None:
@@ -53,7 +53,7 @@ class Prepared(Generic[Compiled]):
 
     def get_within(self, seconds: float) -> Compiled | None:
         """Return the function, after waiting up to `seconds` for the compiling thread. If no thread
-        compiles it, this one does.
+        is compiling it, the calling thread compiles it.
         """
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds
@@ -67,8 +67,8 @@ _LOOPS: dict[Loop, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
-    """Begin to compile those programs that are new, several in one source, and return all of them
-    in order.
+    """Start to compile the programs that are new, several in one source, and return a `Prepared`
+    for each program, in order.
 
     The compilation is in the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -76,15 +76,15 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[Function]]:
 
 
 def prepare_loops(loops: Sequence[Loop]) -> list[Prepared[LoopFunction]]:
-    """Begin to compile those loops that are new, as `prepare` does. NotNativeError for a loop that
-    can't be one function.
+    """Start to compile the loops that are new, and return a `Prepared` for each loop, as `prepare`
+    does. NotNativeError for a loop that can't be one function.
     """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
 
 def _prepare(keys: Sequence[Any], known: dict[Any, Any], write: Any, function: Any) -> list[Any]:
     if compiler().reason:
-        known = {}  # nothing is remembered if compilation is impossible now
+        known = {}  # do not remember results while nothing can be compiled
     sources = {key: write(key) for key in dict.fromkeys(keys) if key not in known}
     new = list(sources)
     if new:
@@ -104,7 +104,7 @@ def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]
 
 
 def unit_source(bodies: Sequence[str]) -> str:
-    """Return one C source with these functions and the headers that they include."""
+    """Return one C source with these function bodies and the headers that they need."""
     shared = [kernel_file("host_math.h"), kernel_file("float_to_integer.h")]
     if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))

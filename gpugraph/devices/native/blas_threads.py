@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
-It is read by a function of the library that NumPy is linked with. A BLAS without a known function
-for it is assumed to use all processors.
+A function of the BLAS library that NumPy is linked with returns the number. A BLAS without such a
+known function is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ def blas_threads() -> int:
 
 
 def is_told() -> bool:
-    """Return whether the number is read from the BLAS instead of assumed."""
+    """Return whether `blas_threads` asks the BLAS for its number of threads instead of assuming
+    one.
+    """
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads, found in NumPy's
-    extension module; None if it has no known one.
+    """Return the function of NumPy's BLAS that returns its number of threads; None if no such
+    function is known.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

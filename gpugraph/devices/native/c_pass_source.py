@@ -3,10 +3,10 @@
 Names in the generated code, in addition to those of `ProgramSource`:
 
     b                      the kernel's block (host_kernel.h)
-    start, stop            the range of a row's elements that a pass has
-    begin, end             the range of one block of a reduction within it
+    start, stop            the range of a row's elements that a pass covers
+    begin, end             the range of one block of a reduction within that range
     i, lane                the start of the next lanes in the block, and one of the lanes
-    lanes<n>, tail<n>      a reduction's total in each lane; the remaining elements for the lanes
+    lanes<n>, tail<n>      a reduction's total in each lane; elements after the last full lanes
     total<n>               a tree: the totals of a reduction's blocks, combined two by two
 """
 

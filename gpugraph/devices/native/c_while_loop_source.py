@@ -1,10 +1,10 @@
 """C source of while loops: a loop with its variables, condition and next values becomes one
 function.
 
-The loop's variables are scalars, or vectors of one size; so are the inputs that don't change. Each
-iteration computes the next values of all variables from their current ones. The function returns
-after a while with the status "more", so that Python can handle signals, and is called again. If a
-flag is set, it returns with the status "stopped".
+The loop's variables are scalars, or vectors of one size; the inputs that don't change are scalars
+or vectors too. Each iteration computes the next values of all variables from their current values.
+After a while the function returns the status "more", so that Python can handle signals; it is then
+called again. If the run's stop flag is set, it returns the status "stopped".
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ SLICE = 20_000_000
 """Nanoseconds after which the function returns to Python."""
 
 LONG = 1024
-"""The minimum size of vectors with which the time is checked in each iteration; for smaller ones,
-it is checked in every 1,024th.
+"""The minimum size of vectors for which the time is checked in each iteration; for smaller vectors
+it is checked in every 1,024th iteration.
 """
 
 
 class LoopSource(CSource):
-    """The source of a loop's function, `name`. NotNativeError if the loop can't be one function.
+    """The C source of a loop's function, which is called `name`. NotNativeError if the loop can't
+    be one function.
 
     In addition to the names of `CSource`, `number<n>` is the C variable of a loop variable that is
     a scalar.

@@ -34,9 +34,7 @@ LEAST_PART = 4096
 """The minimum number of elements in a part of a kernel without partial sums."""
 
 _PARTS = 16
-"""The number of parts for which work is divided evenly, even among threads that start at different
-times.
-"""
+"""The number of parts that balances the work even among threads that start at different times."""
 
 PART_ROWS = 16
 """The minimum number of rows in a part, if there are reductions over rows: each part stores a row
@@ -44,8 +42,8 @@ of partial results.
 """
 
 THREAD_NANOSECONDS = 8_000
-"""The estimated nanoseconds of work for each thread that is used. Waking a thread takes 5 to 50 us,
-for which the caller does not wait."""
+"""The minimum estimated nanoseconds of work for each thread that is used. Waking a thread takes 5
+to 50 us, but the caller does not wait for that."""
 
 RELEASE_NANOSECONDS = 50_000
 """The minimum estimated nanoseconds of work for which the GIL is released."""
@@ -87,8 +85,9 @@ class Function:
         """Return a callable that computes the outputs from the inputs, and returns a false value.
 
         inputs, outputs: C-ordered NumPy arrays in the order of `Fusion.input` and `Fusion.output`;
-        each has as many elements as its axes have with these sizes. An output may be the memory of
-        an input, if it covers all of it. The callable must not run in two threads at once.
+        the number of elements of each array is the product of `sizes` over the axes along which it
+        varies. An output may share the memory of an input, if it covers all of that memory. The
+        callable must not run in two threads at the same time.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero or a condition of an expression fails.
@@ -128,8 +127,8 @@ class Function:
     def _block(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> tuple[Block, tuple[Any, ...], float]:
-        """Return the block for these arrays, the objects that must live as long as it, and the
-        estimated work in nanoseconds.
+        """Return the block for these arrays, the objects that must live as long as the block, and
+        the estimated work in nanoseconds.
         """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
         work = estimate(self.program, rows * inner)
@@ -189,10 +188,10 @@ class LoopFunction:
     ) -> Callable[[], int]:
         """Return a callable that runs the loop and returns the number of iterations.
 
-        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. Those of
-        loop variables hold the initial values and receive the final ones. limit: the maximum number
-        of iterations; a negative number for no limit. stop: an int64 array with one element; while
-        it is not 0, the loop ends early.
+        arrays: the inputs, in the order of `Fusion.input`, none of which overlaps another. The
+        arrays of loop variables hold the initial values and receive the final values. limit: the
+        maximum number of iterations; a negative number for no limit. stop: an int64 array with one
+        element; while it is not 0, the loop ends early.
 
         InternalError if an array does not fit. The callable raises InvalidArgumentError if integers
         are divided by zero.
@@ -218,7 +217,7 @@ class LoopFunction:
 
 def _place(block: Block, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
     """Store the addresses of the arrays, and the sizes, in the block; return the objects that must
-    live as long as it.
+    live as long as the block.
     """
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)

@@ -5,8 +5,8 @@ arrays.
     run = file.bind("gg_conv2d", parameters, arrays)        a call, as of other kernels
     run()
 
-A file is compiled for one dtype, or for both float32 and float64; in the latter case the dtype of
-the arrays selects the function. host_source.h declares the functions' arguments.
+A file is compiled for one dtype, or for both float32 and float64; if for both, the dtype of the
+arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _INCLUDE = re.compile(r'^#include "(\w+\.(?:h|cuh))"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64
-"""The size of a cache line in bytes; the same constant as in host_source.h."""
+"""The size of a cache line in bytes; host_source.h has the same constant."""
 
 
 class _Source(ctypes.Structure):
@@ -66,8 +66,8 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Return memory without meaningful contents, as an array of bytes (255, so that a read of it
-    shows).
+    """Return uninitialized memory as an array of bytes. Each byte is 255, so that a kernel that
+    reads a byte before writing it gives visibly wrong results.
     """
     return np.full(size, 255, np.uint8)
 
@@ -91,10 +91,10 @@ class SourceFile:
         """Return a call of a function with these arrays, its inputs followed by its outputs.
 
         The call returns 0, or another status if it refuses its inputs; it must not run in two
-        threads at once. arrays: C-ordered NumPy arrays, by default all float32 or all float64; no
-        output overlaps another array. new_scratch: allocates a number of bytes; calls that never
-        run at the same time may share them. dtype: for which the function was compiled, if the
-        arrays have several.
+        threads at the same time. arrays: C-ordered NumPy arrays, by default all float32 or all
+        float64; no output overlaps another array. new_scratch: allocates a number of bytes; calls
+        that never run at the same time may share them. dtype: the dtype for which the function was
+        compiled, if the arrays have different dtypes.
 
         InternalError if an array does not fit the parameters.
         """
@@ -123,7 +123,7 @@ class SourceFile:
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
         """Return the block of a call, filled by the function's plan, and the objects that must live
-        as long as it.
+        as long as the block.
         """
         ending = _TYPES[dtype][1]
         if not hasattr(self._library, f"{function}_{ending}"):
@@ -145,8 +145,8 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return float32 or float64, the dtype of all arrays; InternalError if they differ or have
-    another one.
+    """Return float32 or float64, the dtype of all arrays; InternalError if the arrays have
+    different dtypes or any other dtype.
     """
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
@@ -181,7 +181,8 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Begin to compile the file `kernels/<file>`, once for each set of arguments, and return it.
+    """Start to compile the file `kernels/<file>`, once for each set of arguments, and return it as
+    a `Prepared`.
 
     dtype: empty for both float32 and float64. The compilation is in the background, unless
     GPUGRAPH_NATIVE is "wait".
@@ -192,7 +193,7 @@ def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[
     RUNTIME.start()
     compilation = compiler().start(whole_source(file, dtype, macros), f"kernels/{file}")
     prepared = Prepared(compilation, lambda library, runtime: SourceFile(file, library, runtime))
-    if not compiler().reason:  # nothing is remembered if compilation is impossible now
+    if not compiler().reason:  # do not remember results while nothing can be compiled
         _FILES[key] = prepared
     return prepared
 
@@ -213,7 +214,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the contents of a file in `kernels/`, with its includes of other files there
-    inlined.
+    """Return the contents of a file in `kernels/`, with included files of that folder inserted in
+    place of the include lines.
     """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

@@ -1,4 +1,4 @@
-"""Iterations: a while loop as instructions, all of which one native call executes.
+"""Iterations: a while loop as a list of instructions that one native call executes.
 
     program = Iterations(
         [
@@ -14,10 +14,10 @@
     while (left := program.run()) is not None:
         ...                                       Python does instruction `left` itself
 
-An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
-returns to Python, which then does the instruction, at one without native code, and at a kernel that
-refuses its inputs. Accesses to stacks and TensorArrays are calls too; they use the containers'
-records (`ops/tensor_arrays`).
+An instruction calls a kernel, or jumps if a bool in memory is true or false. At an instruction
+without native code, and at a kernel that refuses its inputs, the native call returns to Python,
+which then does the instruction. Accesses to stacks and TensorArrays are calls too; they use the
+containers' records (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from gpugraph.devices.native.compiled_functions import FAILED
 from gpugraph.devices.native.native_runtime import RUNTIME, Call, Runtime, address_of, call_of
 
 BRIEF_NS, SLICE_NS = 100_000, 20_000_000
-"""Nanoseconds after which a loop returns to Python. The first call holds the GIL, as regaining it
-may take long, and is brief, so that other threads wait little. Later calls release the GIL, and
-return so that Python can handle signals."""
+"""Nanoseconds after which a loop returns to Python. The first call is brief and holds the GIL,
+because regaining the GIL may take long. Later calls release the GIL, and return so that Python can
+handle signals."""
 
 InstructionKind = Literal["call", "python", "if", "unless", "jump", "again", "set", "clear"]
 _KINDS: dict[InstructionKind, int] = {
@@ -49,7 +49,7 @@ class Instruction(NamedTuple):
         if        goes to `target` if the bool at `address` is true
         unless    goes to `target` if the bool at `address` is false
         jump      goes to `target`
-        again     goes to `target`, and returns if the run is to stop or the time is over
+        again     goes to `target`; returns to Python if the run stops or a time slice ends
         set       makes the bool at `address` true
         clear     makes the bool at `address` false
 
@@ -91,11 +91,11 @@ class _Access(ctypes.Structure):
 
 
 class Iterations:
-    """A loop's instructions, bound to memory."""
+    """The instructions of a loop, bound to memory, which one native call executes."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
         """stop: an int64 array with one element; if it is not 0, the loop returns to Python. keep:
-        objects that live as long as this one."""
+        objects that must live as long as this object."""
         runtime = _runtime()
         table = (_Instruction * (len(instructions) + 1))()
         for row, instruction in zip(table, instructions):
@@ -120,7 +120,8 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions from the current one, up to the end or to one that Python must do.
+        """Execute instructions, from the current one up to the end or up to an instruction that
+        Python must do.
 
         Returns None at the end, else the index of that instruction; to continue after it, call
         `start`. `check` is called whenever the loop returns for it (after `SLICE_NS`, or if `stop`
@@ -169,7 +170,9 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def forget(self) -> None:
-        """Drop the container, at the start of a run in which the handle will hold another one."""
+        """Drop the container, at the start of a run in which the handle will refer to a different
+        container.
+        """
         self._block.object = None
         self._record = None
 

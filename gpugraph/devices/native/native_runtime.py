@@ -71,7 +71,7 @@ _PYTHON = (
 )  # fmt: skip
 
 _LONG = 256 << 10
-"""The minimum size in bytes for which a checksum takes longer than releasing and regaining
+"""The size in bytes from which a checksum releases the GIL, since it takes longer than regaining
 the GIL.
 """
 
@@ -95,7 +95,7 @@ class Runtime:
         self.parallel = address_of(library.gg_run_parallel)
         self._sequence = address_of(library.gg_sequence)
         methods = ctypes.addressof(ctypes.c_char.in_dll(library, "gg_calls"))
-        size = 4 * ctypes.sizeof(ctypes.c_void_p)  # of a PyMethodDef
+        size = 4 * ctypes.sizeof(ctypes.c_void_p)  # the size of a PyMethodDef
         self._held, self._released = methods, methods + size
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
@@ -104,8 +104,8 @@ class Runtime:
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
         """Return a call that runs a block's kernel and returns its status.
 
-        keep: objects that live as long as the call. release: whether the GIL is released meanwhile,
-        so that other threads may run Python.
+        keep: objects that live as long as the call. release: whether to release the GIL during the
+        call, so that other threads can run Python.
         """
         state = (ctypes.addressof(block), release, block, *keep)
         return self._new(self._released if release else self._held, state, None)
@@ -137,7 +137,7 @@ class Runtime:
             return None
         types = ctypes.c_uint32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint32
         short = ctypes.PYFUNCTYPE(*types)(address_of(function))
-        long = ctypes.CFUNCTYPE(*types)(address_of(function))  # other threads run meanwhile
+        long = ctypes.CFUNCTYPE(*types)(address_of(function))  # CFUNCTYPE releases the GIL
         return lambda address, size, crc: (long if size > _LONG else short)(address, size, crc)
 
 
@@ -167,11 +167,11 @@ class _Shared:
         self._compilation: Compilation | None = None
         self._was_refused = False
         self._runtime: Runtime | None = None
-        self._unsound = ""  # why its code is not used though it could be loaded
+        self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Begin to compile the runtime, unless that was done before, and return its compilation. If
-        there was no compiler then, it is tried again.
+        """Start to compile the runtime, unless that was done before, and return the compilation. If
+        there was no compiler before, it is tried again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
@@ -181,8 +181,8 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """Why there is no runtime; an empty string if there is one, or while it is compiled.
-        Reading this starts the compilation.
+        """Why there is no runtime; an empty string if it exists or is being compiled. Reading this
+        starts the compilation.
         """
         return self.start().reason or self._unsound
 

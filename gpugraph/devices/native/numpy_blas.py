@@ -7,8 +7,9 @@ and `blas_reason` returns the reason.
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While a native product runs, the BLAS is limited to one thread, and blocks of the product are
-computed by the threads of the native runtime. The BLAS itself would use two threads from a million
-multiplications on, although that saves time only from 30 million on.
+computed by the threads of the native runtime. The BLAS itself would use two threads for products of
+a million multiplications and more, although that saves time only from 30 million multiplications
+on.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _NAMES = (
     ("scipy_cblas_{}", False),
     ("cblas_{}", False),
 )
-"""Templates of the names of CBLAS functions, and whether the integers that they take have 64
-bits.
+"""Templates of the names of CBLAS functions, each with whether these functions take 64-bit
+integers.
 """
 
 _THREADS = (
@@ -54,8 +55,9 @@ _THREADS = (
 """Templates of the names of OpenBLAS's functions that get and set its number of threads."""
 
 _BLOCK = 3_000_000
-"""A product of at least twice this work is split into two blocks. Each packs the matrix that they
-share, which costs 5 to 10 % of a block's time. Eight times the work splits each block again."""
+"""A product with at least twice this number of multiplications is split into two blocks, and one
+with eight times the number into four. Each block packs the matrix that the blocks share, which
+takes 5 to 10 % of its time."""
 
 _LINE = 32
 """The unit of a block's rows and columns: the size of the tiles of the BLAS."""
@@ -66,11 +68,11 @@ any.
 """
 
 _THREAD_WORK = 750_000
-"""The work for each thread that is used: 12 us."""
+"""The minimum work for each thread that is used, which takes 12 us."""
 
 _VECTOR_WORK = 8
-"""The factor by which a multiplication takes longer if one operand is a vector: each element of the
-matrix is loaded for a single multiplication.
+"""The time of a multiplication of a matrix by a vector, relative to one in a product of matrices:
+each element of the matrix is loaded for a single multiplication.
 """
 
 _RELEASE_WORK = 1_000_000
@@ -126,8 +128,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of the functions whose names have these parts in the template `name`; an
-    empty list unless all exist.
+    """Return the addresses of the functions whose names result from putting each of `parts` into
+    the template `name`; an empty list unless all exist.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -141,15 +143,15 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return why there are no native products at this moment; an empty string if there are."""
+    """Return why the BLAS can't be called natively at this moment; an empty string if it can."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return why the BLAS keeps its number of threads during native products; an empty string if it
-    is limited to one.
+    """Return why the BLAS keeps its number of threads during native products; an empty string if
+    the BLAS is limited to one thread.
     """
     blas = _blas()
     return (
@@ -159,11 +161,12 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if it has a function for that.
+    """Limit NumPy's BLAS to one thread inside the block, if the BLAS lets its number of threads be
+    set.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads, and native code
-    after a product has to share its cores with them."""
+    that runs after a product has to share its cores with the spinning threads."""
     blas = _blas()
     if blas is None or blas.threads is None:
         yield
@@ -180,8 +183,8 @@ def one_blas_thread() -> Iterator[None]:
 def _one_thread(
     runtime: Runtime | None, threads: tuple[int, int]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return the functions to call before and after a use of one thread; after the last use the
-    number is restored.
+    """Return two functions, to be called before and after the BLAS is limited to one thread. After
+    the last such use, the BLAS's number of threads is restored.
 
     If the native runtime is loaded, it counts these uses together with its own products.
     """
@@ -193,8 +196,8 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the number of threads that the BLAS will have when nothing limits it to one any more;
-    0 if nothing does now.
+    """Return the number of threads to which the BLAS will be restored after `one_blas_thread` and
+    native products; 0 if nothing limits it now.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -214,12 +217,12 @@ class _Users:
         self._set = ctypes.CFUNCTYPE(None, ctypes.c_int)(put)
         self._lock = new_lock()
         self._count = 0
-        self._restored = 0  # 0 if there is none
+        self._restored = 0  # 0 if no user exists
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Add a user; for the first one, set the number of threads to 1."""
+        """Add a user; the first user sets the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -227,7 +230,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Remove a user; after the last one, restore the number of threads."""
+        """Remove a user; the last user restores the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -265,7 +268,7 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     float64. Either of the last two axes of a and b may be contiguous; of out it must be the last.
     The other of these axes has a positive stride, a multiple of the element size and at least the
     length of a row or column. Leading axes of a and b may have any strides, also 0. The call must
-    not run in two threads at once.
+    not run in two threads at the same time.
 
     NotNativeError for other dtypes and strides, or an `out` that overlaps itself or an input.
     InternalError for shapes that don't fit, a read-only `out`, or if there is a `blas_reason`.

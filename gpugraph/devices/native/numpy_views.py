@@ -30,7 +30,7 @@ def overlap(a: Any, b: Any) -> bool:
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
     """Return whether different indices of a view are in different memory. False also if the check
-    can't decide, as the axes are not nested.
+    can't decide, because the axes are not nested.
     """
     if 0 in sizes:
         return True

@@ -34,8 +34,9 @@ class Layout(NamedTuple):
 class ProductViews(NamedTuple):
     """A batch of products: each has m x n results, which are sums of k products.
 
-    layouts: of a, b and out. starts: for each of them, an array with the addresses of the batch's
-    matrices. If the whole batch has a single b, its rows become the rows of one product."""
+    layouts: of a, b and out. starts: for each of a, b and out, an array with the addresses of the
+    batch's matrices. If all products of the batch have the same b, the rows of the batch become the
+    rows of one product."""
 
     m: int
     n: int
@@ -45,8 +46,8 @@ class ProductViews(NamedTuple):
 
     @classmethod
     def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
-        """Return the views for out = a @ b. Raises the errors of `products`. For an empty `out`
-        there are no addresses.
+        """Return the views for out = a @ b. Raises the errors of `products`. If `out` is empty,
+        `starts` holds no addresses.
         """
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
@@ -106,7 +107,8 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[Layout]) -> int:
     """Merge trailing batch axes along which b is the same into the rows of a and out, and return
     the number of batch axes left.
 
-    The layouts of a and out are changed: a matrix with one row gets the stride of the merged axis.
+    The layouts of a and out are changed: a matrix with a single row gets the stride of the merged
+    axis.
     """
     axes: int = out.ndim - 2
     rows = out.shape[-2]

@@ -1,7 +1,8 @@
-"""The check of the C compiler when the runtime is loaded: `host_self_check.c` against NumPy.
+"""The check of the C compiler when the runtime is loaded: results of `host_self_check.c` are
+compared with NumPy's.
 
-No run of a program compares results, so code of a compiler that is not sound must not be used at
-all. (With GPUGRAPH_VERIFY=1 runs compare each step, see `compile/steps/native_verification.py`.)
+Runs do not compare results, so code of a compiler that fails this check is not used at all. (With
+GPUGRAPH_VERIFY=1 runs compare each step, see `compile/steps/native_verification.py`.)
 """
 
 from __future__ import annotations
@@ -13,21 +14,22 @@ from typing import Any
 import numpy as np
 
 NEAR = 16
-"""The roundings by which a function may differ from NumPy's."""
+"""The number of roundings by which a function's result may differ from NumPy's."""
 
 _SUM_NEAR = 512
-"""Those of a sum of all numbers, relative to the largest partial sum."""
+"""The number of roundings by which a sum may differ, relative to the largest partial sum."""
 
 _COUNT = 263
-"""The count of numbers: whole vectors and a remainder."""
+"""The number of test values: several full vectors and a remainder."""
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """Return why a compiler's code is not used: it computes other numbers than NumPy; else empty.
+    """Return the reason not to use the compiler's code if its numbers differ from NumPy's, else an
+    empty string.
 
-    library: the runtime. It may be called by several threads.
+    library: the loaded runtime. Several threads may call this function at the same time.
     """
-    reals = np.linspace(-9.0, 9.0, _COUNT) ** 3 / 81  # many are small
+    reals = np.linspace(-9.0, 9.0, _COUNT) ** 3 / 81  # includes many small numbers
     integers = np.linspace(-(2**31), 2**31 - 1, _COUNT).astype(np.int32)
     is_sound = (
         _is_near(_results(library.gg_self_check_f32, reals.astype(np.float32), 8), reals)
@@ -45,7 +47,9 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Compare the functions of `reals`, rounded to the dtype of the results."""
+    """Return whether `results`, which native code computed from `reals`, are near NumPy's results
+    in the same dtype.
+    """
     rounded = reals.astype(results.dtype)
     x = rounded.astype(np.float64)
     size = (np.abs(rounded) + results.dtype.type(0.125)).astype(np.float64)

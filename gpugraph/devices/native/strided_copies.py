@@ -1,12 +1,11 @@
-"""Strided copies: copies of NumPy views as native calls, from a number or an array that is
-broadcast.
+"""Strided copies: native calls that copy a number or a broadcast NumPy view to a NumPy view.
 
     sorted     axes by the target's strides, all of them positive in the target
-    collapsed  axes that are one in both become one
+    collapsed  adjacent axes that form a single axis in both arrays are merged
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
                the axes outside of it
 
-These calls can be members of a `sequence`. Everything is decided when they are bound.
+These calls can be members of a `sequence`. The kind of copy is decided when a call is bound.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ host_strided_copy.c) around it.
 """
 
 PART_BYTES = 65_536
-"""The number of bytes that a part writes, if there are several."""
+"""The number of bytes that each part writes, if a copy is divided into several parts."""
 
 THREAD_BYTES = 262_144
 """The minimum number of bytes for which a second thread is used."""
@@ -43,11 +42,11 @@ RELEASE_BYTES = 524_288
 """The minimum number of bytes for which the GIL is released."""
 
 _SHORT = 4
-"""If an axis is smaller than this, a longer axis becomes the inner loop."""
+"""If the last axis is smaller than this, a longer axis becomes the inner loop."""
 
 _SIDE = 128
-"""The maximum number of columns in a block of a transpose: a multiple of its tiles, which have 4 to
-16.
+"""The maximum number of columns in a block of a transpose: a multiple of the columns of a tile, 4
+to 16.
 """
 
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
@@ -104,7 +103,7 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array; a Python number becomes one with the target's dtype."""
+    """Return the source as an array; a Python number becomes an array with the target's dtype."""
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, np.generic):
@@ -143,15 +142,15 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def axes_of(source: Any, target: Any) -> tuple[list[Axis], int, int]:
     """Return the axes of a copy, and the start addresses of source and target.
 
-    The source is broadcast to the target. There are as few axes as possible, and the one with the
+    The source is broadcast to the target. There are as few axes as possible, and the axis with the
     target's smallest stride is last."""
     axes, start, to = _sort_axes(np.broadcast_to(source, target.shape), target)
     return _collapse(axes), start, to
 
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[Axis], int, int]:
-    """Return the axes of more than one index, by descending strides of the target, which become
-    positive; and both start addresses.
+    """Return the axes whose size is greater than 1, in the order of descending strides of the
+    target, and both start addresses. The strides of the target are made positive.
     """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -212,7 +211,9 @@ def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[A
 
 
 def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
-    """Return the kind of copy, the two axes of its plane (row, column), and the axes around it."""
+    """Return the kind of copy, the row axis and the column axis of its plane, and the axes around
+    the plane.
+    """
     outside = list(axes)
     column = outside.pop() if outside else Axis(1, item, item)
     kind, inner = _STRIDED, len(outside) - 1

@@ -1,8 +1,8 @@
 """Tiled products: matrix products by gpugraph's own C code, host_matmul.h.
 
 They accept the same views as `numpy_blas.products`, and can add a bias and an addend and apply Relu
-when they store results. Threads share one packed operand. Which products use this code depends on
-their sizes alone: the others have too few multiplications for the cost of packing, and are left to
+when they store results. Threads share one packed operand. Sizes alone determine which products use
+this code. All other products have too few multiplications for the cost of packing, and are left to
 the BLAS.
 """
 
@@ -33,7 +33,7 @@ two.
 """
 
 _BIAS, _ADDEND, _RELU = 1, 2, 4
-"""Flags of the epilogue; the same constants as in host_matmul_tile.h."""
+"""Flags of the epilogue; host_matmul_tile.h has the same constants."""
 
 
 def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
@@ -59,8 +59,8 @@ def tiled_product(
     addend: Any = None,
     relu: bool = False,
 ) -> Call:
-    """Return a call that computes out = a @ b, adds the bias and the addend if given, and with
-    `relu` replaces negative results by 0.
+    """Return a call that computes out = a @ b, adds the bias and the addend if there are any, and
+    replaces negative results by 0 if `relu`.
 
     code: the compiled host_matmul.h. triple: (a, b, out) as for `products`, with the same errors.
     bias: a contiguous vector with one number per column. addend: an array with the shape and
@@ -85,7 +85,7 @@ def tiled_product(
 
 
 def _check_terms(out: Any, bias: Any, addend: Any, k: int) -> None:
-    """Raise NotNativeError if the bias or the addend can't be added when results are stored."""
+    """Raise NotNativeError if the bias or the addend can't be added while results are stored."""
     for term in (bias, addend):
         if term is not None and (term.dtype != out.dtype or not term.flags.aligned):
             raise NotNativeError(f"A product to {show(out)} with {show(term)} added")

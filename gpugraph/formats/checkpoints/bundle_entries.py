@@ -135,7 +135,7 @@ def read_entry(message: bytes) -> Entry:
 
 
 def read_dtype(number: int) -> DType:
-    """Return the dtype of this number; MalformedError for an unknown one."""
+    """Return the dtype with this number; MalformedError for an unknown number."""
     try:
         return DType(number)
     except TypeError as error:

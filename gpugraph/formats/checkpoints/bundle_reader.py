@@ -1,4 +1,4 @@
-"""Reader of V2 checkpoints: the whole index when it is opened, tensors on request.
+"""Reader of V2 checkpoints: it reads the whole index when it is opened, and tensors on request.
 
 Files are not trusted: offsets and sizes are compared with the sizes of the files before memory is
 allocated, and all bytes are compared with their checksums.
@@ -46,8 +46,8 @@ def data_name(prefix: str, shard: int, num_shards: int) -> str:
 def read_index(prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards, and the serialized entries of all tensors by key.
 
-    NotFoundError if there is no such checkpoint, InvalidArgumentError for one with the other byte
-    order, DataLossError for a malformed file.
+    NotFoundError if there is no such checkpoint, InvalidArgumentError if its byte order is
+    big-endian, DataLossError for a malformed file.
     """
     name = index_name(prefix)
     if not os.path.exists(name):
@@ -203,7 +203,7 @@ class BundleReader(TensorReader):
         view, position, crc = memoryview(target), 0, 0
         with system_errors(path):
             file.seek(entry.offset)
-            while position < entry.size:  # the checksum is computed while the bytes are cached
+            while position < entry.size:  # compute the checksum while the bytes are cached
                 block = view[position : position + _BLOCK]
                 count = file.readinto(block)  # type: ignore[attr-defined]
                 if not count:

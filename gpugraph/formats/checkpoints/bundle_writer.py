@@ -2,8 +2,8 @@
 
 Everything is written under temporary names, synced and renamed; the index is renamed last. If a
 checkpoint of the same name exists, its index refers to its data files until the new index replaces
-it: the new data files first get names with another number of shards, and afterwards the usual
-names.
+it: the new data files first get names with another number of shards, and the usual names after
+that.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ from gpugraph.formats.checkpoints.wire import varint
 from gpugraph.formats.crc32c import crc32c, mask_crc
 
 _BLOCK = 1 << 20
-"""The number of bytes that are checksummed and written at a time, while they are cached."""
+"""The number of bytes that are checksummed and then written at a time, so that they are still
+cached.
+"""
 _PIECE = 16 << 20
 """The maximum number of bytes of a non-contiguous array that are copied at once."""
 
 
 _SUFFIXES = (".index", ".data-?????-of-?????")
-"""The suffixes of a checkpoint's files after its prefix, as patterns for `fnmatch`."""
+"""The suffixes of the files of a checkpoint, as patterns for `fnmatch`."""
 
 
 class BundleWriter:
@@ -97,8 +99,8 @@ class BundleWriter:
     ) -> None:
         """Write a part of a tensor of the full `shape`.
 
-        InvalidArgumentError if the part is not inside of the shape, is already present, has another
-        dtype or full shape than other parts of the tensor, or if `array` does not have the shape of
+        InvalidArgumentError if the part is not inside of the shape, is already present, differs in
+        dtype or full shape from other parts of the tensor, or if `array` does not have the shape of
         the part.
         """
         check_slice(shape, part, os.fsdecode(name))
@@ -204,7 +206,7 @@ class BundleWriter:
 
 @uninterrupted
 def publish(prefix: str, data_files: Sequence[str], index_of: Callable[[int], bytes]) -> None:
-    """Make a checkpoint of data files, one per shard, that have temporary names.
+    """Turn data files with temporary names, one per shard, into a checkpoint.
 
     index_of: returns the bytes of the index, for a given number of shards in the files' names.
 
@@ -273,8 +275,8 @@ def _index_bytes(entries: dict[bytes, Entry], num_shards: int) -> bytes:
 def merge_bundles(prefixes: Sequence[str], destination: str) -> None:
     """Merge several checkpoints into one, whose shards are the data files of all of them.
 
-    InvalidArgumentError for a tensor that is in two of them, InternalError for slices of a tensor
-    that differ in its dtype or full shape.
+    InvalidArgumentError for a tensor that is in two of the checkpoints, InternalError for slices of
+    a tensor that differ in its dtype or full shape.
     """
     prefixes, destination = [local_path(prefix) for prefix in prefixes], local_path(destination)
     entries: dict[bytes, Entry] = {}

@@ -29,7 +29,9 @@ _BLOCK = 512 << 10
 _MAX_BUFFERS = 512
 """The maximum number of arrays that one system call reads; Linux allows 1024."""
 _MAX_BYTES = 32 << 20
-"""The number of bytes after which a new run of pieces starts, which another thread can read."""
+"""The number of bytes after which a new run of pieces starts, so that several threads can read
+runs.
+"""
 _MAX_THREADS = 4
 
 
@@ -46,7 +48,9 @@ class Target(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A target whose array has the same bytes as the file, and can be read into directly."""
+    """A target whose array has the same layout as the bytes in the file, so that the file can be
+    read into it.
+    """
 
     entry: Entry
     name: str
@@ -54,13 +58,13 @@ class _Piece(NamedTuple):
 
 
 def restore_into(reader: TensorReader, targets: Sequence[Target], threads: int = 1) -> None:
-    """Set arrays to tensors of a checkpoint: all of them, or after an error none.
+    """Set arrays to tensors of a checkpoint: all arrays or, after an error, none.
 
     threads: the maximum number of concurrent readers.
 
     NotFoundError, InvalidArgumentError, DataLossError as in `BundleReader.read`; ValueError for an
-    array whose shape differs from the tensor's. DataLossError also for a file that changes during
-    the call: in this case arrays may have been set.
+    array whose shape differs from the tensor's shape. DataLossError is also raised for a file that
+    changes during the call; in this case arrays may have been set.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -89,7 +93,7 @@ def _read_pieces(reader: BundleReader, pieces: Sequence[_Piece], threads: int) -
 
 
 def _for_all(work: Callable[[list[_Piece]], None], runs: list[list[_Piece]], threads: int) -> None:
-    """Call `work` for each run of pieces; raise the error of the first run that has one."""
+    """Call `work` for each run of pieces; raise the error of the first run that fails."""
     if threads > 1 and len(runs) > 1:
         # a RuntimeError means that there are too many threads, or that the program is about to exit
         with (
@@ -161,7 +165,7 @@ def _verify(reader: BundleReader, run: Sequence[_Piece]) -> None:
 
 
 def _read_at(handle: int, views: list[memoryview], offset: int) -> int:
-    """Read bytes at an offset into buffers, possibly fewer than the buffers hold.
+    """Read bytes at an offset into buffers, possibly fewer bytes than fit into them.
 
     Return the number of bytes read.
     """

@@ -46,7 +46,7 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open the V2 checkpoint of this prefix, or the V1 one if there is no V2.
+    """Open the V2 checkpoint with this prefix or, if there is none, the V1 checkpoint.
 
     NotFoundError if there is neither.
     """
@@ -174,9 +174,9 @@ def write_slice_table(
     items: for each tensor or part: its name, the full shape and the part (None for a whole tensor),
     the values and the dtype.
 
-    InvalidArgumentError for a part that is outside of the shape, has another shape than its values,
-    is present twice, or has another dtype or full shape than other parts of the tensor;
-    UnimplementedError for a dtype that V1 checkpoints can't hold.
+    InvalidArgumentError for a part that is outside of the shape, whose shape differs from its
+    values' shape, that is present twice, or whose dtype or full shape differs from those of other
+    parts of the tensor; UnimplementedError for a dtype that V1 checkpoints can't hold.
     """
     entries: dict[bytes, Entry] = {}
     table: dict[bytes, bytes] = {}

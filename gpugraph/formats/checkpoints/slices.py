@@ -1,4 +1,4 @@
-"""Parts of tensors: their textual form in ops, their keys in an index, their overlaps.
+"""Slices (parts of tensors): their textual form in ops, their keys in an index, their overlaps.
 
 A slice is a (start, length) pair per dimension; the length -1 means the whole dimension.
 """
@@ -97,7 +97,7 @@ def within(inner: Sequence[slice], outer: Sequence[slice]) -> tuple[slice, ...]:
 
 
 def slice_message(part: Slice) -> bytes:
-    """Return a slice as a TensorSliceProto; the extent of a whole dimension is empty."""
+    """Return a slice as a TensorSliceProto, in which a whole dimension has an empty extent."""
     extents = []
     for start, length in part:
         extent = b"" if length == -1 else field(1, start) + field(2, length, always=True)
@@ -133,7 +133,7 @@ def slice_key(name: bytes, part: Slice) -> bytes:
     all tensors.
     """
     escaped = name.replace(b"\xff", b"\xff\x00").replace(b"\x00", b"\x00\xff")
-    if b"\xff" in name:  # the zeros in the code of \xff must not be escaped again
+    if b"\xff" in name:  # the zeros in the escape of \xff must not be escaped again
         escaped = b"".join(_ESCAPES.get(byte, bytes((byte,))) for byte in name)
     key = _unsigned(0) + escaped + b"\x00\x01" + _unsigned(len(part))
     return key + b"".join(_signed(start) + _signed(length) for start, length in part)

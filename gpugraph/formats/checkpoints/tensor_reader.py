@@ -30,9 +30,9 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 
 
 class TensorReader(ABC):
-    """An open checkpoint. A context manager, which closes it.
+    """An open checkpoint; as a context manager it closes itself.
 
-    entries: for each tensor, by name: its dtype, its shape, and the parts that it is stored in, if
+    entries: by name, the dtype and shape of each tensor, and the parts in which it is stored, if
     any.
     """
 
@@ -94,7 +94,7 @@ class TensorReader(ABC):
 
     @abstractmethod
     def _part(self, name: str, entry: Entry, part: Slice) -> Any:
-        """Return a part that the checkpoint stores as exactly this part."""
+        """Return a part that the checkpoint stores as a separate entry."""
 
     def _joined(self, name: str, entry: Entry, part: Slice, wanted: tuple[slice, ...]) -> Any:
         """Return a part of a tensor, joined from the stored parts that overlap it.
@@ -110,7 +110,7 @@ class TensorReader(ABC):
                 self._check_part(name, entry, stored)
                 missing -= prod(size.stop - size.start for size in both)
                 shared.append((stored, both))
-        if missing > 0:  # before memory is allocated for more than the stored parts
+        if missing > 0:  # checked before memory for the whole part is allocated
             raise self._incomplete(name, part)
         result = np.empty(shape, entry.dtype.as_numpy_dtype)
         is_there = np.zeros(shape, bool)

@@ -1,4 +1,4 @@
-"""Encoding and decoding of protobuf fields, as far as a checkpoint's index needs them."""
+"""Encoding and decoding of the protobuf fields that a checkpoint's index needs."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 A field is its number, name and type. `*type` is repeated, `key:type` a map, and `|name` puts the
 field into the oneof of that name. A type is a protobuf scalar, or a message or enumeration, which
-is looked up in the message itself, then in the enclosing ones. An indented line continues the
+is looked up in the message itself, then in the enclosing messages. An indented line continues the
 preceding one.
 """
 

@@ -180,11 +180,11 @@ _LOADED = frozenset(f"{_PACKAGE}.{name}" for name in ("GraphDef", "MetaGraphDef"
 
 
 def _name_pointers(cls: Any) -> None:
-    """Make parsing errors of a message class mention if the bytes are a Git LFS pointer."""
+    """Make parsing errors of a message class say so if the bytes are a Git LFS pointer."""
     parse = cls.ParseFromString
 
     def parse_from_string(self: Any, serialized: Any) -> Any:
-        """Replace the message by the one parsed from bytes; return the number of bytes."""
+        """Replace the message by one that is parsed from bytes; return the number of bytes."""
         try:
             return parse(self, serialized)
         except DecodeError as error:

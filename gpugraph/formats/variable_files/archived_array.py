@@ -1,4 +1,6 @@
-"""An array in a file of named arrays: its name, dtype, shape and location, and checks of them."""
+"""Arrays in files of named arrays: their names, dtypes, shapes and locations, with checks of
+these.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class ArchivedArray(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The size of the array in memory in bytes; for strings, that of the references to them."""
+        """The size of the array in memory, in bytes; for strings, the size of the references to
+        them.
+        """
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
@@ -48,7 +52,7 @@ class ArrayFile(abc.ABC):
     `arrays` has the descriptions by name; `read` returns one array.
 
     Raises OSError if the file can't be opened; DataLossError, with the file and the byte offset, if
-    it violates the format: then no array of it is read.
+    it violates the format; no array of such a file is read.
     """
 
     def __init__(self, path: str) -> None:
@@ -66,7 +70,7 @@ class ArrayFile(abc.ABC):
 
     @abc.abstractmethod
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array of that name as a new array. KeyError if there is none."""
+        """Return the array of that name as a new array. KeyError if the file has no such array."""
 
     def __enter__(self: _Opened) -> _Opened:
         return self

@@ -51,7 +51,7 @@ class NpzReader(ArrayFile):
     """An open `.npz` file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array `name` as a new array. KeyError if there is none."""
+        """Return the array `name` as a new array. KeyError if the file has no such array."""
         array = self.arrays[name]
         try:
             return self._read(array)
@@ -127,10 +127,11 @@ def _dtype(numpy_dtype: np.dtype[Any]) -> DType:
 
 
 def _leads_out(name: str) -> bool:
-    """Return whether a name, used as a path, would be outside of the folder where it is unpacked.
+    """Return whether a file that is unpacked under this name would lie outside of the target
+    folder.
 
-    That is the case for an absolute path (also Windows's) and for one with "..". Names with a NUL
-    count too.
+    True for an absolute path (also in the form of Windows), for a path with "..", and for a name
+    with a NUL.
     """
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0][1:] == ":" or "\0" in name

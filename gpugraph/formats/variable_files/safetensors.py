@@ -55,7 +55,7 @@ class SafetensorsReader(ArrayFile):
     """An open safetensors file."""
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return the array `name` as a new array. KeyError if there is none."""
+        """Return the array `name` as a new array. KeyError if the file has no such array."""
         array = self.arrays[name]
         self._file.seek(array.offset)
         content = self._file.read(array.num_bytes)

@@ -76,8 +76,9 @@ class Graph(Scopes, Collections):
 
         `dtypes` are those of the outputs; if None, the signature and the attrs determine them.
         Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
-        that is not a tensor; ValueError for an unknown op type, inputs or attrs that the signature
-        does not allow, a tensor of another graph, an invalid name, and shapes that the op rejects.
+        that is not a tensor; raise ValueError for an unknown op type, inputs or attrs that the
+        signature does not allow, a tensor of another graph, an invalid name, and shapes that the op
+        rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)
@@ -134,7 +135,7 @@ class Graph(Scopes, Collections):
         )
 
     def _add(self, op: Operation, state: ScopeState) -> None:
-        """Append a complete operation; ValueError if its name is in use."""
+        """Append a complete operation; raise ValueError if its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)

@@ -26,7 +26,7 @@ def get_default_graph() -> Graph:
 
 
 def graph_or_default(graph: Any) -> Graph:
-    """Return `graph`, or the default graph if that is None; TypeError for anything else."""
+    """Return `graph`, or the default graph if that is None; raise TypeError for anything else."""
     if graph is None:
         return get_default_graph()
     if not isinstance(graph, Graph):
@@ -102,8 +102,8 @@ class name_scope:
 
     values: input tensors of the function, all of one graph, which becomes the default graph inside.
 
-    TypeError if `default_name` is not a string; ValueError if both names are None although there
-    are values, or if the values belong to several graphs.
+    Raise TypeError if `default_name` is not a string; raise ValueError if both names are None
+    although there are values, or if the values belong to several graphs.
     """
 
     def __init__(
@@ -160,7 +160,10 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 
 
 def graph_of(values: Iterable[Any]) -> Graph:
-    """Return the common graph of these values, or the default graph; ValueError for several."""
+    """Return the common graph of these values, or the default graph.
+
+    Raise ValueError for several.
+    """
     graph: Graph | None = None
     first: Any = None
     for value in values:

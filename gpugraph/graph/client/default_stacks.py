@@ -33,7 +33,7 @@ class DefaultStack(threading.local):
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
-        """Remove `default`; AssertionError unless it is the innermost."""
+        """Remove `default`; raise AssertionError unless it is the innermost."""
         if not self.stack:
             return  # the stack was reset inside the block
         if self.stack[-1] is not default:
@@ -84,7 +84,7 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
     """Return `session`, or the default session.
 
-    ValueError if there is none or it has another graph.
+    Raise ValueError if there is none or it has another graph.
 
     purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """

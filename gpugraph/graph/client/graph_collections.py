@@ -77,7 +77,7 @@ class Collections:
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Append `value`; RuntimeError if the graph is finalized."""
+        """Append `value`; raise RuntimeError if the graph is finalized."""
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
@@ -97,7 +97,7 @@ class Collections:
         """Return a copy of the collection.
 
         scope: a regular expression; only the items whose name starts with a match are returned.
-        ValueError if it is malformed.
+        Raise ValueError if it is malformed.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

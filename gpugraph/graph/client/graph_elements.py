@@ -27,14 +27,18 @@ class GraphElements:
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation; KeyError if there is none, ValueError for a tensor's name."""
+        """Return the operation; raise KeyError if there is none, and ValueError for a tensor's
+        name.
+        """
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
         assert isinstance(operation, Operation)
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor `"op:index"`; KeyError if missing, ValueError for an op's name."""
+        """Return the tensor `"op:index"`; raise KeyError if missing, and ValueError for an op's
+        name.
+        """
         _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)
         assert isinstance(tensor, Tensor)
@@ -48,7 +52,7 @@ class GraphElements:
         allow_tensor, allow_operation: the kinds of elements that the caller accepts.
 
         Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
-        graph or is of a kind that is not allowed, KeyError if the graph has no such name.
+        graph or is of a kind that is not allowed, and KeyError if the graph has no such name.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")

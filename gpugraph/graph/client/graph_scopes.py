@@ -50,7 +50,9 @@ def is_name(name: str, inside: bool) -> bool:
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string; TypeError unless a string or bytes."""
+    """Return the name of an operation or scope as a string; raise TypeError unless a string or
+    bytes.
+    """
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
     if not isinstance(name, str):
@@ -128,8 +130,8 @@ class Scopes(GraphElements):
         """Prefix the names of the ops made inside; yield the prefix with its slash.
 
         A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
-        re-enters that scope as it is. None and `""` enter the root scope. ValueError for an invalid
-        scope name.
+        re-enters that scope as it is. None and `""` enter the root scope. Raise ValueError for an
+        invalid scope name.
         """
         return NameScope(self, name)
 
@@ -144,8 +146,8 @@ class Scopes(GraphElements):
         Inner requests override outer ones, field by field; None clears the requests of outer
         scopes. A function receives the new op, whose `device` is then the merged request of the
         scopes inside of the function's scope; its result replaces that request, unless it is None.
-        ValueError for a string that is not a device specification, RuntimeError if a block is left
-        before one inside it.
+        Raise ValueError for a string that is not a device specification, and RuntimeError if a
+        block is left before one inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -167,7 +169,7 @@ class Scopes(GraphElements):
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Make ops inside run after `control_inputs`; None clears the dependencies of outer blocks.
 
-        Accepts operations, tensors, variables and names. TypeError for anything else.
+        Accepts operations, tensors, variables and names. Raise TypeError for anything else.
         """
         state = self._scope
         old = state.controls, state.control_flow
@@ -247,7 +249,7 @@ class Scopes(GraphElements):
         op_type_map: maps an op type to the name under which `tf.RegisterGradient` registered the
         gradient.
 
-        TypeError for anything but a dict of strings.
+        Raise TypeError for anything but a dict of strings.
         """
         if not isinstance(op_type_map, Mapping):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -267,7 +269,7 @@ class Scopes(GraphElements):
         """Add these attrs to ops made inside, unless the ops have attrs of these names already.
 
         Values are AttrValue messages or their content; None removes an attr that an outer scope
-        would add. TypeError for anything but a dict with string keys.
+        would add. Raise TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -284,7 +286,7 @@ class Scopes(GraphElements):
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
         """Create variables made inside by `creator(next_creator, **arguments)`.
 
-        RuntimeError if the scope is left before an inner one.
+        Raise RuntimeError if the scope is left before an inner one.
         """
         state = self._scope
         old = state.creators

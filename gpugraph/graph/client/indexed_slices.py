@@ -29,9 +29,9 @@ class IndexedSlices:
 
     values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
     dense_shape: the shape of `dense`, an int vector, if known; without it the slices can't be
-    converted to a dense tensor.
+      converted to a dense tensor.
 
-    ValueError if the three belong to several graphs.
+    The constructor raises ValueError if the three belong to several graphs.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -91,7 +91,7 @@ class IndexedSlices:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape of the dense tensor.
 
-        ValueError if `shape` contradicts the known one.
+        Raise ValueError if `shape` contradicts the known one.
         """
         self._known = self.shape.merge_with(shape)
 

@@ -190,12 +190,12 @@ def graph_def_of(
 ) -> Any:
     """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
 
-    functions: FunctionDef messages by name, for the library; if empty, inlined function bodies
-    are written instead of calls.
+    functions: FunctionDef messages by name, for the library; if empty, inlined function bodies are
+      written instead of calls.
     sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
-    creation.
+      creation.
 
-    ValueError if the message would exceed 2 GiB, protobuf's limit.
+    Raise ValueError if the message would exceed 2 GiB, protobuf's limit.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:

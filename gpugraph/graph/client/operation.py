@@ -186,7 +186,7 @@ class Operation:
         """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
 
         A shape is a TensorShapeProto, a constant's value a TensorProto, a list a list of these.
-        ValueError if the operation has no attr of that name.
+        Raise ValueError if the operation has no attr of that name.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -237,7 +237,7 @@ class Operation:
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run this in `session`, or in the default session; ValueError if there is none."""
+        """Run this in `session`, or in the default session; raise ValueError if there is none."""
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
@@ -245,8 +245,8 @@ class Operation:
 
         This may create a cycle, which a session rejects.
 
-        TypeError for anything but a tensor of the same dtype, ValueError for one of another graph,
-        IndexError if there is no such input.
+        Raise TypeError for anything but a tensor of the same dtype, ValueError for one of another
+        graph, and IndexError if there is no such input.
         """
         graph = self.graph
         graph._check_not_finalized()
@@ -267,7 +267,7 @@ class Operation:
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
         """Add control inputs that are not present yet.
 
-        TypeError for anything but an operation, ValueError for one of another graph.
+        Raise TypeError for anything but an operation, and ValueError for one of another graph.
         """
         self.graph._check_not_finalized()
         for op in ops:

@@ -88,7 +88,7 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """Return the text of a device name or spec; ValueError if it is invalid."""
+    """Return the text of a device name or spec; raise ValueError if it is invalid."""
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name

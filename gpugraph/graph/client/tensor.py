@@ -83,7 +83,7 @@ class Tensor:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape.
 
-        ValueError if `shape` contradicts the known one or is too large.
+        Raise ValueError if `shape` contradicts the known one or is too large.
         """
         refinement = as_tensor_shape(shape)
         try:
@@ -102,7 +102,9 @@ class Tensor:
         return self._users or ()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Return the tensor's value in `session` or the default session; ValueError without one."""
+        """Return the tensor's value in `session` or the default session; raise ValueError without
+        one.
+        """
         return session_for(self.graph, session, "evaluate tensor using `eval()`").run(
             self, feed_dict
         )

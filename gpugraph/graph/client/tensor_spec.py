@@ -61,7 +61,7 @@ class TensorSpec(ShapedTypeSpec):
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
         """Return the most specific spec that both are compatible with.
 
-        ValueError for different dtypes.
+        Raise ValueError for different dtypes.
 
         It has a name only if both names are equal.
         """
@@ -90,7 +90,7 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """Return `value` as a tensor; ValueError unless it has this dtype and shape."""
+        """Return `value` as a tensor; raise ValueError unless it has this dtype and shape."""
         try:
             tensor: Tensor = as_tensor(value, self._dtype)
         except (TypeError, ValueError):
@@ -112,7 +112,7 @@ class TensorSpec(ShapedTypeSpec):
         return result
 
     def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
-        """Return `value` as a tensor; ValueError for a scalar if `batched`."""
+        """Return `value` as a tensor; raise ValueError for a scalar if `batched`."""
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)

@@ -62,7 +62,10 @@ class TypeSpec(ABC):
         return flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: Any) -> Any:
-        """Return the value of these tensors; ValueError for a wrong number, shape or dtype."""
+        """Return the value of these tensors.
+
+        Raise ValueError for a wrong number, shape or dtype.
+        """
         expected = self._flat_tensor_specs
         if len(tensor_list) != len(expected):
             raise ValueError("Incompatible input: wrong number of tensors")
@@ -100,7 +103,7 @@ class TypeSpec(ABC):
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
-        """Return the most specific spec compatible with both; ValueError if there is none."""
+        """Return the most specific spec compatible with both; raise ValueError if there is none."""
         if type(other) is not type(self):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return type(self)._deserialize(_common(self._serialize(), other._serialize()))
@@ -135,7 +138,10 @@ class BatchableTypeSpec(TypeSpec):
         """Return the spec of one value of a batch."""
 
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
-        """Return the flat tensors of a batched value; ValueError if one of them is a scalar."""
+        """Return the flat tensors of a batched value.
+
+        Raise ValueError if one of them is a scalar.
+        """
         tensors = self._to_tensor_list(value)
         if any(tensor.shape.rank == 0 for tensor in tensors):
             raise ValueError(f"Value {value} has insufficient rank for batching.")
@@ -187,7 +193,8 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """Return a hashable form of a part of a serialization; ValueError for an unsupported type.
+    """Return a hashable form of a part of a serialization; raise ValueError for an unsupported
+    type.
 
     owner: the name of the spec class, for the message.
     """
@@ -213,7 +220,7 @@ def _as_tuple(value: Any) -> Any:
 def _common(x: Any, y: Any) -> Any:
     """Return the most specific serialization that is compatible with both.
 
-    ValueError if they differ in anything but shapes.
+    Raise ValueError if they differ in anything but shapes.
     """
     if type(x) is type(y):
         if isinstance(x, TensorShape):
@@ -259,7 +266,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     """Return the spec of a value; a spec is returned as it is.
 
     A list of values of one batchable kind has the spec of a batch. A value without a registered
-    spec that can be converted to a tensor has the tensor's spec. TypeError for other values.
+    spec that can be converted to a tensor has the tensor's spec. Raise TypeError for other values.
     """
     if isinstance(value, TypeSpec):
         return value

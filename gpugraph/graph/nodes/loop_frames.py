@@ -94,9 +94,9 @@ def enters_once(node: Node) -> bool:
 def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
     """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
-    InvalidArgumentError for a node with inputs from different frames, an Enter without a frame
-    name, an Exit or NextIteration outside of loops, a second LoopCond; InternalError for a frame
-    that is entered from two different frames.
+    Raise InvalidArgumentError for a node with inputs from different frames, an Enter without a
+    frame name, an Exit or NextIteration outside of loops, a second LoopCond; raise InternalError
+    for a frame that is entered from two different frames.
     """
     frames = Frames()
     send_of = {recv.id: send for send, recv in ways}
@@ -187,7 +187,7 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 def _note(frame: Frame, node: Node) -> None:
     """Add a control flow node to its frame's lists.
 
-    InvalidArgumentError for one that is not allowed.
+    Raise InvalidArgumentError for one that is not allowed.
     """
     kind = node.node_class
     if kind is NodeClass.ENTER:

@@ -148,12 +148,12 @@ class Node:
     """One op of a runtime graph; created by `RuntimeGraph.add_node`, compared by identity.
 
     `requested_device` is the user's request (a partial name), `assigned_device` the decision of
-    placement (a full name). `cost_id` is the id of the original, if this node is a copy.
-    `origin` is the user's line that created the op; only its `str` is used, in messages.
+    placement (a full name). `origin` is the user's line that created the op; only its `str` is
+    used, in messages.
     """
 
     __slots__ = (
-        "_in", "_out", "assigned_device", "attrs", "cost_id", "id", "input_types", "name",
+        "_in", "_out", "assigned_device", "attrs", "id", "input_types", "name",
         "node_class", "op_def", "origin", "output_types", "requested_device", "type",
     )  # fmt: skip
 
@@ -169,7 +169,6 @@ class Node:
         origin: object,
     ) -> None:
         self.id = id
-        self.cost_id = id
         self.name = name
         self.type = op_def.name
         self.op_def = op_def
@@ -208,8 +207,8 @@ class Node:
     def input_edge(self, index: int) -> Edge:
         """Return the edge into data input `index`; to get all of them, `input_edges` is faster.
 
-        Raises InvalidArgumentError if there is no such input, NotFoundError if it has no
-        edge yet.
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
+        yet.
         """
         if not 0 <= index < len(self.input_types):
             raise invalid_argument(
@@ -224,7 +223,7 @@ class Node:
     def input_edges(self) -> list[Edge]:
         """Return the edges into the data inputs, in slot order.
 
-        Raises InternalError if an input has two edges, InvalidArgumentError if it has none.
+        Raises InternalError if an input has two edges, and InvalidArgumentError if it has none.
         """
         by_slot: list[Any] = [None] * len(self.input_types)
         for edge in self._in:

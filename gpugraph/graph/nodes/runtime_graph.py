@@ -68,7 +68,7 @@ class RuntimeGraph:
         shares_attrs: whether the attrs and the name come from an operation of a client graph; the
         attrs are then not copied, and the name is not checked.
 
-        Raises AlreadyExistsError if `name` is in use, InvalidArgumentError if it is invalid. A
+        Raises AlreadyExistsError if `name` is in use, and InvalidArgumentError if it is invalid. A
         valid name is a letter, digit, dot or underscore, followed by any number of these, `-`, `/`
         or `>`.
         """
@@ -105,7 +105,6 @@ class RuntimeGraph:
             requested_device=node.requested_device,
             origin=node.origin,
         )
-        copy.cost_id = node.cost_id
         copy.assigned_device = node.assigned_device
         return copy
 
@@ -142,7 +141,7 @@ class RuntimeGraph:
             node._in, node._out = {}, {}
 
     def rename_node(self, node: Node, name: str) -> None:
-        """Rename a node; AlreadyExistsError if the name is in use."""
+        """Rename a node; raise AlreadyExistsError if the name is in use."""
         self._check_own(node)
         if name in self._by_name:
             raise AlreadyExistsError.of_no_node(f"Node already exists: {name}")

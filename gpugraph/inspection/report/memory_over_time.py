@@ -9,15 +9,16 @@ from gpugraph.plan import GraphRecord
 from gpugraph.runtime import StepTrace
 
 MAX_OWNERS, MAX_MOMENTS = 20, 2_000
-"""The maximum number of owners that are named at the peak (the bytes of further ones are added up),
-and of points of a curve (of a longer curve, each group of neighbours keeps its maximum)."""
+"""The maximum number of owners that are named at the peak (the bytes of all further owners are
+added up), and the maximum number of points of a curve (a longer curve keeps the maximum of each
+group of adjacent points)."""
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
     """Return the curve as `[microseconds, bytes]` pairs, the peak, and the owners at the peak.
 
-    The bytes are the sum of the plan's bytes (its arena, variables and constants) and those
-    that the device allocates during the run for values whose size is known only then.
+    The bytes are those of the plan (its arena, variables and constants), plus those that the device
+    allocates during the run for values whose size is known only then.
     """
     live, known = graph.live_bytes(device), graph.by_name()
     place = max(range(len(live)), key=live.__getitem__, default=-1)
@@ -51,7 +52,7 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
     """Return owner, kind and bytes of each storage that is live at a position of the node order.
 
-    The largest come first; those after the first `MAX_OWNERS` are added up.
+    The largest storages come first; storages after the first `MAX_OWNERS` are added up in one row.
     """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [

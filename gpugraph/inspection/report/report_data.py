@@ -17,7 +17,7 @@ from gpugraph.plan import GraphRecord, NodeRecord, PassReport, Plan, TensorRecor
 from gpugraph.runtime import StepTrace
 
 MAX_NODES = 20_000
-"""The maximum number of rows for nodes, for steps and for operations on a page. For further ones,
+"""The maximum number of rows for nodes, for steps and for operations on a page. For all others,
 only their number is shown.
 """
 
@@ -30,7 +30,7 @@ DATA, CONTROL, TRANSFER = range(3)
 
 
 class Texts:
-    """Texts that occur often, each stored once: rows refer to them by number."""
+    """A table of texts, each of which is stored once; rows refer to a text by its number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -185,7 +185,9 @@ def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[li
 
 
 def _pass_row(report: PassReport) -> list[Any]:
-    """Return name, summary, milliseconds, lines, and the number of lines that are left out."""
+    """Return the row of a pass: its name, summary, milliseconds and lines, and the number of lines
+    that are left out.
+    """
     lines, num_left_out = bounded(report.lines, MAX_LINES)
     name, milliseconds = report.name, round(report.seconds * 1e3, 3)
     return [name, cut(report.summary), milliseconds, [cut(line) for line in lines], num_left_out]

@@ -26,7 +26,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 
 class CrfDecodeForwardRnnCell(RNNCell):
-    """A cell whose step extends the best paths: (best preceding tag, best score) for each tag."""
+    """A cell whose step extends the best path to each tag by one tag.
+
+    Its output is the preceding tag on the best path to each tag; its state is the scores of these
+    paths.
+    """
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -35,12 +39,16 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The size of the state, a score for each tag: the number of tags."""
+        """The size of the state, which is the number of tags: the state holds a score for each
+        tag.
+        """
         return self._num_tags
 
     @property
     def output_size(self) -> Any:
-        """The size of the output, a preceding tag for each tag: the number of tags."""
+        """The size of the output, which is the number of tags: the output holds the preceding tag
+        of each tag.
+        """
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
@@ -63,12 +71,12 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> int:
-        """The size of the state, one tag: 1."""
+        """The size of the state, which is one tag: 1."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """The size of the output, one tag: 1."""
+        """The size of the output, which is one tag: 1."""
         return 1
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
@@ -124,7 +132,7 @@ def crf_decode(
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """Return (a list of the best tags, their score), computed with NumPy.
+    """Return (a list of the best tags, the score of that sequence), computed with NumPy.
 
     score: unary scores [time, tags]; transition_params: scores [tags, tags].
     """

@@ -33,7 +33,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 def size_of(tensor: Tensor, axis: int) -> Any:
-    """Return the size of an axis, as an int if it is known."""
+    """Return the size of an axis: an int if the static shape has it, otherwise a scalar tensor."""
     known = tensor.shape.with_rank_at_least(axis + 1).as_list()[axis]
     return shape(tensor)[axis] if known is None else known
 
@@ -51,8 +51,8 @@ def _zero_if_empty(values: Tensor, sequence_lengths: Any) -> Tensor:
 
 
 class CrfForwardRnnCell(RNNCell):
-    """A cell whose step gives, for each tag, the log of the summed exp(score) of all paths to
-    it.
+    """A cell that computes, for each tag, the log of the summed exp(score) of all paths that end
+    with it.
     """
 
     def __init__(self, transition_params: Any) -> None:
@@ -71,8 +71,9 @@ class CrfForwardRnnCell(RNNCell):
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return the next state [batch, tags], as the output and as the state; inputs: unary
-        scores.
+        """Return the next state [batch, tags], as the output and as the state.
+
+        inputs: the unary scores of this step.
         """
         del scope
         ways = expand_dims(state, 2) + self._transition_params
@@ -81,7 +82,7 @@ class CrfForwardRnnCell(RNNCell):
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Tensor:
-    """Return the sum of the unary scores of the tags of each batch entry, [batch]."""
+    """Return, for each batch entry, the sum of the unary scores of its tags: [batch]."""
     inputs = convert_to_tensor(inputs)
     tags = cast(tag_indices, int32)
     rows = expand_dims(range_of(shape(tags)[0]), 1) + zeros_like(tags)
@@ -98,7 +99,7 @@ def _triples(*parts: Tensor) -> Tensor:
 
 
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return the sum of the scores of the transitions of each batch entry, [batch]."""
+    """Return, for each batch entry, the sum of the scores of its transitions: [batch]."""
     params = convert_to_tensor(transition_params)
     tags = cast(tag_indices, int32)
     pairs = tags[:, :-1] * shape(params)[0] + tags[:, 1:]
@@ -111,9 +112,9 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 def crf_sequence_score(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """Return the unnormalized score of the tags of each batch entry, [batch].
+    """Return the unnormalized score of each batch entry's tags: [batch].
 
-    It is the sum of the unary scores and of the scores of transitions.
+    The score is the sum of the unary scores and of the scores of transitions.
     """
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
     return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)

@@ -48,12 +48,13 @@ class DataSet:
 
     Args:
       images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
-      fake_data: whether batches are ones with the label 0 instead of images.
+      fake_data: whether `images` and `labels` are ignored and num_examples is 10000; `next_batch`
+        has an argument of the same name, which returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: the seed for NumPy's random order; by default that of the graph.
+      seed: the seed for NumPy's random order; by default the graph's seed.
 
-    TypeError for another dtype.
+    The constructor raises TypeError for another dtype.
     """
 
     def __init__(
@@ -113,7 +114,8 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Return (images, labels) of the next batch.
 
-        After the last image, a new epoch begins; with `shuffle`, in another random order.
+        After the last image, a new epoch begins; `shuffle` gives it another random order.
+        fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
         """
         if fake_data:
             label: Any = [1] + [0] * 9 if self._one_hot else 0
@@ -149,15 +151,19 @@ def extract_images(f: Any) -> Any:
 
 
 def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
-    """Read the labels of an open gzipped IDX file: uint8 [number], or as by `dense_to_one_hot`."""
+    """Read the labels of an open gzipped IDX file: uint8 [number].
+
+    If `one_hot`, return them as `dense_to_one_hot` does.
+    """
     labels = _read(gzip.GzipFile(fileobj=f), 2049, "label", f)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
 
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
-    """Read the array of an IDX file; no more bytes are decompressed than its header declares.
+    """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
 
-    magic: the number with which the file must begin. ValueError for another number or other sizes.
+    magic: the number with which the file must begin. Raise ValueError for another number, or if the
+    file is shorter or longer than its header declares.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")
@@ -177,8 +183,10 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 
 
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
-    """Read at most `size` bytes in parts, without an allocation of `size`, which a file may
-    exaggerate.
+    """Read at most `size` bytes of `stream` in parts.
+
+    The header of a file may declare far more bytes than the file has; so no buffer of `size` bytes
+    is allocated in advance.
     """
     content = bytearray()
     while len(content) < size:
@@ -205,8 +213,8 @@ def read_data_sets(
     `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
     gzipped with the suffix `.gz`. Other arguments are those of `DataSet`.
 
-    NotFoundError with the names of missing files, since nothing is downloaded, and ValueError for a
-    validation_size beyond the number of images and for files of another kind.
+    Raise NotFoundError with the names of missing files, since nothing is downloaded, and ValueError
+    if validation_size exceeds the number of images and for a file with another magic number.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:
@@ -229,7 +237,9 @@ def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
 
 
 def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
-    """Yield the arrays of the four files: train images and labels, test images and labels."""
+    """Yield the four arrays of the data set, in the order train images, train labels, test images,
+    test labels.
+    """
     names = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
     paths = [_existing(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths) if path is None]

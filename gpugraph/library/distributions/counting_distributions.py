@@ -1,6 +1,7 @@
-"""Distributions over integers and counts: Bernoulli, Categorical, and two multinomials.
+"""Distributions over integers and counts: Bernoulli, Categorical, Multinomial,
+DirichletMultinomial.
 
-All but DirichletMultinomial take either `logits` or `probs`.
+All except DirichletMultinomial take either `logits` or `probs`.
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
-    """Return (logits, probs), where one is an argument and the other is computed from it.
+    """Return (logits, probs), one taken from the constructor's arguments, the other computed from
+    it.
 
-    classes: whether the last axis holds the classes; otherwise each element is a probability.
-    ValueError unless exactly one of them is passed.
+    arguments: the constructor's, by name; exactly one of `logits` and `probs` is not None, or
+    ValueError is raised. classes: whether the last axis holds the classes; otherwise each element
+    is a separate probability.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):
@@ -109,8 +112,9 @@ class _Discrete(Distribution):
 
 
 def _whole(event: Any, kind: DType) -> Any:
-    """Return the event with a check in each run that it is a non-negative integer (bool: 0 or
-    1).
+    """Return `event`; if arguments are validated, a run checks its values.
+
+    The values must be non-negative integers, or 0 and 1 if `kind` is bool.
     """
     if event.dtype.is_bool:
         return event
@@ -126,7 +130,7 @@ def _whole(event: Any, kind: DType) -> Any:
 
 
 class Bernoulli(_Discrete):
-    """The distribution of 1 with probability `probs`, else 0."""
+    """The Bernoulli distribution: an event is 1 with probability `probs`, otherwise 0."""
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 0}
 
@@ -174,7 +178,9 @@ def _bernoulli_divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -
 
 
 class ClassDistribution(_Discrete):
-    """The base of distributions that choose one of k classes, each with a probability."""
+    """The base class of distributions that choose one of k classes, each with its own
+    probability.
+    """
 
     @property
     def event_size(self) -> Tensor:
@@ -182,7 +188,7 @@ class ClassDistribution(_Discrete):
         return shape(self.logits)[-1]
 
     def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
-        """Draw n classes for each distribution of the batch; return their numbers, [n, ...]."""
+        """Draw n classes for each distribution of the batch; return the class numbers, [n, ...]."""
         rows = reshape(self.logits, [-1, self.event_size])
         wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
         draws = multinomial(rows, n, seed=seed, output_dtype=wide)
@@ -226,7 +232,9 @@ class Categorical(ClassDistribution):
         return cast(self._sample_classes(n, seed), self.dtype)
 
     def _with_event(self, k: Any, parameter: Any) -> tuple[Any, Any]:
-        """Return classes and a parameter, broadcast to the same batch shape."""
+        """Return the class numbers `k` and the distribution's `parameter`, broadcast to one batch
+        shape.
+        """
         if self.validate_args:
             k = _whole(k, dtypes.int32)
         k = cast(k, k.dtype if k.dtype.is_integer else dtypes.int32)
@@ -252,7 +260,11 @@ def _categorical_divergence(a: Categorical, b: Categorical, name: str | None = N
 
 
 class _Counts(Distribution):
-    """The base of distributions of the counts of k classes in `total_count` trials."""
+    """The base class of distributions whose event is the number of times that each of k classes
+    occurs.
+
+    The counts of an event sum to `total_count`, the number of trials.
+    """
 
     total_count = tensor_parameter("total_count", "The number of trials.")
 
@@ -317,7 +329,9 @@ class Multinomial(_Discrete, _Counts):
 
 
 class DirichletMultinomial(_Counts):
-    """The counts of a multinomial whose probabilities have a Dirichlet distribution."""
+    """A multinomial distribution of counts whose class probabilities are drawn from a Dirichlet
+    distribution.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "concentration": 1}
     concentration = tensor_parameter("concentration", "A concentration for each class.")
@@ -360,9 +374,10 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """Return the ratio of the counts' standard deviation to a multinomial's with the same mean.
+        """Return the standard deviation of a count divided by that of a multinomial with the same
+        mean.
 
-        Its shape is [..., 1].
+        The shape of the result is [..., 1].
         """
         total = self.total_concentration[..., None]
         return sqrt((1.0 + total / self.total_count[..., None]) / (1.0 + total))

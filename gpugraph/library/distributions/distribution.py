@@ -1,8 +1,8 @@
 """Distribution: the base class of distributions.
 
-A subclass defines the functions that it computes best (`_log_prob` or `_prob`, `_variance` or
-`_stddev`, ...); the public methods derive the others from them. Behaviour and names are those of
-`tf.distributions` in TensorFlow 1.15.
+A subclass defines the functions that it can compute directly (`_log_prob` or `_prob`, `_variance`
+or `_stddev`, ...); the public methods derive the other functions from them. Behaviour and names are
+those of `tf.distributions` in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Option = tuple[str, Callable[[Any], Any]]
 
 
 def derived_seed(seed: int | None, salt: str) -> int | None:
-    """Return a seed derived from `seed` and `salt`; None for None."""
+    """Return a seed derived from `seed` and `salt`; None if `seed` is None."""
     if seed is None:
         return None
     digest = hashlib.md5((str(seed) + salt).encode(), usedforsecurity=False)
@@ -66,10 +66,10 @@ class Distribution(DistributionParameters):
     """A distribution over events, or a batch of such distributions.
 
     Args:
-      dtype: that of the events.
+      dtype: the dtype of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether runs check parameters and events.
-      allow_nan_stats: whether an undefined statistic is NaN, or an error.
+      allow_nan_stats: whether an undefined statistic is NaN; otherwise it is an error.
       parameters: the constructor's arguments, which `copy` passes on.
       graph_parents: tensors that the distribution depends on.
       name: the scope of its operations; by default the name of the class.
@@ -164,11 +164,17 @@ class Distribution(DistributionParameters):
     # Functions of events.
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
-        """Return the log of the density or probability of events; its shape lacks event_shape."""
+        """Return the log of the density (or probability) at each event in `value`.
+
+        The result has the shape of `value` without the axes of event_shape.
+        """
         return self._of_event(name, value, ("_log_prob", _same), ("_prob", log))
 
     def prob(self, value: Any, name: str = "prob") -> Tensor:
-        """Return the density or probability of events; its shape lacks event_shape."""
+        """Return the density (or probability) at each event in `value`.
+
+        The result has the shape of `value` without the axes of event_shape.
+        """
         return self._of_event(name, value, ("_prob", _same), ("_log_prob", exp))
 
     def log_cdf(self, value: Any, name: str = "log_cdf") -> Tensor:
@@ -189,7 +195,7 @@ class Distribution(DistributionParameters):
         return self._of_event(name, value, ("_survival_function", _same), ("_cdf", _one_minus))
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """Return the x with P[X <= x] = value, elementwise."""
+        """Return, for each probability in `value`, the x with P[X <= x] = value."""
         return self._of_event(name, value, ("_quantile", _same))
 
     # Statistics.
@@ -233,7 +239,8 @@ class Distribution(DistributionParameters):
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
         """Return `statistic` where it is defined; elsewhere it is NaN or an error in a run.
 
-        conditions: triples (low, high, message); it is defined where low < high for all of them.
+        conditions: triples (low, high, message); the statistic is defined where low < high holds in
+        all triples.
         """
         if not self._allow_nan_stats:
             checks = [assert_less(low, high, message=words) for low, high, words in conditions]

@@ -42,7 +42,7 @@ class DistributionParameters:
     """The base of Distribution, with its parameters and settings."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
-    """By tensor parameter: the number of its last axes that belong to one event."""
+    """For each tensor parameter, the number of its last axes that belong to a single event."""
 
     def __init__(
         self,
@@ -79,8 +79,9 @@ class DistributionParameters:
 
         Args:
           arguments: `locals()` of the constructor.
-          reparameterization_type: that of the samples.
-          positive: the parameters that must be positive, which runs check with `validate_args`.
+          reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
+          positive: the names of the parameters that must be positive; runs check them if
+            `validate_args` is true.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
         values = {name: arguments[name] for name in self.event_ranks}
@@ -102,8 +103,10 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return asserts that a parameter is positive and, if it is over classes, that there are
-        two.
+        """Return the assertions that runs check for the parameter `name`.
+
+        If the parameter must be positive, they check that it is. If its last axis holds classes,
+        they check that there are at least two.
         """
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
@@ -119,17 +122,19 @@ class DistributionParameters:
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """Return the shapes of parameters, as int32 tensors, for which `sample()` has
-        `sample_shape`.
+        """Return, by name, the shapes that the parameters need for samples of shape `sample_shape`.
 
-        NotImplementedError if events are not scalars.
+        The shapes are int32 tensors. Raise NotImplementedError if events are not scalars.
         """
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """Return `param_shapes` as static shapes; ValueError for an incompletely defined shape."""
+        """Return the result of `param_shapes` as static shapes.
+
+        Raise ValueError if a shape is not fully known when the graph is built.
+        """
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
                 raise ValueError(
@@ -168,7 +173,7 @@ class DistributionParameters:
 
     @property
     def reparameterization_type(self) -> ReparameterizationType:
-        """FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED: whether gradients flow through samples."""
+        """Whether gradients flow through samples: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED."""
         return self._reparameterization_type
 
     @property

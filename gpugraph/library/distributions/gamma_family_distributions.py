@@ -1,4 +1,6 @@
-"""Distributions that are sampled by way of gamma variables: Gamma, Exponential, Beta, Dirichlet."""
+"""Distributions whose samples are computed from gamma variables: Gamma, Exponential, Beta,
+Dirichlet.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ class Exponential(Gamma):
         self._start(locals(), FULLY_REPARAMETERIZED, positive=["rate"])
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
-        tiny = np.finfo(self.dtype.as_numpy_dtype).tiny  # log(0) is infinite
+        tiny = np.finfo(
+            self.dtype.as_numpy_dtype
+        ).tiny  # keeps the argument of log away from 0, whose logarithm is infinite
         sampled = random_uniform(self._sample_shape(n), tiny, 1.0, self.dtype, seed)
         return -log(sampled) / self.rate
 
@@ -113,7 +117,9 @@ class Exponential(Gamma):
 
 
 class Beta(Distribution):
-    """The beta distribution over (0, 1), with two concentrations."""
+    """The beta distribution over (0, 1), with the parameters `concentration1` and
+    `concentration0`.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration1": 0, "concentration0": 0}
     concentration1 = tensor_parameter("concentration1", "The concentration of successes.")
@@ -131,7 +137,7 @@ class Beta(Distribution):
 
     @property
     def total_concentration(self) -> Tensor:
-        """The sum of both concentrations."""
+        """The sum concentration1 + concentration0."""
         return self.concentration1 + self.concentration0
 
     def _checked(self, x: Any) -> Any:
@@ -258,8 +264,9 @@ class Dirichlet(Distribution):
         return scaled * (self._scale() - scaled)
 
     def _scale(self) -> Any:
-        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations, [...,
-        1].
+        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations.
+
+        The shape of the result is [..., 1].
         """
         return 1.0 / sqrt(1.0 + self.total_concentration[..., None])
 

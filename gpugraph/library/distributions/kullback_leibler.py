@@ -17,7 +17,7 @@ _DIVERGENCES: dict[tuple[type, type], Callable[..., Tensor]] = {}
 
 
 def _registered(type_a: type, type_b: type) -> Callable[..., Tensor] | None:
-    """Return the function registered for the nearest pair of base classes, or None."""
+    """Return the divergence registered for the nearest base classes of both types, or None."""
     best: tuple[int, Callable[..., Tensor]] | None = None
     for far_a, base_a in enumerate(type_a.__mro__):
         for far_b, base_b in enumerate(type_b.__mro__):
@@ -30,10 +30,10 @@ def _registered(type_a: type, type_b: type) -> Callable[..., Tensor] | None:
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> Tensor:
-    """Return KL(a || b) = E_a[log a(X) - log b(X)], of the shape of the batch.
+    """Return KL(a || b) = E_a[log a(X) - log b(X)], one value for each distribution of the batch.
 
-    If allow_nan_stats is false, NaN raises InvalidArgumentError in a run. NotImplementedError for
-    classes without a registered divergence.
+    If allow_nan_stats is false, a run raises InvalidArgumentError where the divergence is NaN.
+    Raise NotImplementedError for classes without a registered divergence.
     """
     divergence = _registered(type(distribution_a), type(distribution_b))
     if divergence is None:

@@ -36,9 +36,7 @@ from gpugraph.ops.special_functions.inverse_error_function import ndtri
 
 
 class _LocationScale(Distribution):
-    """The base of distributions with a location and a scale: those of loc + scale * z, for
-    some z.
-    """
+    """The base class of distributions of loc + scale * z, where z has a fixed distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")
@@ -123,7 +121,7 @@ class Laplace(_LocationScale):
 
     def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         dtype = self.dtype.as_numpy_dtype
-        low = np.nextafter(dtype(-1.0), dtype(0.0))  # log1p(-1) is infinite
+        low = np.nextafter(dtype(-1.0), dtype(0.0))  # starts above -1, since log1p(-1) is infinite
         uniform = random_uniform(self._sample_shape(n), low, 1.0, self.dtype, seed)
         return self.loc - self.scale * sign(uniform) * log1p(-absolute(uniform))
 
@@ -204,7 +202,9 @@ class StudentT(_LocationScale):
 
     def _variance(self) -> Any:
         finite = self.df > 2.0
-        below = where_v2(finite, self.df - 2.0, 1.0)  # a safe divisor, so that no gradient is NaN
+        below = where_v2(
+            finite, self.df - 2.0, 1.0
+        )  # a divisor that is never 0, so that the gradient of the unselected branch is not NaN
         whole = ones(self.batch_shape_tensor(), dtype=self.dtype)
         variance = where_v2(finite, whole * square(self.scale) * self.df / below, np.inf)
         message = "variance not defined for components of df <= 1"

@@ -1,4 +1,6 @@
-"""Normal distributions over vectors: `tf.contrib.distributions.MultivariateNormalDiag` and TriL."""
+"""Normal distributions over vectors: `tf.contrib.distributions.MultivariateNormalDiag` and
+`MultivariateNormalTriL`.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class MultivariateNormalTriL(Distribution):
-    """The distribution of the vector loc + scale_tril @ z, where z has independent standard
+    """The distribution of loc + scale_tril @ z, where z is a vector of independent standard
     normals.
 
     Args:
       loc: the mean, [..., k]; 0 by default.
-      scale_tril: a lower triangular matrix with a diagonal that is not 0, [..., k, k]; the
-        identity by default. The covariance is scale_tril @ transpose(scale_tril).
+      scale_tril: a lower triangular matrix without zeros on its diagonal, [..., k, k]; the identity
+        by default. The covariance is scale_tril @ transpose(scale_tril).
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_tril": 2}
@@ -75,7 +77,9 @@ class MultivariateNormalTriL(Distribution):
 
     def _solved(self, difference: Any) -> Any:
         matrix = self._tensors["scale_tril"]
-        matrix = matrix + zeros_like(difference)[..., None]  # the solver does not broadcast
+        matrix = (
+            matrix + zeros_like(difference)[..., None]
+        )  # `matrix_triangular_solve` does not broadcast the batch axes
         return matrix_triangular_solve(matrix, difference[..., None])[..., 0]
 
     def _diagonal(self) -> Any:
@@ -193,9 +197,10 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
 def _divergence(
     a: MultivariateNormalTriL, b: MultivariateNormalTriL, name: str | None = None
 ) -> Tensor:
-    """Return KL(a || b).
+    """Return the Kullback-Leibler divergence KL(a || b).
 
-    Its trace of inverse(b's covariance) @ a's covariance is summed over the columns of a's scale.
+    It contains the trace of inverse(covariance of b) @ (covariance of a), which is summed over the
+    columns of the scale of a.
     """
     with name_scope(name, "kl_mvn", [a.loc, b.loc]):
         columns = a._matrix()

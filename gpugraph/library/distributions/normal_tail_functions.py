@@ -16,7 +16,9 @@ _TERMS = 3
 """The number of terms of the asymptotic series for the lower tail."""
 
 _LOWER = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
-"""By dtype: the bound below which the series is used, and that above which log(1 + x) equals x."""
+"""For each dtype, two bounds of x: below the first, the asymptotic series is used; above the
+second, Phi(x) rounds to 1.
+"""
 
 
 def normal_cdf(x: Any) -> Tensor:
@@ -30,7 +32,7 @@ def normal_cdf(x: Any) -> Tensor:
 def log_normal_cdf(x: Any) -> Tensor:
     """Return log P[X <= x] of a standard normal X.
 
-    For x far below 0, this is the asymptotic series of Mills' ratio (Abramowitz and Stegun,
+    For x far below 0, the result is the asymptotic series of Mills' ratio (Abramowitz and Stegun,
     26.2.12). Each branch of the selection receives only arguments in its range, so that gradients
     are finite.
     """

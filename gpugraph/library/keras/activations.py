@@ -73,9 +73,9 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return an activation: the one with a name, `linear` for None, or a callable unchanged.
+    """Return an activation function: the function with this name, `linear` for None.
 
-    TypeError for anything else.
+    A callable is returned unchanged. Raise TypeError for anything else.
     """
     if identifier is None:
         return linear

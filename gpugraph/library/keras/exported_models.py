@@ -38,13 +38,13 @@ def export_saved_model(
 ) -> None:
     """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
-    saved_model_path: a folder that does not exist or is empty; else AssertionError.
-    custom_objects: classes and functions of the program, by their names in the
-      configuration.
+    saved_model_path: a folder that does not exist or is empty; otherwise raise AssertionError.
+    custom_objects: classes and functions of the program, by their names in the configuration.
     as_text: whether to write the graph as a text protobuf. serving_only: whether to leave out the
       configuration, without which `load_from_saved_model` cannot load the model.
-    NotImplementedError for a subclass that defines `call`, which has no configuration, and for
-    `input_signature`, which would describe its inputs. The ops of training are not exported.
+    Raise NotImplementedError for a subclass that defines `call`, which has no configuration, and
+      for `input_signature`, which would describe the subclass's inputs. The ops of training are not
+      exported.
     """
     if not model.is_graph_network or input_signature is not None:
         raise NotImplementedError(
@@ -71,8 +71,8 @@ def export_saved_model(
 
 
 class _SaverByKeys(Saver):
-    """Saves a model as an object checkpoint; the restore ops it adds to a graph set a copy's
-    variables.
+    """A saver that writes a model as an object checkpoint; its restore ops set the variables of a
+    copy.
     """
 
     def __init__(self, model: Any, copy: Any) -> None:
@@ -91,10 +91,9 @@ def load_from_saved_model(
 ) -> Any:
     """Return the model that `export_saved_model` wrote, with its variables; it is not compiled.
 
-    custom_objects: classes and functions of the program, by their names in the
-      configuration.
-    NotFoundError if the folder has no configuration; other errors as for `model_from_json` and
-    `load_weights`.
+    custom_objects: classes and functions of the program, by their names in the configuration.
+    Raise NotFoundError if the folder has no configuration; other errors are those of
+      `model_from_json` and `load_weights`.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

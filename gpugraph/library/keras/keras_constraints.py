@@ -21,7 +21,9 @@ from gpugraph.ops.indexing.gather import gather
 
 
 class Constraint:
-    """Base class of constraints: `constraint(w)` returns the new value of `w`, here `w` itself."""
+    """Base class of constraints: `constraint(w)` returns the new value of `w`; the base returns
+    `w`.
+    """
 
     def __call__(self, w: Any) -> Any:
         return w
@@ -32,7 +34,7 @@ class Constraint:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a constraint from a configuration of `get_config`."""
+        """Create a constraint from a configuration that `get_config` returned."""
         return cls(**config)
 
 
@@ -41,7 +43,7 @@ def _norms(w: Any, axis: Any) -> Any:
 
 
 class MaxNorm(Constraint):
-    """Scales vectors along `axis` that are longer than `max_value` down to that length."""
+    """A constraint that shortens vectors along `axis` longer than `max_value` to that length."""
 
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
@@ -52,14 +54,14 @@ class MaxNorm(Constraint):
 
 
 class NonNeg(Constraint):
-    """Replaces negative elements by 0."""
+    """A constraint that replaces negative elements by 0."""
 
     def __call__(self, w: Any) -> Any:
         return w * cast(greater_equal(w, 0.0), w.dtype.base_dtype)
 
 
 class UnitNorm(Constraint):
-    """Scales vectors along `axis` to length 1."""
+    """A constraint that scales vectors along `axis` to length 1."""
 
     def __init__(self, axis: Any = 0) -> None:
         self.axis = axis
@@ -69,7 +71,7 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Scales vectors along `axis` towards lengths in [min_value, max_value].
+    """A constraint that scales vectors along `axis` towards lengths in [min_value, max_value].
 
     rate: the new length is rate * (length clipped to the range) + (1 - rate) * length.
     """
@@ -87,10 +89,10 @@ class MinMaxNorm(Constraint):
 
 
 class RadialConstraint(Constraint):
-    """Makes kernels [size, size, in, out] radially symmetric: all elements of a square ring are
-    equal.
+    """A constraint that makes kernels [size, size, in, out] radially symmetric.
 
-    Each ring gets its value on the diagonal. ValueError for another rank or an unknown size.
+    All elements of a square ring get the ring's value on the diagonal. The constructor raises
+    ValueError for another rank or an unknown size.
     """
 
     def __call__(self, w: Any) -> Any:
@@ -101,7 +103,7 @@ class RadialConstraint(Constraint):
         places = np.abs(
             np.indices((rows, columns)) * 2 - np.array([rows - 1, columns - 1])[:, None, None]
         )
-        rings = places.max(0) // 2  # 0 in the middle
+        rings = places.max(0) // 2  # ring 0 is in the middle
         middle = rows // 2
         diagonal = np.where(rings == 0, middle - 1, middle + rings - 1 + (rows + 1) % 2)
         if rows == 1:
@@ -143,7 +145,7 @@ def get(identifier: Any) -> Any:
     """Return the constraint with a name or a configuration; None and callables are returned
     unchanged.
 
-    ValueError for anything else.
+    Raise ValueError for anything else.
     """
     if identifier is None:
         return None

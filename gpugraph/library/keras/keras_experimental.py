@@ -4,6 +4,7 @@ from gpugraph.library.keras.exported_models import (
     export_saved_model as export_saved_model,
     load_from_saved_model as load_from_saved_model,
 )
+from gpugraph.library.keras.layers.feature_layers import SequenceFeatures as SequenceFeatures
 from gpugraph.library.keras.layers.recurrent.recurrent_cells import (
     PeepholeLSTMCell as PeepholeLSTMCell,
 )

@@ -1,4 +1,6 @@
-"""`tf.keras.initializers`: functions that return initial values of variables, by class and name."""
+"""`tf.keras.initializers`: initializers, which return initial values of variables, by class and
+name.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from gpugraph.ops.random.variable_initializers import (
 
 
 class RandomUniform(variable_initializers.RandomUniform):
-    """Uniformly distributed numbers in [minval, maxval)."""
+    """An initializer that draws uniformly distributed numbers in [minval, maxval)."""
 
     def __init__(
         self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -32,7 +34,9 @@ class RandomUniform(variable_initializers.RandomUniform):
 
 
 class RandomNormal(variable_initializers.RandomNormal):
-    """Normally distributed numbers with the mean `mean` and the standard deviation `stddev`."""
+    """An initializer that draws normally distributed numbers with mean `mean` and deviation
+    `stddev`.
+    """
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
@@ -41,8 +45,8 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """Normally distributed numbers; those beyond two standard deviations from the mean are drawn
-    again.
+    """An initializer that draws normal numbers, again if beyond two standard deviations from the
+    mean.
     """
 
     def __init__(
@@ -105,7 +109,7 @@ def get(identifier: Any) -> Any:
     """Return the initializer with a name or a configuration, or a new object of an initializer
     class.
 
-    None and other callables are returned unchanged. ValueError for anything else.
+    None and other callables are returned unchanged. Raise ValueError for anything else.
     """
     if identifier is None:
         return None

@@ -1,7 +1,8 @@
-"""Keras's objects by name: the classes and functions to which configurations and arguments refer.
+"""The lookup of Keras's objects by name: classes and functions named by configurations and
+arguments.
 
-Configurations may contain code, such as that of a Lambda layer; this module also decides whether it
-may run.
+Configurations may contain code, such as that of a Lambda layer; this module also decides whether
+the code may run.
 """
 
 from __future__ import annotations
@@ -15,22 +16,21 @@ from weakref import WeakSet
 
 
 class _Scopes(threading.local):
-    """Per thread: the dicts of the `custom_object_scope`s it is in, the innermost last."""
+    """Per-thread state: the dicts of the open `custom_object_scope`s, the innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
-        self.source: str | None = None  # the source of configurations; see `code_of_files`
+        self.source: str | None = None  # where configurations come from; see `code_of_files`
 
 
 _CUSTOM_OBJECTS: dict[str, Any] = {}
 _SCOPES = _Scopes()
 
 _OWN_CODE: set[bytes] = set()
-"""Digests of the code that this process has put into configurations, and may therefore run again.
-"""
+"""Digests of the code that this process has put into configurations; such code may run again."""
 
 _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
-"""The functions whose names this process has put into configurations, by module and name."""
+"""By module and name: the functions whose names this process has put into configurations."""
 
 
 def get_custom_objects() -> dict[str, Any]:
@@ -56,10 +56,10 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Set which code in configurations may run within a `with` block, by their source.
+    """Set which code in configurations may run within a `with` block.
 
-    source: "trusted": all code may run. "text", which this process may have written: code passed to
-      `remember_own_code` may run. "file": no code may run.
+    source: where the configurations come from. "trusted": all code may run. "text", which this
+      process may have written: code passed to `remember_own_code` may run. "file": no code may run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -94,10 +94,10 @@ def check_code_of_files(
 ) -> None:
     """Raise ValueError if code in a configuration must not be run; see `code_of_files`.
 
-    what, kind: the owner of the code, and a clause on its kind, for the message. code: the
+    what, kind: the owner of the code, and a clause on the kind of code, for the message. code: the
       arguments that `remember_own_code` received.
-    is_refused_elsewhere: whether code that this process did not record is rejected outside of
-      `code_of_files` too.
+    is_refused_elsewhere: whether code that this process did not record is also rejected outside of
+      `code_of_files`.
     """
     source = _SCOPES.source
     if source == "trusted" or (source is None and not is_refused_elsewhere):
@@ -120,8 +120,8 @@ def object_named(
     """Return a class or function by name.
 
     The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. ValueError for an unknown name.
-    kind: the kind of object, for the message.
+    on, `get_custom_objects()`, and `known`. Raise ValueError for an unknown name. kind: the kind of
+    object, for the message.
     """
     for objects in (custom_objects or {}, *reversed(_SCOPES.stack), _CUSTOM_OBJECTS, known):
         if name in objects:
@@ -135,8 +135,8 @@ def object_named(
 def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
-    owner: the class whose configuration it is, for the message. ValueError if `config` is not a
-      dict or lacks the key.
+    owner: the class whose configuration it is, for the message. Raise ValueError if `config` is not
+      a dict or lacks the key.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -158,7 +158,7 @@ def is_custom_object(name: str) -> bool:
 def serialize_keras_object(instance: Any) -> Any:
     """Return an object's class name and configuration, a function's name, or None for None.
 
-    ValueError for an object without `get_config` and without a name.
+    Raise ValueError for an object without `get_config` and without a name.
     """
     if instance is None:
         return None
@@ -181,8 +181,8 @@ def deserialize_keras_object(
     unchanged.
 
     module_objects: Keras's objects by name. custom_objects: classes and functions of the program.
-    printable_module_name: the kind of object, for messages.
-    ValueError for an unknown name and for another identifier.
+    printable_module_name: the kind of object, for messages. Raise ValueError for an unknown name
+      and for another identifier.
     """
     known = module_objects or {}
     if identifier is None:
@@ -217,9 +217,9 @@ def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
 
 
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
-    """Return `deserialize(identifier)` for a name or configuration, or a callable unchanged.
+    """Return `deserialize(identifier)` for a name or configuration; return a callable unchanged.
 
-    kind: the kind of object, for the message. ValueError for anything else.
+    kind: the kind of object, for the message. Raise ValueError for anything else.
     """
     if isinstance(identifier, (str, dict)):
         return deserialize(identifier)

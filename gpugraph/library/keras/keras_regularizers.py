@@ -85,6 +85,6 @@ def get(identifier: Any) -> Any:
     """Return the regularizer with a name or a configuration; None and callables are returned
     unchanged.
 
-    ValueError for anything else.
+    Raise ValueError for anything else.
     """
     return None if identifier is None else object_of(identifier, deserialize, "regularizer")

@@ -15,7 +15,7 @@ from gpugraph.library.keras.training.sequential import Sequential
 
 
 def clone_layer(layer: Any) -> Any:
-    """Return a new layer of the same class and configuration, with its own variables.
+    """Return a new layer of the same class and configuration, with separate variables.
 
     Functions of Lambda layers are shared, and their bytecode is trusted.
     """
@@ -24,7 +24,7 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return the named functions of all Lambda layers in a layer, by name."""
+    """Return the named functions of all Lambda layers in `layer`, by name."""
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:
@@ -41,10 +41,9 @@ def clone_model(
     variables.
 
     input_tensors: the inputs of the copy; by default new ones.
-    clone_function: returns the new layer for each layer except the inputs' layers; by default
-      `clone_layer`.
-    ValueError for an object that is not a model, a subclass that defines `call`, a wrong number of
-    inputs, and a function that does not return layers.
+    clone_function: a function from each layer, except the inputs' layers, to its copy; by default
+      `clone_layer`. Raise ValueError for an object that is not a model, a subclass that defines
+      `call`, a wrong number of inputs, and a function that does not return layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -80,7 +79,7 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add the calls for losses and metrics that `model` has after its outputs to its copy.
+    """Add to the copy the calls for losses and metrics that follow the outputs in `model`.
 
     computed: the copy's tensors by the ids of the model's tensors.
     """
@@ -91,7 +90,7 @@ def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
 
 
 def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
-    """Return a copy of a Sequential model; it is built if the model is."""
+    """Return a copy of a Sequential model; the copy is built if `model` is built."""
     copies = {layer: _copy(layer, function) for layer in model.layers}
     layers = [copies[layer] for layer in model.row]
     if model.inputs:
@@ -117,7 +116,9 @@ def _row(model: Sequential) -> list[Any]:
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the inputs of a copy: `input_tensors`, or those of copies of the inputs' layers."""
+    """Return the inputs of a copy: `input_tensors`, or the outputs of copies of the inputs'
+    layers.
+    """
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]
     tensors = flatten(input_tensors)

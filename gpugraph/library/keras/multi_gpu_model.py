@@ -25,13 +25,13 @@ def multi_gpu_model(
 ) -> Any:
     """Return a model that divides batches among GPUs, each of which runs `model` on its part.
 
-    The model's variables are shared by the GPUs, not copied.
+    The GPUs share the model's variables; the variables are not copied.
 
     gpus: the number of GPUs, or a list of their numbers. cpu_merge: whether to concatenate the
-      outputs on the CPU, or else on the first of these GPUs. cpu_relocation: whether to use a copy
-      of the model whose variables are on the CPU.
-    ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have. Save `model`,
-    which owns the variables, rather than the result.
+      outputs on the CPU; otherwise the first of these GPUs does. cpu_relocation: whether to use a
+      copy of the model whose variables are on the CPU. Raise ValueError for fewer than 2 GPUs, and
+      for GPUs that Keras's session does not have. Save `model`, which owns the variables, rather
+      than the result.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:

@@ -1,4 +1,4 @@
-"""Layers, objects that own variables, as classes and as functions: `tf.layers`.
+"""`tf.layers`: layers, which are objects that own variables, as classes and as functions.
 
 Each class derives from a class of `gpugraph.keras.layers` and from
 `gpugraph.layers.base_layer.Layer`. Each function is generated from its class by

@@ -17,7 +17,9 @@ from gpugraph.library.keras.engine.keras_layer import Layer as KerasLayer
 from gpugraph.library.keras.engine.layer_configs import from_plain
 from gpugraph.library.layers.keras_style import is_keras_style
 
-_NAMES = ("__layer_names",)  # the collection that counts the layers of a graph by class
+_NAMES = (
+    "__layer_names",
+)  # the collection that counts, for each layer class, the layers of a graph
 
 
 class Layer(KerasLayer):
@@ -55,7 +57,10 @@ class Layer(KerasLayer):
 
     @property
     def scope_name(self) -> str:
-        """The name of the variable scope; ValueError before the first call."""
+        """The name of the layer's variable scope.
+
+        Before the first call of the layer, access raises ValueError.
+        """
         if self._scope is None:
             raise ValueError(
                 f"No name available for layer scope because the layer '{self._name}' has not been "
@@ -65,16 +70,17 @@ class Layer(KerasLayer):
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context that puts operations into the layer's name scope; ValueError before its first
-        call.
+        """A context manager that puts operations into the layer's name scope.
+
+        Before the first call of the layer, access raises ValueError.
         """
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call `call` within the layer's scope, after a call of `build` the first time.
+        """Call `build` if this is the first call, then `call`, within the layer's variable scope.
 
-        scope: a name or scope for the variables, used in the first call.
+        scope: a name or scope for the variables; only the first call uses it.
         """
         scope = kwargs.pop("scope", None)
         self._refuse_scopes(scope)
@@ -99,7 +105,9 @@ class Layer(KerasLayer):
             pass
 
     def _refuse_scopes(self, scope: Any, reuse: Any = None) -> None:
-        """Raise ValueError if a layer in the style of tf.keras receives a scope or reuse."""
+        """Raise ValueError if a layer created under `keras_style_scope` receives a scope or
+        `reuse`.
+        """
         for name, value in (("scope", scope), ("reuse", reuse)):
             if self._is_keras_style and value is not None:
                 raise ValueError(
@@ -111,7 +119,8 @@ class Layer(KerasLayer):
     def _call_context(self) -> Iterator[None]:
         """Enter the layer's variable scope, and the name scope that the first call opened.
 
-        In the style of tf.keras, enter only a new name scope with the layer's name.
+        A layer created under `keras_style_scope` only enters a new name scope with the layer's
+        name.
         """
         if self._is_keras_style:
             graph = get_default_graph()
@@ -132,8 +141,9 @@ class Layer(KerasLayer):
     _variables_context = _call_context
 
     def _session(self, method: str) -> Any:
-        """Return the default session; ValueError if there is none. method: a name for the
-        message.
+        """Return the default session; raise ValueError if there is none.
+
+        method: the name of the caller's method, for the message.
         """
         session = get_default_session()
         if session is None:
@@ -144,9 +154,9 @@ class Layer(KerasLayer):
         return session
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a variable with `tf.get_variable`; in the style of tf.keras, one that is not
-        shared
-        by name.
+        """Create a variable with `tf.get_variable`.
+
+        A layer created under `keras_style_scope` creates a variable that is not shared by name.
         """
         if self._is_keras_style:
             return super()._new_variable(name, shape, **options)
@@ -154,7 +164,7 @@ class Layer(KerasLayer):
 
 
 def _unique(base_name: str) -> str:
-    """Return `base_name`, with a number appended if layers of the graph already have this name."""
+    """Return `base_name`; append a number if a layer of the default graph already has that name."""
     stored = get_default_graph().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """Per thread: whether `keras_style_scope` is open, so that new layers follow tf.keras's
+    """Per-thread state: whether `keras_style_scope` is open, so that new layers follow tf.keras's
     style.
     """
 
@@ -29,9 +29,9 @@ def is_keras_style() -> bool:
 
 @contextmanager
 def keras_style_scope() -> Iterator[None]:
-    """Within the block, new layers and cells have the style of tf.keras (module docstring).
+    """Within the block, create layers and cells in the style of tf.keras: with separate variables.
 
-    Their arguments that name or reuse a variable scope then raise ValueError.
+    An argument of these layers that names or reuses a variable scope then raises ValueError.
     """
     outer, _STYLE.in_scope = _STYLE.in_scope, True
     try:

@@ -1,6 +1,6 @@
 """The classes of `tf.layers`: Keras's layers with variables from variable scopes.
 
-Some defaults also differ from Keras's.
+Some default arguments also differ from those of Keras.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from gpugraph.library.layers.layer_functions import layer_function, with_default
 from gpugraph.ops.random.variable_initializers import Ones, Zeros
 
 _ONES, _ZEROS = Ones(), Zeros()
-"""The default initializers of layers, used if the variable scope has none."""
+"""The initializers that layers use if neither the caller nor the variable scope gives
+another one.
+"""
 
 _LAST = {"data_format": "channels_last"}
 _BY_SCOPE = {"kernel_initializer": None, "bias_initializer": _ZEROS}

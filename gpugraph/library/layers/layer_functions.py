@@ -17,13 +17,13 @@ from gpugraph.library.layers.base_layer import Layer
 def layer_function(
     layer: type[Layer], order: str = "", *, reuse: bool = True, **defaults: Any
 ) -> Callable[..., Any]:
-    """Return a function that creates a layer and applies it to `inputs`: `conv2d` for `Conv2D`.
+    """Return a function such as `conv2d`, which creates a layer (`Conv2D`) and applies it to
+    `inputs`.
 
     The function takes the arguments of the constructor and of `call`. order: the names of its
     parameters after `inputs`, by default those of the constructor. reuse: whether it has a
     parameter `reuse` after `name`; this is for layers with variables, whose variable scope is
-    `name` itself.
-    defaults: values of parameters that differ from the constructor's.
+    `name` itself. defaults: default values that differ from those of the constructor, by parameter.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -51,11 +51,11 @@ def layer_function(
 def with_defaults(
     defaults: Mapping[str, Any], without: str = ""
 ) -> Callable[[type[Layer]], type[Layer]]:
-    """Return a class decorator that replaces defaults of the constructor of a layer.
+    """Return a decorator of layer classes that replaces defaults of the constructor's parameters.
 
-    defaults: the new default by parameter; Parameter.empty for none, in which case None raises
-    ValueError. without: the names of parameters that are removed. `trainable` and `name` become
-    positional parameters before other keyword arguments.
+    defaults: the new default by parameter. Parameter.empty makes the parameter required; passing
+    None for it then raises ValueError. without: the names of parameters that are removed.
+    `trainable` and `name` become positional parameters before other keyword arguments.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

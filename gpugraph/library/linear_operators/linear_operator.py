@@ -1,34 +1,37 @@
 """LinearOperator: a batch of matrices that can be used without their dense form.
 
 A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better
-than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_log_abs_determinant`,
-`_determinant`.
+than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_trace`, `_log_abs_determinant`,
+`_determinant`, `_add_to_tensor`. `operator_algebra` has products, solutions, adjoints, inverses and
+Cholesky factors that are operators themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from gpugraph.base import dtypes
+import numpy as np
+
 from gpugraph.base.dimensions import Dimension
-from gpugraph.base.dtypes import DType
-from gpugraph.base.shapes import TensorShape
-from gpugraph.building.checks import assert_equal
-from gpugraph.graph.client.default_graph_functions import name_scope
+from gpugraph.building.checks import assert_equal, assert_less, assert_positive
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.linear_operators import operator_algebra
+from gpugraph.library.linear_operators.operator_shape import OperatorShape
+from gpugraph.library.linear_operators.operator_tensors import solve_by_cholesky, solve_dense
+from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, squeeze
-from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.elementwise.arithmetic_functions import maximum
+from gpugraph.ops.elementwise.complex_parts import real
+from gpugraph.ops.elementwise.unary_functions import exp, log
 from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of, eye
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
-from gpugraph.ops.linalg.solve_and_cholesky import matrix_determinant, matrix_solve
-from gpugraph.ops.reductions.reduction_functions import reduce_sum
+from gpugraph.ops.linalg.solve_and_cholesky import cholesky, matrix_determinant, slogdet
+from gpugraph.ops.linalg.svd_qr_eigh import svd
+from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_min, reduce_sum
 
 
-class LinearOperator:
+class LinearOperator(OperatorShape):
     """A matrix [..., rows, columns], or a batch of them.
 
     Args:
@@ -41,133 +44,6 @@ class LinearOperator:
     NotImplementedError.
     """
 
-    def __init__(
-        self,
-        dtype: Any,
-        graph_parents: Sequence[Any] | None = None,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        parents = list(graph_parents or ())
-        for number, parent in enumerate(parents):
-            if not isinstance(parent, Tensor):
-                raise ValueError(f"Graph parent item {number} is not a Tensor; {parent}.")
-        if is_positive_definite:
-            if is_non_singular is False:
-                raise ValueError("A positive definite matrix is always non-singular.")
-            is_non_singular = True
-        if is_non_singular or is_self_adjoint:
-            if is_square is False:
-                raise ValueError("A non-singular or self-adjoint matrix is always square.")
-            is_square = True
-        self._dtype = dtypes.as_dtype(dtype)
-        self._graph_parents, self._name = parents, name or type(self).__name__
-        self._is_non_singular, self._is_self_adjoint = is_non_singular, is_self_adjoint
-        self._is_positive_definite, self._is_square = is_positive_definite, is_square
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the matrix."""
-        return self._dtype
-
-    @property
-    def name(self) -> str:
-        """The name of the operator, which is the scope of its operations."""
-        return self._name
-
-    @property
-    def graph_parents(self) -> list[Any]:
-        """The tensors that the operator depends on."""
-        return self._graph_parents
-
-    @property
-    def is_non_singular(self) -> bool | None:
-        """Whether the matrix has an inverse, as the caller promised; None if unknown."""
-        return self._is_non_singular
-
-    @property
-    def is_self_adjoint(self) -> bool | None:
-        """Whether the matrix is its own adjoint, as the caller promised; None if unknown."""
-        return self._is_self_adjoint
-
-    @property
-    def is_positive_definite(self) -> bool | None:
-        """Whether x^H A x has a positive real part for all x != 0, as the caller promised; None if
-        unknown.
-        """
-        return self._is_positive_definite
-
-    @property
-    def is_square(self) -> bool | None:
-        """Whether the matrix has as many rows as columns; None if unknown."""
-        rows, columns = self.range_dimension.value, self.domain_dimension.value
-        if rows is None or columns is None:
-            return self._is_square
-        if self._is_square is not None and self._is_square != (rows == columns):
-            raise ValueError(
-                "User provided is_square hint conflicted with static shape: "
-                f"is_square={self._is_square}, {rows} rows, {columns} columns"
-            )
-        return rows == columns
-
-    # -- shapes
-
-    def _shape(self) -> TensorShape:
-        raise NotImplementedError("_shape is not implemented.")
-
-    def _shape_tensor(self) -> Tensor:
-        raise NotImplementedError("_shape_tensor is not implemented.")
-
-    @property
-    def shape(self) -> TensorShape:
-        """The static shape [..., rows, columns]."""
-        return self._shape()
-
-    @property
-    def batch_shape(self) -> TensorShape:
-        """The static shape without the two axes of the matrix."""
-        return self.shape[:-2]
-
-    @property
-    def tensor_rank(self) -> int | None:
-        """The static rank of the dense tensor, None if unknown."""
-        return self.shape.ndims
-
-    @property
-    def domain_dimension(self) -> Dimension:
-        """The static number of columns."""
-        sizes = self.shape.dims
-        return sizes[-1] if sizes else Dimension(None)
-
-    @property
-    def range_dimension(self) -> Dimension:
-        """The static number of rows."""
-        sizes = self.shape.dims
-        return sizes[-2] if sizes else Dimension(None)
-
-    def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """Return the shape as an int32 vector."""
-        with self._scope(name):
-            return self._shape_tensor()
-
-    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """Return the shape without the two axes of the matrix, as an int32 vector."""
-        with self._scope(name):
-            return self._shape_tensor()[:-2]
-
-    def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
-        """Return the number of columns, as an int32 scalar."""
-        with self._scope(name):
-            return self._shape_tensor()[-1]
-
-    def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
-        """Return the number of rows, as an int32 scalar."""
-        with self._scope(name):
-            return self._shape_tensor()[-2]
-
     # -- checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
@@ -176,7 +52,16 @@ class LinearOperator:
             return self._assert_non_singular()
 
     def _assert_non_singular(self) -> Operation:
-        raise NotImplementedError("assert_non_singular is not implemented.")
+        if self._can_use_cholesky():
+            return self._assert_positive_definite()
+        values = svd(self._to_dense(), compute_uv=False)
+        condition = reduce_max(values, -1) / reduce_min(values, -1)
+        epsilon = np.finfo(values.dtype.as_numpy_dtype).eps
+        sizes = cast(reduce_max(self._whole_shape()[-2:]), values.dtype)
+        limit = 1.0 / (maximum(sizes, cast(100, values.dtype)) * epsilon)
+        message = "Singular matrix up to precision epsilon."
+        check: Operation = assert_less(condition, limit, message=message)
+        return check
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
         """Return an operation that raises InvalidArgumentError unless the matrix is positive
@@ -186,17 +71,29 @@ class LinearOperator:
             return self._assert_positive_definite()
 
     def _assert_positive_definite(self) -> Operation:
-        raise NotImplementedError("assert_positive_definite is not implemented.")
+        if not self.is_self_adjoint:
+            raise NotImplementedError("assert_positive_definite is not implemented.")
+        factor = matrix_diag_part(cholesky(self._to_dense()))
+        check: Operation = assert_positive(
+            real(factor), message="Matrix was not positive definite."
+        )
+        return check
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
         """Return an operation that raises InvalidArgumentError unless the matrix is its own
         adjoint.
         """
         with self._scope(name):
-            dense = self._to_dense()
-            message = "Matrix was not equal to its adjoint."
-            check: Operation = assert_equal(dense, adjoint_of(dense), message=message)
-            return check
+            return self._assert_self_adjoint()
+
+    def _assert_self_adjoint(self) -> Operation:
+        dense = self._to_dense()
+        message = "Matrix was not equal to its adjoint."
+        check: Operation = assert_equal(dense, adjoint_of(dense), message=message)
+        return check
+
+    def _can_use_cholesky(self) -> bool:
+        return bool(self.is_self_adjoint and self.is_positive_definite)
 
     # -- products and solutions
 
@@ -204,24 +101,53 @@ class LinearOperator:
         raise NotImplementedError("_matmul is not implemented.")
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
+        if self.is_square is False:
+            raise NotImplementedError("Solve is not yet implemented for non-square operators.")
         rhs = adjoint_of(rhs) if adjoint_arg else rhs
-        return matrix_solve(self._to_dense(), rhs, adjoint=adjoint)
+        dense = self._to_dense()
+        if self._can_use_cholesky():
+            return solve_by_cholesky(cholesky(dense), rhs)
+        return solve_dense(dense, rhs, adjoint)
+
+    def _matvec(self, x: Any, adjoint: bool = False) -> Tensor:
+        return squeeze(self._matmul(expand_dims(x, -1), adjoint), [-1])
+
+    def _solvevec(self, rhs: Any, adjoint: bool = False) -> Tensor:
+        return squeeze(self._solve(expand_dims(rhs, -1), adjoint), [-1])
 
     def matmul(
         self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
-    ) -> Tensor:
+    ) -> Any:
         """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
 
-        adjoint_arg: whether to use the adjoint of x. ValueError for incompatible shapes, and
-        TypeError for another dtype.
+        adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is one too.
+        ValueError for incompatible shapes, and TypeError for another dtype.
         """
+        if isinstance(x, LinearOperator):
+            left, right = self._pair(x, adjoint, adjoint_arg, "x")
+            with self._scope(name):
+                return operator_algebra.matmul(left, right)
         with self._scope(name, x):
             x = self._argument(x, "x")
             size = self.range_dimension if adjoint else self.domain_dimension
             _check_size(size, x, -1 if adjoint_arg else -2)
             return self._matmul(x, adjoint, adjoint_arg)
 
-    def __matmul__(self, other: Any) -> Tensor:
+    def _pair(
+        self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, name: str
+    ) -> tuple[LinearOperator, LinearOperator]:
+        """Return both operators, or their adjoints; ValueError if their sizes differ."""
+        left = self.adjoint() if adjoint else self
+        right = other.adjoint() if adjoint_arg else other
+        columns, rows = left.domain_dimension.value, right.range_dimension.value
+        if None not in (columns, rows) and columns != rows:
+            raise ValueError(
+                f"Operators are incompatible. Expected `{name}` to have dimension {columns} but "
+                f"got {rows}."
+            )
+        return left, right
+
+    def __matmul__(self, other: Any) -> Any:
         return self.matmul(other)
 
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
@@ -229,17 +155,22 @@ class LinearOperator:
         with self._scope(name, x):
             x = self._argument(x, "x")
             _check_size(self.range_dimension if adjoint else self.domain_dimension, x, -1)
-            return squeeze(self._matmul(expand_dims(x, -1), adjoint), [-1])
+            return self._matvec(x, adjoint)
 
     def solve(
         self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
-    ) -> Tensor:
+    ) -> Any:
         """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
 
-        adjoint_arg: whether to use the adjoint of rhs. NotImplementedError if the matrix is known
-        to have no inverse; other errors are those of `matmul`.
+        adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is one
+        too. NotImplementedError if the matrix is known to have no inverse; other errors are those
+        of `matmul`.
         """
         self._check_solvable()
+        if isinstance(rhs, LinearOperator):
+            left, right = self._pair(rhs, adjoint, adjoint_arg, "rhs")
+            with self._scope(name):
+                return operator_algebra.solve(left, right)
         with self._scope(name, rhs):
             rhs = self._argument(rhs, "rhs")
             size = self.domain_dimension if adjoint else self.range_dimension
@@ -252,7 +183,44 @@ class LinearOperator:
         with self._scope(name, rhs):
             rhs = self._argument(rhs, "rhs")
             _check_size(self.domain_dimension if adjoint else self.range_dimension, rhs, -1)
-            return squeeze(self._solve(expand_dims(rhs, -1), adjoint), [-1])
+            return self._solvevec(rhs, adjoint)
+
+    # -- other operators
+
+    def adjoint(self, name: str = "adjoint") -> LinearOperator:
+        """Return the adjoint as an operator; a self-adjoint operator is its own."""
+        if self.is_self_adjoint:
+            return self
+        with self._scope(name):
+            return operator_algebra.adjoint(self)
+
+    @property
+    def H(self) -> LinearOperator:
+        """The adjoint as an operator."""
+        return self.adjoint()
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """Return the inverse as an operator; ValueError if it is known that there is none."""
+        for known, kind in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
+            if known is False:
+                raise ValueError(
+                    f"Cannot take the Inverse: This operator represents a {kind} matrix."
+                )
+        with self._scope(name):
+            return operator_algebra.inverse(self)
+
+    def cholesky(self, name: str = "cholesky") -> LinearOperator:
+        """Return the Cholesky factor as an operator.
+
+        ValueError unless the operator was promised to be self-adjoint and positive definite.
+        """
+        if not self._can_use_cholesky():
+            raise ValueError(
+                "Cannot take the Cholesky decomposition: Not a positive definite self adjoint "
+                "matrix."
+            )
+        with self._scope(name):
+            return operator_algebra.cholesky(self)
 
     def _check_solvable(self) -> None:
         for known, word in (
@@ -267,16 +235,31 @@ class LinearOperator:
     # -- statistics
 
     def _to_dense(self) -> Tensor:
-        return self._matmul(eye(self._shape_tensor()[-1], dtype=self.dtype))
+        sizes = self._whole_shape()
+        columns = self.domain_dimension.value
+        batch = self.batch_shape.as_list() if self.batch_shape.is_fully_defined() else sizes[:-2]
+        rows = sizes[-1] if columns is None else columns
+        return self._matmul(eye(rows, batch_shape=batch, dtype=self.dtype))
 
     def _diag_part(self) -> Tensor:
         return matrix_diag_part(self._to_dense())
 
+    def _trace(self) -> Tensor:
+        return reduce_sum(self._diag_part(), -1)
+
+    def _add_to_tensor(self, x: Tensor) -> Tensor:
+        return self._to_dense() + x
+
     def _determinant(self) -> Tensor:
+        if self._can_use_cholesky():
+            return exp(self._log_abs_determinant())
         return matrix_determinant(self._to_dense())
 
     def _log_abs_determinant(self) -> Tensor:
-        return log(absolute(self._determinant()))
+        if self._can_use_cholesky():
+            factor = matrix_diag_part(cholesky(self._to_dense()))
+            return 2 * reduce_sum(log(factor), -1)
+        return slogdet(self._to_dense())[1]
 
     def to_dense(self, name: str = "to_dense") -> Tensor:
         """Return the matrix as a tensor."""
@@ -291,7 +274,7 @@ class LinearOperator:
     def trace(self, name: str = "trace") -> Tensor:
         """Return the sum of the diagonal, of shape batch_shape."""
         with self._scope(name):
-            return reduce_sum(self._diag_part(), -1)
+            return self._trace()
 
     def determinant(self, name: str = "det") -> Tensor:
         """Return the determinant, of shape batch_shape; NotImplementedError if it is known not to
@@ -317,23 +300,7 @@ class LinearOperator:
     def add_to_tensor(self, x: Any, name: str = "add_to_tensor") -> Tensor:
         """Return the matrix plus a tensor of the same dtype and a compatible shape."""
         with self._scope(name, x):
-            return self._to_dense() + self._argument(x, "x")
-
-    # -- helpers of the methods
-
-    @contextmanager
-    def _scope(self, name: str, *values: Any) -> Iterator[None]:
-        with name_scope(self._name), name_scope(name, values=list(values)):
-            yield
-
-    def _argument(self, value: Any, name: str) -> Tensor:
-        tensor = convert_to_tensor(value, name=name)
-        if tensor.dtype.base_dtype != self.dtype.base_dtype:
-            raise TypeError(
-                f"Expected argument to have dtype {self.dtype!r}.  Found: {tensor.dtype!r} in "
-                f"tensor {tensor}"
-            )
-        return tensor
+            return self._add_to_tensor(self._argument(x, "x"))
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:

@@ -10,13 +10,10 @@ from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.linear_operators.linear_operator import LinearOperator
-from gpugraph.ops.arrays.concat_and_stack import concat
-from gpugraph.ops.arrays.constants_and_placeholders import zeros
-from gpugraph.ops.arrays.masks_and_coordinates import broadcast_dynamic_shape
+from gpugraph.library.linear_operators.operator_tensors import broadcast_batches, multiply_dense
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, log
 from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 from gpugraph.ops.linalg.matrix_diag_and_band import matrix_band_part
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part
@@ -28,8 +25,9 @@ class LinearOperatorLowerTriangular(LinearOperator):
     """Lower triangular matrices: the lower triangles of `tril` [..., n, n], with 0 above the
     diagonal.
 
-    Solving a system of n equations takes n^2 multiplications. Other arguments are the promises of
-    `LinearOperator`. ValueError for a tensor of rank less than 2, and for is_square=False.
+    Solving a system of n equations takes n^2 multiplications. The arguments is_non_singular,
+    is_self_adjoint, is_positive_definite and is_square are described in `LinearOperator`. The
+    constructor raises ValueError for a tensor of rank less than 2, and for is_square=False.
     """
 
     def __init__(
@@ -71,20 +69,11 @@ class LinearOperatorLowerTriangular(LinearOperator):
         return check
 
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        matrix, x = self._same_batch(x)
-        return matmul(matrix, x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+        return multiply_dense(self._tril, x, adjoint, adjoint_arg)
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        matrix, rhs = self._same_batch(adjoint_of(rhs) if adjoint_arg else rhs)
+        matrix, rhs = broadcast_batches([self._tril, adjoint_of(rhs) if adjoint_arg else rhs])
         return matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
-
-    def _same_batch(self, x: Any) -> tuple[Tensor, Tensor]:
-        """Return (the matrix, x), both broadcast to their common batch shape."""
-        batches = self._tril.shape[:-2], x.shape[:-2]
-        if None not in (x.shape.ndims, self._tril.shape.ndims) and batches[0] == batches[1]:
-            return self._tril, x
-        batch = broadcast_dynamic_shape(shape(self._tril)[:-2], shape(x)[:-2])
-        return _with_batch(self._tril, batch), _with_batch(x, batch)
 
     def _to_dense(self) -> Tensor:
         return self._tril
@@ -97,7 +86,3 @@ class LinearOperatorLowerTriangular(LinearOperator):
 
     def _log_abs_determinant(self) -> Tensor:
         return reduce_sum(log(absolute(self._diagonal)), -1)
-
-
-def _with_batch(matrix: Tensor, batch: Tensor) -> Tensor:
-    return matrix + zeros(concat([batch, shape(matrix)[-2:]], 0), matrix.dtype)

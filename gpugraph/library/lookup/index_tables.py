@@ -1,4 +1,4 @@
-"""Vocabularies as tables: from words to ids, and from ids to words."""
+"""Vocabularies as tables: tables from words to ids, and tables from ids to words."""
 
 from __future__ import annotations
 
@@ -64,14 +64,15 @@ def index_table_from_file(
     value_column_index: int = LINE_NUMBER,
     delimiter: str = "\t",
 ) -> Any:
-    """Return a table from the lines of a file to their numbers, int64.
+    """Return a table that maps each line of a file to its line number, int64.
 
-    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, numbered after
-    the lines, by the hash function `hasher_spec`; without buckets, it gets `default_value`.
-    vocab_size: the number of lines that are used. key_dtype: strings, or integers for a file of
-    integers. Other arguments are those of `TextFileInitializer`.
+    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, chosen by the
+    hash function `hasher_spec`; the buckets' ids follow the line numbers. Without buckets, the word
+    gets `default_value`. vocab_size: the number of lines that are used. key_dtype: the dtype of the
+    words: strings, or integers for a file of integers. Other arguments are those of
+    `TextFileInitializer`.
 
-    ValueError for no file and for negative numbers, and TypeError for other dtypes.
+    Raise ValueError without a file and for negative numbers, and TypeError for other dtypes.
     """
     _check_file(vocabulary_file, vocab_size)
     _check_buckets(num_oov_buckets)
@@ -101,13 +102,14 @@ def index_table_from_tensor(
     dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:
-    """Return a table from the elements of a vector to their indices, int64.
+    """Return a table that maps each element of the vector `mapping` to its index, int64.
 
-    A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, numbered after
-    the indices, by the hash function `hasher_spec`; without buckets, it gets `default_value`.
-    dtype: that of the keys: strings, or integers for a vector of integers.
+    A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, chosen by the
+    hash function `hasher_spec`; the buckets' ids follow the indices. Without buckets, the word gets
+    `default_value`. dtype: the dtype of the words: strings, or integers for a vector of integers.
 
-    ValueError for no vector, a negative number, and a vector of another dtype.
+    Raise ValueError without a vector, for a negative number of buckets, and for a vector of another
+    dtype.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -141,10 +143,10 @@ def index_to_string_table_from_file(
     value_column_index: int = WHOLE_LINE,
     delimiter: str = "\t",
 ) -> StaticHashTable:
-    """Return a table from line numbers of a file to the lines; other numbers give `default_value`.
+    """Return a table that maps each line number of a file, int64, to the line.
 
-    Other arguments are those of `TextFileInitializer`. ValueError for no file, and for a vocab_size
-    below 1.
+    Numbers without a line map to `default_value`. Other arguments are those of
+    `TextFileInitializer`. Raise ValueError without a file, and for a vocab_size below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -158,9 +160,9 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """Return a table from indices of a vector to its strings; other numbers give `default_value`.
+    """Return a table that maps each index of the string vector `mapping`, int64, to its element.
 
-    ValueError without a vector.
+    Other numbers map to `default_value`. Raise ValueError without a vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -176,7 +178,10 @@ def index_to_string_table_from_tensor(
 def string_to_index(
     tensor: Any, mapping: Any, default_value: Any = -1, name: str | None = None
 ) -> Any:
-    """Return the indices of strings in the vector `mapping`, through `index_table_from_tensor`."""
+    """Return the index in the vector `mapping` of each string in `tensor`.
+
+    Strings that are not in the vector get `default_value`.
+    """
     table = index_table_from_tensor(mapping, default_value=default_value, name=name)
     return table.lookup(tensor)
 
@@ -184,7 +189,10 @@ def string_to_index(
 def index_to_string(
     tensor: Any, mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> Any:
-    """Return the strings of `mapping` at indices, through `index_to_string_table_from_tensor`."""
+    """Return, for each index in `tensor`, the string of `mapping` at that index.
+
+    Indices outside the vector get `default_value`.
+    """
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
 
 
@@ -196,7 +204,7 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_file` for strings: an older function."""
+    """Call `index_table_from_file` with strings as keys; this is an older name of that function."""
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
@@ -209,8 +217,9 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Call `index_table_from_tensor` for strings: an older function. ValueError for other
-    dtypes.
+    """Call `index_table_from_tensor` with strings as keys; this is an older name of that function.
+
+    Raise ValueError for a vector of another dtype.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

@@ -1,4 +1,4 @@
-"""LookupInterface, the base class of tables, and helpers of its subclasses."""
+"""LookupInterface, the base class of tables, and functions that its subclasses share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class LookupInterface(Trackable):
-    """The base of tables: the contents belong to a session and persist across its runs."""
+    """The base class of tables. A session holds a table's contents, which persist across runs."""
 
     _resource_handle: Any = None
 
@@ -41,7 +41,7 @@ class LookupInterface(Trackable):
 
     @property
     def name(self) -> Any:
-        """The name of the table; subclasses implement this."""
+        """The name of the table's operation; subclasses define it."""
         return NotImplementedError
 
     def size(self, name: str | None = None) -> Tensor:
@@ -49,7 +49,7 @@ class LookupInterface(Trackable):
         raise NotImplementedError
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the values of keys; subclasses implement this."""
+        """Return the value of each key; subclasses implement this."""
         raise NotImplementedError
 
     def _check_keys(self, keys: Any) -> None:
@@ -68,7 +68,10 @@ def size_of(table: LookupInterface, name: str | None) -> Tensor:
 
 
 def with_values(keys: Any, values: Any) -> Any:
-    """Return `values`; if `keys` is a SparseTensor, one with its indices and these values."""
+    """Return `values`, or a SparseTensor of them if `keys` is a SparseTensor.
+
+    The result then has the indices and the dense shape of `keys`.
+    """
     if isinstance(keys, SparseTensor):
         return SparseTensor(keys.indices, values, keys.dense_shape)
     return values

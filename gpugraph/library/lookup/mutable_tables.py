@@ -1,4 +1,4 @@
-"""Mutable tables, which runs change, and whose contents checkpoints include."""
+"""Tables that runs can change, and whose contents are saved in checkpoints."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class MutableHashTable(LookupInterface):
         return raw_ops.MutableHashTableOfTensorsV2(value_shape=shape, **options)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Return the saveable object for the keys and values, by its name in object-based
-        checkpoints.
+        """Return the name in object-based checkpoints of the keys and values, with the function
+        that saves them.
         """
         return {"table": partial(TableSaveable, self)} if self._checkpoint else {}
 
@@ -74,7 +74,7 @@ class MutableHashTable(LookupInterface):
             return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Tensor:
-        """Return the values of keys: [*shape of the keys, *shape of a value]."""
+        """Return the value of each key, in the shape [*shape of `keys`, *shape of a value]."""
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_find", inputs):
             tensor = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
@@ -85,9 +85,9 @@ class MutableHashTable(LookupInterface):
         return values
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that sets the values of keys.
+        """Return an operation that stores a value for each key.
 
-        values: [*shape of the keys, *shape of a value].
+        values: a tensor of shape [*shape of `keys`, *shape of a value].
         """
         with name_scope(name, f"{self.name}_lookup_table_insert", [self.resource_handle]):
             keys = convert_to_tensor(keys, self._key_dtype, name="keys")
@@ -99,7 +99,10 @@ class MutableHashTable(LookupInterface):
         return operation
 
     def remove(self, keys: Any, name: str | None = None) -> Operation:
-        """Return an operation that removes keys; TypeError for keys of another dtype."""
+        """Return an operation that removes these keys from the table.
+
+        Raise TypeError for keys of another dtype than the table's.
+        """
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
         with name_scope(name, f"{self.name}_lookup_table_remove", inputs):
@@ -162,7 +165,7 @@ class DenseHashTable(MutableHashTable):
         )
 
     def lookup(self, keys: Any, name: str | None = None) -> Tensor:
-        """Return the values of keys: [*shape of the keys, *shape of a value]."""
+        """Return the value of each key, in the shape [*shape of `keys`, *shape of a value]."""
         values = super().lookup(keys, name)
         shape, key_shape = values.op.inputs[1].get_shape(), self._empty_key.get_shape()
         if shape.rank is not None and key_shape.rank is not None:
@@ -171,11 +174,11 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Call `insert`, of which this is another name."""
+        """Return the operation that `insert` returns; this is another name of that method."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Call `remove`, of which this is another name."""
+        """Return the operation that `remove` returns; this is another name of that method."""
         return self.remove(keys, name)
 
 

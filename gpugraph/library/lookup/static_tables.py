@@ -29,10 +29,10 @@ from gpugraph.ops.strings.string_to_number import as_string
 
 
 class InitializableLookupTableBase(LookupInterface):
-    """A table that an initializer fills when a run executes its operation `initializer`.
+    """A table that is filled when a run executes the operation `initializer`.
 
     `tf.tables_initializer()` runs the initializers of all tables. default_value: a scalar, the
-    value of missing keys. initializer: see `TableInitializerBase`.
+    value of missing keys. initializer: a `TableInitializerBase`, which supplies keys and values.
     """
 
     def __init__(self, default_value: Any, initializer: Any) -> None:
@@ -68,10 +68,10 @@ class InitializableLookupTableBase(LookupInterface):
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the values of keys, in their shape; a SparseTensor if the keys are one.
+        """Return the value of each key, in the shape of `keys`; a SparseTensor if `keys` is one.
 
-        TypeError for keys of another dtype. A run raises FailedPreconditionError before the table
-        is filled.
+        Raise TypeError for keys of another dtype than the table's. A run raises
+        FailedPreconditionError if the table is not filled yet.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -124,9 +124,11 @@ class HashTable(InitializableLookupTableBase):
 
 
 class StaticHashTable(HashTable):
-    """A table of keys and values that an initializer fills once.
+    """A table of keys and values that an initializer fills once, and that shares its contents by
+    file.
 
-    Tables that are filled from the same columns of one file share their contents in a session.
+    All tables of a session that are filled from the same columns of the same file share their
+    contents.
     """
 
     def __init__(
@@ -134,13 +136,13 @@ class StaticHashTable(HashTable):
     ) -> None:
         shared_name = getattr(
             initializer, "_shared_name", None
-        )  # a class of the caller may lack it
+        )  # an initializer of the user's class may have no `_shared_name`
         super().__init__(initializer, default_value, shared_name, name)
 
 
 class HasherSpec(NamedTuple):
-    """The choice of buckets for unknown words: the name of a hash function, and its optional
-    key.
+    """The function that chooses a bucket for an unknown word: the name of a hash function, and its
+    key if it has one.
     """
 
     hasher: str
@@ -151,13 +153,16 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 class StrongHashSpec(HasherSpec):
-    """A hash that can't be predicted without its key, a list of two 64-bit ints."""
+    """The spec of a hash function that can't be predicted without its key, a list of two 64-bit
+    ints.
+    """
 
     __slots__ = ()
 
     def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
-        """Create the spec; ValueError unless there are two elements, TypeError unless they are
-        ints.
+        """Create the spec with this key.
+
+        Raise ValueError unless the key has two elements, and TypeError unless they are ints.
         """
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
@@ -167,8 +172,9 @@ class StrongHashSpec(HasherSpec):
 
 
 def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
-    """Return the function from strings to bucket numbers; ValueError for an unknown hash
-    function.
+    """Return the op function that maps strings to bucket numbers with the hash function of `spec`.
+
+    Raise ValueError for an unknown hash function.
     """
     if spec.hasher == "stronghash":
         return partial(string_to_hash_bucket_strong, key=spec.key)
@@ -182,15 +188,16 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """A table of ids: those of another table, and one for each bucket of words not in that table.
+    """A table from words to ids: words of another table keep its ids, other words get a bucket's
+    id.
 
     table: maps strings or int64 numbers to int64 ids from 0 to size - 1; with None all words go to
     buckets. num_oov_buckets: the number of buckets, whose ids follow those of `table`. hasher_spec:
-    the hash function that chooses a bucket. key_dtype: that of the keys of `lookup`: strings, or
-    integers for a table of integers.
+    the hash function that chooses a bucket. key_dtype: the dtype of the keys of `lookup`: strings,
+    or integers for a table of integers.
 
-    TypeError for other dtypes and for an invalid HasherSpec, and ValueError without table and
-    buckets.
+    The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
+    if there are neither a table nor buckets.
     """
 
     def __init__(
@@ -222,7 +229,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the table; a NoOp if there is no table."""
+        """The operation that fills the wrapped table; a NoOp if there is none."""
         if self._table is not None:
             operation: Operation = self._table.initializer
             return operation
@@ -236,7 +243,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the table; None if there is no table."""
+        """The handle of the wrapped table; None if there is none."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -245,15 +252,17 @@ class IdTableWithHashBuckets(LookupInterface):
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of words plus that of buckets, an int64 scalar."""
+        """Return the number of words in the wrapped table plus the number of buckets, an int64
+        scalar.
+        """
         with name_scope(name, f"{self.name}_Size"):
             size = convert_to_tensor(0, dtypes.int64) if self._table is None else self._table.size()
             return size + self._num_oov_buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the id of each word, in the shape of the keys; a SparseTensor if the keys are one.
+        """Return the id of each word, in the shape of `keys`; a SparseTensor if `keys` is one.
 
-        Raises TypeError for keys of another dtype.
+        Raise TypeError for keys of another dtype than `key_dtype`.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -288,13 +297,14 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table of ids: those of an initializer, and one for each bucket of other words.
+    """A table from words to ids: the initializer gives the ids of its words, other words get a
+    bucket's id.
 
     initializer: maps strings or int64 numbers to int64 ids; with None all words go to buckets.
-    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: that of the keys of
-    `lookup`.
+    num_oov_buckets: the number of buckets, at least 1. lookup_key_dtype: the dtype of the keys of
+      `lookup`.
 
-    ValueError without buckets, and TypeError for other dtypes.
+    The constructor raises ValueError without buckets, and TypeError for other dtypes.
     """
 
     def __init__(

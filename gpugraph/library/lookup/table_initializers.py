@@ -22,8 +22,9 @@ from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
 
 
 class TableInitializerBase(Trackable):
-    """The base of table initializers: it has the dtypes, and subclasses define
-    `initialize(table)`.
+    """The base class of table initializers, with the dtypes of keys and values.
+
+    Subclasses define `initialize(table)`.
     """
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
@@ -31,12 +32,12 @@ class TableInitializerBase(Trackable):
 
     @property
     def key_dtype(self) -> DType:
-        """The dtype of a table's keys."""
+        """The dtype of the keys that this initializer supplies."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """The dtype of a table's values."""
+        """The dtype of the values that this initializer supplies."""
         return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
@@ -45,12 +46,17 @@ class TableInitializerBase(Trackable):
 
     @property
     def _shared_name(self) -> str:
-        """The name under which tables with the same content are one in a session; "" for none."""
+        """A name that depends on the content: tables of a session with the same name share their
+        contents.
+
+        The name is "" if this initializer has no such name.
+        """
         return ""
 
     def _initialized(self, table: Any, op: Any, *inputs: Any, **attrs: Any) -> Operation:
-        """Return `op(table, *inputs)`, which fills the table, after adding it to
-        TABLE_INITIALIZERS.
+        """Return the operation `op(table, *inputs)`, which fills the table.
+
+        The operation is added to the collection TABLE_INITIALIZERS.
         """
         operation: Operation = op(table.resource_handle, *inputs, **attrs)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, operation)
@@ -69,7 +75,7 @@ class TableInitializerBase(Trackable):
 class KeyValueTensorInitializer(TableInitializerBase):
     """An initializer that fills a table from two vectors of equal length.
 
-    keys, values: tensors, or lists, which become tensors of `key_dtype` and `value_dtype`.
+    keys, values: tensors, or lists, which are converted to `key_dtype` and `value_dtype`.
     """
 
     def __init__(
@@ -87,14 +93,16 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
             return self._initialized(table, raw_ops.LookupTableImportV2, self._keys, self._values)
 
 
 class TextFileIndex:
-    """Numbers in place of a column's: the whole line, or the number of the line, from 0."""
+    """Special column numbers of TextFileInitializer: the whole line, or the line's number, from
+    0.
+    """
 
     WHOLE_LINE = WHOLE_LINE
     LINE_NUMBER = LINE_NUMBER
@@ -109,7 +117,8 @@ class TextFileInitializer(TableInitializerBase):
     vocab_size: the number of lines that are used; None for all. delimiter: the character between
       columns.
 
-    ValueError for an empty path, unknown columns, and dtypes that these columns can't have.
+    The constructor raises ValueError for an empty path, unknown columns, and dtypes that these
+    columns can't have.
     """
 
     def __init__(
@@ -137,7 +146,7 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; TypeError for a table of other dtypes."""
+        """Return the operation that fills `table`; raise TypeError for a table of other dtypes."""
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
             operation = self._initialized(
@@ -170,7 +179,9 @@ def _check_column(name: str, what: str, index: int, dtype: DType, may_be_number:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """An initializer from numbers to strings: by default, from line numbers to lines."""
+    """An initializer for a table from numbers to strings: by default, from line numbers to
+    lines.
+    """
 
     def __init__(
         self,
@@ -188,7 +199,9 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """An initializer from strings to numbers: by default, from lines to line numbers."""
+    """An initializer for a table from strings to numbers: by default, from lines to line
+    numbers.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""Weighted and reduced losses, and the collections that hold them for training."""
+"""Losses that are weighted and reduced to a scalar, and the collections that hold them for
+training.
+"""
 
 from __future__ import annotations
 

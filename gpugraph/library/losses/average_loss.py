@@ -16,11 +16,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def compute_average_loss(
     per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
 ) -> Tensor:
-    """Return the sum of the weighted losses of examples, divided by the size of the batch.
+    """Return the sum of the examples' weighted losses, divided by the batch size, as a scalar.
 
-    per_example_loss: of rank 1 or more, with examples along axis 0; a scalar raises ValueError.
-    global_batch_size: by default the number of examples. The result is a scalar of the losses'
-    dtype.
+    per_example_loss: a tensor of rank 1 or more, with examples along axis 0; a scalar raises
+      ValueError.
+    global_batch_size: by default the number of examples. The result has the dtype of the losses.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype.base_dtype
@@ -39,5 +39,7 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """Return the sum of penalties, divided by the number of replicas, which is one."""
+    """Return the sum of regularization penalties, divided by the number of replicas, which is 1
+    here.
+    """
     return reduce_sum(convert_to_tensor(regularization_loss))

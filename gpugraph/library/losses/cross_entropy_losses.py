@@ -22,8 +22,8 @@ def sigmoid_cross_entropy(
 ) -> WeightedLosses:
     """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
 
-    See `compute_weighted_loss`. label_smoothing: the fraction s of labels * (1 - s) + s / 2, which
-    replaces the labels. Raises ValueError if the shapes differ.
+    weights and the other arguments are those of `compute_weighted_loss`. label_smoothing: a number
+    s; the labels are replaced by labels * (1 - s) + s / 2. Raise ValueError if the shapes differ.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)

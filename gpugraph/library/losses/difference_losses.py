@@ -1,6 +1,6 @@
-"""Losses of predictions against labels: by their differences, distances and margins.
+"""Losses that depend on the difference, the distance or the margin between predictions and labels.
 
-All are computed in float32, to which their inputs are cast.
+All losses are computed in float32, to which the inputs are cast.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def _in_float(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Return both in float32. Raise ValueError if the shapes differ."""
+    """Return labels and predictions cast to float32. Raise ValueError if their shapes differ."""
     predictions = cast(predictions, dtypes.float32)
     labels = cast(labels, dtypes.float32)
     predictions.shape.assert_is_compatible_with(labels.shape)
@@ -68,14 +68,18 @@ def huber_loss(
 ) -> WeightedLosses:
     """Return the Huber loss, weighted and reduced; see `compute_weighted_loss`.
 
-    It is d ** 2 / 2 for a difference d up to `delta`, and delta * d - delta ** 2 / 2 beyond.
+    For an absolute difference d up to `delta` the loss is d ** 2 / 2; beyond `delta` it is delta *
+    d - delta ** 2 / 2.
     """
     labels, predictions = _in_float(labels, predictions)
     return huber_errors(labels, predictions, delta), weights
 
 
 def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
-    """Return d ** 2 / 2 for each absolute difference d up to `delta`, linear beyond it."""
+    """Return the Huber loss of each element, without weights or reduction.
+
+    For an absolute difference d up to `delta` it is d ** 2 / 2; beyond `delta` it is linear in d.
+    """
     distance = absolute(subtract(predictions, labels))
     near = minimum(distance, delta)
     far = subtract(distance, near)
@@ -89,7 +93,7 @@ def log_loss(
 ) -> WeightedLosses:
     """Return the log loss, weighted and reduced; see `compute_weighted_loss`.
 
-    It is -labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon).
+    The loss is -labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon).
     """
     labels, predictions = _in_float(labels, predictions)
     losses = -multiply(labels, log(predictions + epsilon)) - multiply(
@@ -121,9 +125,10 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """Return 1 - the sum of labels times predictions over `axis`, weighted and reduced.
+    """Return 1 - sum over `axis` of labels * predictions, weighted and reduced.
 
-    The vectors along `axis` (formerly `dim`) must have length 1. See `compute_weighted_loss`.
+    The vectors along `axis` (older name: `dim`) must have length 1. Other arguments are those of
+    `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'")
@@ -149,10 +154,10 @@ def mean_pairwise_squared_error(
 ) -> Tensor:
     """Return the mean squared error of the differences between pairs of elements.
 
-    For each pair of elements of one example, the difference of the predictions is compared with
-    that of the labels. The mean over all pairs is multiplied by the example's weight, and summed
-    over the batch. weights: a number, or [batch size, 1, ...]. Raises ValueError for incompatible
-    shapes.
+    For each pair of elements of one example, the difference of the two predictions is compared with
+    the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
+    and summed over the batch. weights: a number, or [batch size, 1, ...]. Raise ValueError for
+    incompatible shapes.
     """
     require(labels=labels, predictions=predictions)
     graph = get_default_graph()

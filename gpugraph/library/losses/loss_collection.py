@@ -1,4 +1,4 @@
-"""The losses of a graph: added to collections, fetched and summed for training."""
+"""The losses of a graph: functions that add them to collections, return them and sum them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
-    """Return the losses of a collection, or those whose names start with the regex `scope`."""
+    """Return the losses in a collection; with `scope`, only those whose names the regex matches at
+    the start.
+    """
     graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Return the penalties of regularizers, or those whose names start with the regex `scope`."""
+    """Return the penalties that regularizers added to the default graph.
+
+    With `scope`, return only those whose names the regex matches at the start.
+    """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 
@@ -40,9 +45,9 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """Return the sum of `get_losses` and `get_regularization_losses`.
+    """Return the sum of `get_losses` and, unless turned off, of `get_regularization_losses`.
 
-    Raises ValueError if there are none.
+    Raise ValueError if there are no losses.
     """
     losses = get_losses(scope)
     if add_regularization_losses:

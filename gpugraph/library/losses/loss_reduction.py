@@ -1,4 +1,4 @@
-"""The reduction of the losses of elements to one scalar: weighted, summed, divided."""
+"""Reduction of elementwise losses to one scalar: losses are weighted, summed and divided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Reduction:
-    """The reductions of the weighted losses of elements.
+    """The names of the ways to reduce weighted elementwise losses to a scalar.
 
     NONE: no reduction. SUM: their sum. SUM_OVER_BATCH_SIZE: the sum divided by the number of
     elements. MEAN: the sum divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: the sum
@@ -40,7 +40,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Return all reductions."""
+        """Return the names of all reductions."""
         return (
             cls.NONE,
             cls.SUM,
@@ -60,22 +60,22 @@ class Reduction:
 
 
 def require(**tensors: Any) -> None:
-    """Raise ValueError, with the name of the argument, if a tensor is None."""
+    """Raise ValueError if a tensor is None; the message names the argument."""
     for name, value in tensors.items():
         if value is None:
             raise ValueError(f"{name} must not be None.")
 
 
 WeightedLosses = tuple[Tensor, Any]
-"""The losses of elements, and their weights."""
+"""A pair of elementwise losses and their weights."""
 
 
 def reduced_loss(
     type_name: str,
 ) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
-    """Return a decorator that reduces the result of a function with `compute_weighted_loss`.
+    """Return a decorator that reduces the result of a loss function with `compute_weighted_loss`.
 
-    The function takes labels, predictions, weights and so on, and returns losses and weights. The
+    The function takes labels, predictions and weights first, and returns losses and weights. The
     decorated function has three additional parameters, `scope`, `loss_collection` and `reduction`.
     Its name scope is `type_name` by default. It raises ValueError if labels or predictions are
     None.
@@ -128,7 +128,9 @@ def compute_weighted_loss(
 
 
 def weigh_and_reduce(losses: Any, weights: Any, reduction: str) -> Tensor:
-    """Do as `compute_weighted_loss`, without checking shapes and adding to a collection."""
+    """Return the result of `compute_weighted_loss`, without checking shapes or adding it to a
+    collection.
+    """
     losses = convert_to_tensor(losses)
     wide = cast(losses, dtypes.float32)
     weights = cast(weights, dtypes.float32)
@@ -162,7 +164,8 @@ def _count(losses: Tensor) -> Tensor:
 def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Tensor:
     """Return the number of losses whose weight is not 0.
 
-    per_batch: whether to count in each element of the batch: [batch size, 1, ...], else a scalar.
+    per_batch: whether to count for each example separately; the result is then [batch size, 1,
+    ...], otherwise a scalar.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, dtypes.float32)

@@ -1,4 +1,6 @@
-"""Metrics from curves over thresholds (ROC, precision and recall): areas, and single points."""
+"""Metrics computed from ROC and precision-recall curves: areas under them, and single points on
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,15 @@ from gpugraph.ops.reductions.argmax_and_argmin import argmax, argmin
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 _ALL = ("tp", "fn", "tn", "fp")
-_BEYOND = 1e-7  # margin below 0 and above 1, so that every prediction is between thresholds
+# The first and the last threshold lie this far outside [0, 1], so that every prediction is between
+# thresholds.
+_BEYOND = 1e-7
 _EPSILON = 1e-6
 _METHODS = ("trapezoidal", "careful_interpolation", "minoring", "majoring")
 
 
 def even_thresholds(count: int) -> list[float]:
-    """Return `count` even thresholds from slightly below 0 to slightly above 1."""
+    """Return `count` evenly spaced thresholds, from slightly below 0 to slightly above 1."""
     count = whole_number("num_thresholds", count)
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _BEYOND, *inner, 1.0 + _BEYOND]
@@ -48,14 +52,16 @@ def auc(
 ) -> Pair:
     """Return (area under a curve with a point for each threshold, update), weighted.
 
-    predictions: from 0 to 1. num_thresholds: the number of evenly spaced thresholds, unless
-    `thresholds` lists those between 0 and 1, which are added.
-    curve: "ROC" (true over false positives) or "PR" (precision over recall).
-    summation_method: the height between two points: the mean ("trapezoidal"), the minimum
-      ("minoring") or the maximum ("majoring"). For "PR", "careful_interpolation" is correct.
+    predictions: numbers from 0 to 1. num_thresholds: the number of evenly spaced thresholds, which
+      is used unless `thresholds` is passed. thresholds: a list of thresholds between 0 and 1; one
+      slightly below 0 and one slightly above 1 are added.
+    curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
+    summation_method: the height of the area between two neighbouring points: their mean
+      ("trapezoidal"), minimum ("minoring") or maximum ("majoring"). For "PR", only
+      "careful_interpolation" is unbiased.
 
-    Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
-    that are not from 0 to 1.
+    Raise ValueError for another curve or method. A run raises InvalidArgumentError for predictions
+    outside [0, 1].
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -100,8 +106,9 @@ def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
 def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     """Return the area under precision over recall, from the counts at each threshold.
 
-    Between two thresholds, the true positives are interpolated linearly in tp + fp (Davis and
-    Goadrich 2006, The relationship between Precision-Recall and ROC curves).
+    tp, fp, fn: vectors of the true positives, false positives and false negatives. Between two
+    thresholds, tp is interpolated linearly in tp + fp (Davis and Goadrich 2006, The relationship
+    between Precision-Recall and ROC curves).
     """
     gained = tp[:-1] - tp[1:]
     positives = tp + fp
@@ -131,7 +138,7 @@ def sensitivity_at_specificity(
 ) -> Pair:
     """Return (recall at the threshold whose specificity is nearest to `specificity`, update).
 
-    Raises ValueError for a specificity that is not from 0 to 1.
+    Raise ValueError for a specificity outside [0, 1].
     """
     _check_part("specificity", specificity)
 
@@ -155,8 +162,8 @@ def specificity_at_sensitivity(
 ) -> Pair:
     """Return (specificity at the threshold whose recall is nearest to `sensitivity`, update).
 
-    Of several such thresholds, the highest counts. Raises ValueError for a sensitivity that is not
-    from 0 to 1.
+    Among equally near thresholds, the highest is used. Raise ValueError for a sensitivity outside
+    [0, 1].
     """
     _check_part("sensitivity", sensitivity)
 

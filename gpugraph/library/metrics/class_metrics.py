@@ -1,4 +1,6 @@
-"""Metrics of classes: overlap by a confusion matrix, and labels among the first k predictions."""
+"""Metrics of classes: mean overlap by a confusion matrix; precision and recall of the top k
+classes.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,9 @@ def mean_iou(
 ) -> Pair:
     """Return (mean over classes of intersection over union, update of the confusion matrix).
 
-    labels, predictions: classes below `num_classes`, of any shape; weights: of the same shape.
-    Classes that occur neither in labels nor in predictions are ignored. A run raises
-    InvalidArgumentError for a value that is not a class.
+    labels, predictions: class numbers below `num_classes`, of any shape; weights: of the same
+    shape. Classes that occur neither in labels nor in predictions are ignored. A run raises
+    InvalidArgumentError for a number that is not a class.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -74,8 +76,8 @@ def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int)
 def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
     """Return the mean intersection over union of the classes in a confusion matrix.
 
-    The union of a class counts the elements whose label, or prediction, it is. Classes without such
-    elements are ignored.
+    The union of a class is the weighted number of elements that have the class as label or as
+    prediction. Classes with an empty union are ignored.
     """
     rows = cast(reduce_sum(confusions, 0), dtypes.float32)
     columns = cast(reduce_sum(confusions, 1), dtypes.float32)
@@ -92,9 +94,10 @@ def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
 
 
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
-    """Return the metric `kind`_at_k, which finds the `k` largest predictions of each row.
+    """Return the metric `kind`_at_k, which takes the `k` largest predictions of each row.
 
-    kind: "recall" or "precision". wrong: the name of the count of misses. doc: the docstring.
+    kind: "recall" or "precision". wrong: the name of the variable that counts misses. doc: the
+    metric's docstring.
     """
 
     @metric
@@ -115,7 +118,10 @@ def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
 
 
 def _at_top_k(kind: str, wrong: str) -> Callable[..., Pair]:
-    """Return the metric `kind`_at_top_k, whose predictions are the top k classes themselves."""
+    """Return the metric `kind`_at_top_k, which receives the top k classes instead of predictions.
+
+    kind: "recall" or "precision". wrong: the name of the variable that counts misses.
+    """
 
     @metric
     @named(
@@ -174,13 +180,14 @@ def _scope(
 
 
 _NO_LABEL = np.int64(-(2**63))
-"""Pads rows of sparse labels to the same length."""
+"""The number that fills the ends of rows, if sparse labels have rows of different lengths."""
 
 
 def _labels(labels: Any, first: Tensor) -> tuple[Tensor, bool]:
     """Return labels as [..., number of labels], and whether they may be padded with `_NO_LABEL`.
 
-    first: the top k classes, [..., k]; ValueError if the ranks don't match.
+    first: the top k classes, [..., k]. Raise ValueError if the ranks of labels and classes do not
+    match.
     """
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
     if is_sparse:
@@ -216,7 +223,8 @@ def _quotient(
 ) -> Pair:
     """Return hits / (hits + misses) over all batches so far, and its update.
 
-    kind: "recall" or "precision"; wrong: the name of the count of misses; see `_hits_and_misses`.
+    kind: "recall" or "precision", which determines the misses (see `_hits_and_misses`); wrong: the
+    name of the variable that counts misses.
     """
     suffix = _name_suffix(k, class_id)
     first = cast(convert_to_tensor(predictions_idx), dtypes.int64)
@@ -236,10 +244,10 @@ def _quotient(
 def _hits_and_misses(
     labels: Tensor, may_be_none: bool, first: Tensor, by_label: bool, class_id: int | None
 ) -> tuple[Any, Any]:
-    """Count hits and misses in each element of the batch.
+    """Count hits and misses for each example of the batch.
 
-    Hits are the elements of `first` that are labels. Misses are the elements of `first` that are
-    not labels or, with `by_label`, the labels that are not in `first`.
+    first: the top k classes. Hits are the elements of `first` that are labels. Misses are the
+    elements of `first` that are not labels or, with `by_label`, the labels that are not in `first`.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)
@@ -264,14 +272,16 @@ def _hits_and_misses(
 def average_precision_at_k(
     labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of the precisions at the ranks of labels up to `k`, update), weighted.
+    """Return (mean over examples of the average precision up to rank `k`, update), weighted.
 
-    labels: classes [..., number of labels], or [...] if there is one each; or a SparseTensor.
+    labels: classes [..., number of labels], or [...] if each example has one label; or a
+      SparseTensor.
     predictions: floats [..., classes].
-    weights: [...], or 1 if the same weight applies to all.
+    weights: [...], or sizes of 1 where a weight applies to a whole axis.
 
-    A row's sum of precisions is divided by its number of labels (negative ones are not counted), or
-    by k if that is smaller. The initial value is 0.
+    The average precision of an example is the sum of the precisions at the ranks of its labels,
+    divided by its number of labels (negative labels are not counted), or by k if that is smaller.
+    The initial value is 0.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)
@@ -288,7 +298,7 @@ def average_precision_at_k(
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
-    """Return the average precision of each element of the batch; NaN if it has no labels.
+    """Return the average precision of each example; NaN for an example without labels.
 
     first: the top k classes, [..., k].
     """

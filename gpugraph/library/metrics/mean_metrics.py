@@ -1,4 +1,4 @@
-"""Means over all batches: of values, of errors, of right predictions."""
+"""Means over all batches: of values, of errors, and of correct predictions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
 
 
 def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
-    """Return the weighted values, and the weights in the shape of the values."""
+    """Return (values times weights, the weights broadcast to the shape of the values)."""
     weights = cast(squeezed_weights(weights, values), dtypes.float32)
     weights = broadcast_weights(weights, values)
     return multiply(values, weights), weights
@@ -51,12 +51,12 @@ def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
 
 @metric
 def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
-    """Return (mean, update): the weighted mean of all values so far; 0 without values.
+    """Return (mean, update): the weighted mean of all values so far; 0 before the first.
 
-    weights: a number, or a tensor of the rank of the values, with each size equal or 1.
-    name: that of the scope of its local variables `total` and `count`.
+    weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
+    name: the scope of the metric's local variables `total` and `count`.
 
-    A run of `update` adds a batch and returns the new mean. Raises ValueError for weights of an
+    A run of `update` adds a batch and returns the new mean. Raise ValueError for weights of an
     incompatible shape.
     """
     with variable_scope(name, "mean", [values, weights]):
@@ -90,7 +90,8 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
     """Return the mean of all batches so far, and a tensor that adds this batch to it.
 
-    The count is updated after `values` are computed, so that a failure leaves it unchanged.
+    total, count: the metric's variables. batch_total, batch_count: the amounts to add. The count is
+    updated after `values` are computed, so that a failure leaves it unchanged.
     """
     graph = get_default_graph()
     new_total = assign_add(total, batch_total)
@@ -100,7 +101,7 @@ def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, value
 
 
 def _is_right(labels: Tensor, predictions: Tensor) -> Tensor:
-    """Return 1 where predictions equal labels, else 0."""
+    """Return 1.0 where predictions equal labels, otherwise 0.0."""
     if labels.dtype.base_dtype is not predictions.dtype.base_dtype:
         predictions = cast(predictions, labels.dtype.base_dtype)
     return cast(equal(predictions, labels), dtypes.float32)
@@ -165,7 +166,7 @@ def mean_relative_error(
 def mean_cosine_distance(
     labels: Any, predictions: Any, dim: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of 1 - the sum of labels times predictions over `dim`, update); see `mean`."""
+    """Return (mean of 1 - sum over `dim` of labels * predictions, update); see `mean`."""
     labels, predictions, weights = alike(labels, predictions, weights)
     distances = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     name = name or "mean_cosine_distance"
@@ -187,10 +188,10 @@ def percentage_below(
 def mean_per_class_accuracy(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean of the accuracies of classes, update).
+    """Return (mean over classes of the accuracy of each class, update).
 
-    The update returns the vector of the accuracies of all classes. labels, predictions: classes
-    below `num_classes`, of any shape; weights: of the same shape.
+    The update returns the vector of the accuracies of all classes. labels, predictions: class
+    numbers below `num_classes`, of any shape; weights: of the same shape.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)

@@ -1,4 +1,4 @@
-"""The local variables of metrics, and the pair of a value and its update."""
+"""The local variables of metrics, and the pair of a metric's value and its update."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ from gpugraph.ops.nn.losses.loss_weights import (
 )
 
 Pair = tuple[Tensor, Tensor]
-"""A metric's value over the batches so far; and a tensor that adds a batch and is the new value."""
+"""A metric's value over the batches so far.
+
+And a tensor that adds a batch and gives the new value.
+"""
 
 
 def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
-    """Create a local variable initialized to zeros, in the collection METRIC_VARIABLES."""
+    """Create a local variable of zeros for a metric, in the collection METRIC_VARIABLES."""
     return Variable(
         lambda: zeros(list(shape), dtype),
         trainable=False,
@@ -36,9 +39,9 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 
 
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
-    """Add the value and the update to collections, and return both.
+    """Add a metric's value and its update to collections, and return both.
 
-    values_to, updates_to: the name of a collection, or a list of names.
+    values_to, updates_to: for each, the name of a collection, a list of names, or None.
     """
     graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
@@ -48,7 +51,7 @@ def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
 
 
 def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
-    """Return the metric with two further parameters: the collections of its value and its update.
+    """Return the metric with two more parameters: the collections of its value and its update.
 
     `metrics_collections` and `updates_collections` are names of collections or lists of names.
     """
@@ -75,14 +78,18 @@ def binary_metric(
 
 
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
-    """Apply `measure` to the values and to the updates, and return both results."""
+    """Apply `measure` to the variables and to their updates, and return both results.
+
+    values, updates: the arguments of `measure` before and after the batch is added.
+    """
     return measure(*values, name="value"), measure(*updates, name="update_op")
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
-    """Return (labels, predictions, weights) without a last axis of size 1 that only one has.
+    """Return (labels, predictions, weights) with equal ranks: extra last axes of size 1 are
+    removed.
 
-    Raises ValueError if the shapes of labels and predictions differ.
+    Raise ValueError if the shapes of labels and predictions still differ.
     """
     labels, predictions = remove_squeezable_dimensions(
         convert_to_tensor(labels), convert_to_tensor(predictions)

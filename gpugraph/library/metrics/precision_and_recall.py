@@ -1,4 +1,4 @@
-"""Counts of right and wrong predictions, and their quotients: precision and recall."""
+"""Counts of correct and wrong predictions, and their quotients: precision and recall."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ def _count(
 def _count_metric(
     type_name: str, label: bool, prediction: bool, summary: str
 ) -> Callable[..., Pair]:
-    """Return the metric that counts one combination of label and prediction."""
+    """Return the metric that counts the elements with this label and this prediction.
+
+    summary: the description of the count, for the metric's docstring.
+    """
     doc = f"Return ({summary}, update), weighted. Labels and predictions are cast to bool."
     return binary_metric(type_name, doc, partial(_count, type_name, label, prediction))
 
@@ -64,7 +67,7 @@ false_negatives = _count_metric("false_negatives", True, False, "the count of on
 
 
 def _quotient(right: Tensor, wrong: Tensor, name: str) -> Tensor:
-    """Return right / (right + wrong); 0 if both are 0."""
+    """Return right / (right + wrong), or 0 if both counts are 0."""
     return where(greater(right + wrong, 0), right / (right + wrong), 0, name=name)
 
 
@@ -73,7 +76,8 @@ def _quotient_metric(
 ) -> Callable[..., Pair]:
     """Return the metric true positives / (true positives + wrong predictions).
 
-    wrong_name, wrong_label: the name of the count of these, and their label.
+    wrong_name: the name of the variable that counts the wrong predictions; wrong_label: the label
+    of the elements that it counts. summary: the quotient's description, for the docstring.
     """
 
     def measure(labels: Any, predictions: Any, weights: Any, name: str | None) -> Pair:

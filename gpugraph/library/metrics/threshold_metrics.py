@@ -1,4 +1,6 @@
-"""Metrics of predictions from 0 to 1, at the thresholds above which they count as true."""
+"""Metrics of predictions from 0 to 1 at thresholds: a prediction above the threshold counts as
+true.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.state.reference_variable_ops import assign_add
 
 Counts = dict[str, Any]
-"""Maps "tp", "fn", "tn", "fp" (true positives, ...) to a vector of counts, one per threshold."""
+"""A mapping from "tp", "fn", "tn" and "fp" (true positives, ...) to vectors with a count for each
+threshold.
+"""
 
 NAMES = {
     "tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives",
@@ -42,8 +46,8 @@ def counts_at(
 ) -> tuple[Counts, Counts]:
     """Return the counts of these kinds over all batches so far, and their updates.
 
-    kinds: among "tp", "fn", "tn", "fp". ValueError if thresholds is no list of numbers. A run
-    raises InvalidArgumentError for predictions that are not from 0 to 1.
+    kinds: some of "tp", "fn", "tn", "fp". Raise ValueError if `thresholds` is not a list of
+    numbers. A run raises InvalidArgumentError for predictions outside [0, 1].
     """
     thresholds = constant_array(thresholds, dtypes.float32)
     if thresholds.ndim != 1:
@@ -70,7 +74,7 @@ def hits_at(
 ) -> Counts:
     """Return the weighted counts of these kinds in one batch, at each threshold.
 
-    labels: bool; weights: None, or of the shape of the labels. thresholds: an array.
+    labels: a bool tensor; weights: None, or of the shape of the labels. thresholds: an array.
     """
     is_true = reshape(labels, [1, -1])
     is_above = greater(reshape(predictions, [1, -1]), constant(thresholds[:, None]))
@@ -87,7 +91,9 @@ def hits_at(
 
 
 def check_range(predictions: Tensor) -> Any:
-    """Return an operation that fails with InvalidArgumentError unless all are from 0 to 1."""
+    """Return an operation that raises InvalidArgumentError in a run unless all predictions are in
+    [0, 1].
+    """
     inside = logical_and(
         raw_ops.GreaterEqual(predictions, np.float32(0)),
         raw_ops.LessEqual(predictions, np.float32(1)),
@@ -103,7 +109,11 @@ def _metric(
     summary: str,
     measure: Callable[[Counts, str], Any],
 ) -> Callable[..., Pair]:
-    """Return the metric that computes `measure(counts, name)` from the counts of `kinds`."""
+    """Return the metric that computes `measure(counts, name)` from the counts of `kinds`.
+
+    type_name: the metric's name; scope: its name scope; summary: the result's description, for the
+    docstring.
+    """
 
     @metric
     @named(type_name, f"Return ({summary}, update), weighted.")

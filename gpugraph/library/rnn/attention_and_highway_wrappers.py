@@ -1,4 +1,6 @@
-"""Wrappers of cells in `tf.contrib.rnn`: attention to the last outputs, a bypass for inputs."""
+"""Wrappers of cells in `tf.contrib.rnn`: one attends to the last outputs, one has a bypass for
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class AttentionCellWrapper(RNNCell):
     """A cell that attends to its last `attn_length` outputs. Source: arXiv:1601.06733.
 
-    attn_size: the size of outputs, by default the cell's. attn_vec_size: the size of the vectors in
-    which outputs and query are compared, by default attn_size. input_size: the size to which inputs
-    and attention are projected, by default that of the inputs. state_is_tuple: whether the state is
-    a tuple of the cell's state, the attention and the last outputs, or one matrix of them.
+    attn_size: the size of outputs, by default the cell's. attn_vec_size: the size to which outputs
+    and query are projected before they are compared, by default attn_size. input_size: the size to
+    which inputs and attention are projected, by default that of the inputs. state_is_tuple: whether
+    the state is a tuple of the cell's state, the attention and the last outputs, or one matrix of
+    them.
 
-    TypeError for a value that is not a cell, and ValueError for a length below 1 and for a cell
-    with several states without state_is_tuple.
+    The constructor raises TypeError for a value that is not a cell, and ValueError for a length
+    below 1 and for a cell whose state is a tuple if state_is_tuple is false.
     """
 
     def __init__(
@@ -57,9 +60,10 @@ class AttentionCellWrapper(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The sizes of the cell's state, of the attention and of the last outputs, or the sum of
-        the
-        three.
+        """The state's size: a tuple of the sizes of the cell's state, the attention and the last
+        outputs.
+
+        If `state_is_tuple` is false, it is the sum of these sizes.
         """
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         return sizes if self._state_is_tuple else sum(sizes)
@@ -87,8 +91,9 @@ class AttentionCellWrapper(RNNCell):
         return output, next_state if self._state_is_tuple else concat(next_state, 1)
 
     def _attention(self, query: Any, outputs: Any) -> Any:
-        """Return the mean of the last outputs, each weighted by its match with the query (the
-        state).
+        """Return the weighted mean of the last outputs.
+
+        The weight of an output is its match with the query, which is the state.
         """
         with variable_scope("attention"):
             kernel = get_variable("attn_w", [1, 1, self._size, self._compared_size])
@@ -101,12 +106,13 @@ class AttentionCellWrapper(RNNCell):
 
 
 class HighwayWrapper(SameStateWrapper):
-    """A cell with a bypass for its inputs: inputs * carry + outputs * transform.
+    """A cell with a bypass for its inputs: inputs * carry + outputs * transform. Source:
+    arXiv:1505.00387.
 
-    Source: arXiv:1505.00387. carry and transform are gates, functions of the inputs with values in
-    (0, 1). couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate
-    weights. carry_bias_init: the initial bias of carry; that of transform is its negative. A call
-    raises ValueError if outputs and inputs differ in shape.
+    The gates carry and transform are functions of the inputs with values in (0, 1).
+    couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate weights.
+    carry_bias_init: the initial bias of carry; that of transform is its negative. A call raises
+      ValueError if outputs and inputs differ in shape.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 def depth_of(input_shape: Any) -> int:
-    """Return the static size of the last axis of inputs; ValueError if it is unknown."""
+    """Return the static size of the last axis of inputs; raise ValueError if it is unknown."""
     sizes = as_shape(input_shape).sizes
     depth = sizes[-1] if sizes else None
     if depth is None:
@@ -40,7 +40,7 @@ class OneState:
 
 
 class _OneStateCell(OneState, LayerCell):
-    """A cell whose output is its next state."""
+    """The base class of cells whose output is also the next state."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class BasicRNNCell(_OneStateCell):
 class GRUCell(_OneStateCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
-    r, u = sigmoid([inputs, state] gates/kernel + gates/bias), in two halves;
-    c = activation([inputs, r state] candidate/kernel + candidate/bias), tanh by default;
-    output = state = u state + (1 - u) c. The initial bias of the gates is 1.
+    The gates r and u are the two halves of sigmoid([inputs, state] gates/kernel + gates/bias); c =
+    activation([inputs, r state] candidate/kernel + candidate/bias), where the activation is tanh by
+    default; output = state = u state + (1 - u) c. The initial bias of the gates is 1.
     """
 
     def __init__(

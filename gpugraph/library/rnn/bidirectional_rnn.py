@@ -82,8 +82,8 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `static_rnn`. Returns a list of outputs, with forward and backward
-    ones joined along axis 1, the last state forward, and the last state backward.
+    The arguments are those of `static_rnn`. Return a list of outputs, in which the outputs of both
+    directions are joined along axis 1; the last state forward; and the last state backward.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)

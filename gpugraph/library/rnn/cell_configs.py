@@ -24,8 +24,8 @@ def config_of_cell(cell: Any) -> dict[str, Any]:
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
     """Create a cell from a result of `config_of_cell`.
 
-    custom_objects: classes by name, which take precedence over those of this package. ValueError
-    for an unknown name.
+    custom_objects: classes by name, which take precedence over those of this package. Raise
+    ValueError for an unknown name.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -64,10 +64,12 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
 def function_of_config(
     name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> Callable[..., Any] | None:
-    """Remove the entries of `config_of_function` from `config`; return the function they describe.
+    """Remove the entries of `config_of_function` from `config`; return the function that they
+    describe.
 
-    None if there are none. custom_objects: callables by name. TypeError for an unknown kind, and
-    ValueError for a name that `custom_objects` lacks and for code from a file.
+    Return None if there are no entries. custom_objects: callables by name. Raise TypeError for an
+    unknown kind of entry, and ValueError for a name that `custom_objects` lacks and for code that
+    comes from a file.
     """
     if name not in config:
         return None

@@ -35,7 +35,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):
-    """The base of wrappers: a cell that calls another cell, whose variables it has."""
+    """The base class of wrappers: a wrapper calls another cell and has that cell's variables."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -59,8 +59,9 @@ class _Wrapper(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a wrapper from a result of `get_config`; custom_objects: classes and functions by
-        name.
+        """Create a wrapper from a result of `get_config`.
+
+        custom_objects: classes and functions by name.
         """
         arguments = dict(config)
         for name, argument in cls._function_arguments:
@@ -74,7 +75,7 @@ class _Wrapper(RNNCell):
 
     @property
     def wrapped_cell(self) -> Any:
-        """The cell that the wrapper calls."""
+        """The cell that this wrapper calls."""
         return self.cell
 
     @property
@@ -89,16 +90,16 @@ class _Wrapper(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable weights of the cell."""
+        """The trainable weights of the wrapped cell."""
         return list(getattr(self.cell, "trainable_weights", ()))
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The non-trainable weights of the cell."""
+        """The non-trainable weights of the wrapped cell."""
         return list(getattr(self.cell, "non_trainable_weights", ()))
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """Return a zero state of the cell."""
+        """Return a zero state of the wrapped cell."""
         graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)
@@ -112,11 +113,11 @@ class DeviceWrapper(_Wrapper):
         self._device = device
 
     def get_config(self) -> dict[str, Any]:
-        """Return the wrapped cell and the device."""
+        """Return a dict of the wrapped cell and the device."""
         return {**super().get_config(), "device": self._device}
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """Return a zero state, on the device."""
+        """Return a zero state of the wrapped cell, placed on the device."""
         with get_default_graph().device(self._device):
             return super().zero_state(batch_size, dtype)
 
@@ -126,11 +127,10 @@ class DeviceWrapper(_Wrapper):
 
 
 class ResidualWrapper(_Wrapper):
-    """A wrapper that adds a cell's inputs to its outputs, or returns `residual_fn(inputs,
-    outputs)`.
+    """A wrapper that adds a cell's inputs to its outputs, or combines them by `residual_fn`.
 
-    Without `residual_fn`, a call raises ValueError if inputs and outputs differ in structure or
-    shape.
+    residual_fn: a function of (inputs, outputs). Without it, a call raises ValueError if inputs and
+    outputs differ in structure or shape.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class ResidualWrapper(_Wrapper):
     _function_arguments = (("residual_fn", "residual_fn"),)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the wrapped cell and the function's code."""
+        """Return a dict of the wrapped cell and the code of `residual_fn`."""
         return {**super().get_config(), **config_of_function("residual_fn", self._residual_fn)}
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
@@ -167,10 +167,11 @@ class DropoutWrapper(_Wrapper):
     variational_recurrent: whether all steps (and all batch entries) use the same mask; this
       requires `dtype`, and `input_size` unless all inputs are kept. Source: arXiv:1512.05287.
     seed: an int from which different seeds for inputs, states and outputs are derived.
-    dropout_state_filter_visitor: a function that returns whether a state, or each part of it, has
-      dropout; by default all have, except the memory `c` of an LSTM and TensorArrays.
+    dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or to
+      each part of it; by default it applies to all parts except the memory `c` of an LSTM and
+      TensorArrays.
 
-    ValueError for a probability outside [0, 1] and for missing arguments of
+    The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
     `variational_recurrent`, and TypeError for a visitor that is not callable.
     """
 
@@ -261,7 +262,8 @@ class DropoutWrapper(_Wrapper):
     def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
         """Apply dropout to the parts of `values` for which `chosen`, a structure of bools, is true.
 
-        `chosen` may be less deep than `values`; None selects all parts.
+        kind: "input", "output" or "state"; keep: the probability that an element is kept. `chosen`
+        may be nested less deeply than `values`; None selects all parts.
         """
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
@@ -280,8 +282,9 @@ class DropoutWrapper(_Wrapper):
 
 
 def _probability(name: str, value: Any) -> Any:
-    """Return a probability as a float if it is known, else as a tensor; ValueError outside [0,
-    1].
+    """Return a probability as a float if its value is known, otherwise as a tensor.
+
+    Raise ValueError outside [0, 1].
     """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
@@ -306,7 +309,7 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
     """Return a structure of bools that marks the parts of `state` that the visitor selects.
 
     For a structure, the visitor returns a bool for all of it, or a structure of bools for its
-    parts. It is called again with each selected part.
+    parts. The visitor is called again with each selected part.
     """
     answer = visitor(state)
     if not is_nested(state) or answer is False:
@@ -322,8 +325,8 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
 
 
 def _parts(structure: Any) -> list[Any]:
-    """Return the direct parts of a structure; those of a dict in the order of keys, as in
-    `flatten`.
+    """Return the direct parts of a structure; the parts of a dict are in the order of its sorted
+    keys.
     """
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
@@ -331,7 +334,7 @@ def _parts(structure: Any) -> list[Any]:
 
 
 def _like(structure: Any, parts: list[Any]) -> Any:
-    """Return a structure of the same type with other parts."""
+    """Return a structure of the same type as `structure`, with these parts."""
     if isinstance(structure, Mapping):
         return dict(zip(sorted(structure), parts))
     named = hasattr(structure, "_fields")

@@ -60,9 +60,9 @@ def dynamic_rnn(
     Returns outputs [batch, time, *output_size] ([time, batch, ...] if `time_major`) in the
     structure of the cell's `output_size`, and the state in that of its `state_size`.
 
-    TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible shapes
-    and without both initial state and dtype. A run raises InvalidArgumentError unless there is one
-    length for each batch entry.
+    Raise TypeError if `cell` is not a cell, and ValueError for inputs or lengths of incompatible
+    shapes and without both initial state and dtype. A run raises InvalidArgumentError unless there
+    is one length for each batch entry.
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -105,7 +105,7 @@ def _lengths(sequence_length: Any) -> Tensor:
 
 
 def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
-    """Return `lengths` with an Assert in each run that there is one for each batch entry."""
+    """Return `lengths` with a check in each run that there is one length for each batch entry."""
     graph = get_default_graph()
     known = lengths.shape.num_elements()
     if isinstance(batch_size, int) and known not in (None, batch_size):
@@ -122,7 +122,7 @@ def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """Return the batch size of time-major inputs: an int if any static shape has it, else a
+    """Return the batch size of time-major inputs: an int if a static shape has it, otherwise a
     tensor.
     """
     for tensor in inputs:
@@ -176,7 +176,8 @@ class _Loop:
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         """Build the loop; return its time-major outputs and the last state."""
-        # At least one step runs, because the arrays take their shapes from the written values.
+        # At least one step runs, because the TensorArrays take their shapes from the written
+        # values.
         max_steps = self._steps if self._lengths is None else self._lengths.max_length
         bound = minimum(self._steps, maximum(1, max_steps))
         _, arrays, state = while_loop(
@@ -216,7 +217,7 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    ValueError if they differ in time or batch, or if other sizes are unknown.
+    Raise ValueError if they differ in time or batch, or if other sizes are unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

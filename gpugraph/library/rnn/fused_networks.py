@@ -1,7 +1,9 @@
-"""Networks over whole sequences in one call, and cells with the names of TensorFlow's block cells.
+"""Networks that process whole sequences in one call, and cells with the names of TensorFlow's block
+cells.
 
 They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`. TensorFlow has special
-ops for them; here the ops of a step are fused when a plan is compiled, as those of any cell are.
+ops for them; here the ops of a step are fused when a plan is compiled, like the ops of any other
+cell.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ class LSTMBlockCell(LSTMCell):
     """An LSTM without projection, with the name and arguments of TensorFlow's block cell.
 
     cell_clip: the memory is clipped to +-cell_clip; not clipped if it is None or not positive.
-    use_peephole: whether the gates read the memory. forget_bias: added to the forget gate.
-    Variables: those of `LSTMCell`.
+    use_peephole: whether the gates read the memory. forget_bias: added to the forget gate. The
+      variables are those of `LSTMCell`.
     """
 
     def __init__(
@@ -53,7 +55,8 @@ class LSTMBlockCell(LSTMCell):
 class GRUBlockCellV2(GRUCell):
     """A GRUCell with the name of TensorFlow's block cell; its variables are those of GRUCell.
 
-    cell_size: an older name of `num_units`; ValueError unless exactly one of the two is passed.
+    cell_size: an older name of `num_units`. The constructor raises ValueError unless exactly one of
+    them is passed.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class GRUBlockCell(GRUBlockCellV2):
 
 
 class FusedRNNCell:
-    """The base of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last
+    """The base class of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last
     state).
     """
 
@@ -108,7 +111,8 @@ class FusedRNNCell:
 class FusedRNNCellAdaptor(FusedRNNCell):
     """A network that calls a cell for each step of a sequence.
 
-    use_dynamic_rnn: whether it uses `tf.nn.dynamic_rnn` instead of `tf.nn.static_rnn`.
+    use_dynamic_rnn: whether the network uses `tf.nn.dynamic_rnn`; otherwise it uses
+    `tf.nn.static_rnn`.
     """
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
@@ -225,12 +229,14 @@ class LSTMBlockFusedCell(LSTMBlockCell):
 
 
 class _Step(TwoStateCell):
-    """The cell of `LSTMBlockFusedCell`'s loop, which calls `step` and adds no variables."""
+    """The cell in the loop of `LSTMBlockFusedCell`: it calls the function `step` and adds no
+    variables.
+    """
 
     def __init__(self, num_units: int, step: Any) -> None:
         super().__init__(num_units, None)
         self._step = step
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the output and the next state."""
+        """Return the output and the next state, as `step(inputs, state)` returns them."""
         return self._step(inputs, state)

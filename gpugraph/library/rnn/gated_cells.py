@@ -21,7 +21,7 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class _GatedCell(OneState, RNNCell):
-    """The base of cells whose state and output have `num_units` numbers."""
+    """The base class of cells whose state and output are vectors of `num_units` numbers."""
 
     def __init__(
         self, num_units: int, initializer: Any, forget_bias: float, reuse: bool | None
@@ -32,7 +32,7 @@ class _GatedCell(OneState, RNNCell):
         self._forget_bias = forget_bias
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state); ValueError for inputs of unknown depth."""
+        """Return (output, next state); raise ValueError for inputs of unknown depth."""
         if inputs.shape.with_rank(2).dims[1].value is None:
             raise ValueError("Could not infer input size from inputs.get_shape()[-1]")
         with variable_scope(get_variable_scope(), initializer=self._initializer):
@@ -42,7 +42,10 @@ class _GatedCell(OneState, RNNCell):
         raise NotImplementedError(f"{type(self).__name__} does not define `_step`")
 
     def _gate(self, value: Any, before: Any, new: Any) -> Tensor:
-        """Return g before + (1 - g) new, where the gate g is sigmoid(value + forget_bias)."""
+        """Return g before + (1 - g) new, where the gate g is sigmoid(value + forget_bias).
+
+        before, new: the previous and the proposed state.
+        """
         gate = sigmoid(value + self._forget_bias)
         return gate * before + (1.0 - gate) * new
 
@@ -50,8 +53,8 @@ class _GatedCell(OneState, RNNCell):
 class UGRNNCell(_GatedCell):
     """The update gate cell: output = state = g state + (1 - g) activation(c).
 
-    [inputs, state] kernel + bias has two halves: c, and the argument of g, which is sigmoid(that +
-    forget_bias). Source: Collins et al., 2016 (arXiv:1611.09913).
+    [inputs, state] kernel + bias has two halves: a and c; the gate g is sigmoid(a + forget_bias).
+    Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -76,8 +79,8 @@ class IntersectionRNNCell(_GatedCell):
     """The +RNN: one gate mixes the last state into the next, another mixes the inputs into the
     output.
 
-    num_in_proj: the size to which inputs are projected if their depth is not num_units; without it
-    such inputs raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
+    num_in_proj: the size to which inputs are projected if their depth is not num_units; without it,
+    inputs of another depth raise ValueError. Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -130,7 +133,7 @@ class NASCell(LayerCell):
 
     @property
     def state_size(self) -> LSTMStateTuple:
-        """The sizes of the memory, `num_units`, and of the output, as an LSTMStateTuple."""
+        """An LSTMStateTuple of the memory's size, `num_units`, and the output's size."""
         return LSTMStateTuple(self._num_units, self.output_size)
 
     @property

@@ -33,7 +33,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The common dtype of c and h; TypeError if they differ."""
+        """The common dtype of c and h; access raises TypeError if they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
@@ -41,7 +41,9 @@ class LSTMStateTuple(NamedTuple):
 
 
 class TwoStateCell(RNNCell):
-    """The base of cells whose state is an LSTMStateTuple with two parts of size `num_units`."""
+    """The base class of cells whose state is an LSTMStateTuple of two parts, each of size
+    `num_units`.
+    """
 
     def __init__(self, num_units: int, reuse: bool | None) -> None:
         super().__init__(_reuse=reuse)
@@ -59,7 +61,9 @@ class TwoStateCell(RNNCell):
 
 
 class _MemoryCell(LayerCell):
-    """The base of layer cells whose state is `c` and `h`, as a tuple or joined."""
+    """The base class of layer cells whose state is the memory `c` and the output `h`, as a tuple or
+    joined.
+    """
 
     _num_units: int
     _state_is_tuple: bool
@@ -133,13 +137,13 @@ class LSTMCell(_MemoryCell):
     Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
     (arXiv:1402.1128).
 
-    use_peepholes: whether the gates also read the memory, each unit its own, with the weights
-      `w_f_diag`, `w_i_diag`, `w_o_diag`.
+    use_peepholes: whether the gates also read the memory: each unit reads its own value, with the
+      weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
     cell_clip: the memory is clipped to +-cell_clip.
     num_proj: the size to which `projection/kernel` projects outputs; proj_clip: projected outputs
       are clipped to +-proj_clip.
-    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give
-      the variable scope a partitioner).
+    num_unit_shards, num_proj_shards: the number of parts of the kernels (deprecated: give the
+      variable scope a partitioner).
     forget_bias, state_is_tuple, activation: as for BasicLSTMCell.
     """
 

@@ -19,13 +19,14 @@ _log = logging.getLogger("gpugraph")
 
 
 class MultiRNNCell(RNNCell):
-    """A stack of cells, each of which reads the output of the one before.
+    """A stack of cells as one cell: the first cell reads the inputs, each other cell the previous
+    cell's output.
 
     The state is a tuple of the cells' states. With `state_is_tuple=False`, which is deprecated, the
     states are joined along their last axis. The variables of cell i are in the scope `cell_i`.
 
-    ValueError without cells, and for cells with nested states if states are joined; TypeError for a
-    value that is not a list or tuple of cells.
+    The constructor raises ValueError without cells, and for cells with nested states if states are
+    joined; TypeError for a value that is not a list or tuple of cells.
     """
 
     def __init__(self, cells: Sequence[Any], state_is_tuple: bool = True) -> None:
@@ -68,7 +69,10 @@ class MultiRNNCell(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> MultiRNNCell:
-        """Create the cells from a result of `get_config`; custom_objects: classes by name."""
+        """Create the cells from a result of `get_config`.
+
+        custom_objects: classes by name.
+        """
         cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
         return cls(cells, config.get("state_is_tuple", True))
 
@@ -85,7 +89,7 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable weights of all cells."""
+        """The trainable weights of all cells; an empty list if this cell is not trainable."""
         if not self.trainable:
             return []
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)

@@ -29,9 +29,9 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
-    layer_norm: whether there is normalization; without it there is a bias.
-    norm_gain, norm_shift: the initial values of `gamma` and `beta`, of which each of `input`,
-      `transform`, `forget`, `output` and `state` has one.
+    layer_norm: whether to normalize; without normalization there is a bias. norm_gain, norm_shift:
+      the initial values of the variables `gamma` and `beta`; each of the scopes `input`,
+      `transform`, `forget`, `output` and `state` has such a pair.
     dropout_keep_prob: the probability that an element of the new input is kept, a number or a
       scalar tensor; dropout_prob_seed: the seed of this dropout.
     input_size: not used.
@@ -84,13 +84,14 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
 
 class PhasedLSTMCell(TwoStateCell):
-    """An LSTM in which each unit has a cycle, and changes only during a part of it.
+    """An LSTM in which each unit follows a cycle, and changes its state only during one phase of
+    the cycle.
 
     Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
 
     use_peepholes: whether the gates read the memory. leak: the factor of a unit's change outside
-      that part of its cycle. ratio_on: the length of the part as a fraction of the cycle;
-      trainable_ratio_on: whether it is trained.
+      that phase. ratio_on: the length of the phase as a fraction of the cycle; trainable_ratio_on:
+      whether the fraction is trained.
     period_init_min, period_init_max: the bounds of the initial periods, whose logarithm is uniform.
 
     Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
@@ -136,8 +137,9 @@ class PhasedLSTMCell(TwoStateCell):
         return [*seen, memory] if self._use_peepholes else seen
 
     def _openness(self, time: Any) -> Tensor:
-        """Return the factor of each unit's change at `time`: it rises to 1, falls to 0, and then is
-        small.
+        """Return the factor by which each unit changes at `time`.
+
+        During the open phase of the cycle, the factor rises to 1 and falls to 0; then it is small.
         """
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)
@@ -160,7 +162,8 @@ class PhasedLSTMCell(TwoStateCell):
 def _cycle_position(time: Any, phase: Any, period: Any) -> Tensor:
     """Return the position of each unit in its cycle, in [0, 1): float32 [batch, num_units].
 
-    The gradient is that of (time - phase) / period, as if the number of whole cycles were constant.
+    The gradient is that of (time - phase) / period: the number of completed cycles counts as
+    constant.
     """
     length = cast(period, time.dtype)
     shifted = time - cast(phase, time.dtype)

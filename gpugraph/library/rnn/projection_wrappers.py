@@ -21,10 +21,10 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 
 
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
-    """Return [args, joined along axis 1] @ kernel + bias, with variables of the current scope.
+    """Return (args joined along axis 1) @ kernel + bias, with variables of the current scope.
 
-    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. ValueError
-    without arguments, and for arguments that are not matrices of known size.
+    args: matrices [batch, size], or a structure of them. bias: whether there is a bias. Raise
+    ValueError without arguments, and for arguments that are not matrices of known size.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
     if not tensors:
@@ -44,7 +44,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
 
 
 class SameStateWrapper(RNNCell):
-    """The base of wrappers whose state is that of the wrapped cell."""
+    """The base class of wrappers whose state has the form of the wrapped cell's state."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -53,24 +53,25 @@ class SameStateWrapper(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The size of the cell's state."""
+        """The size of the wrapped cell's state."""
         return self._cell.state_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """Return the zero state of the cell."""
+        """Return the zero state of the wrapped cell."""
         return self._cell.zero_state(batch_size, dtype)
 
     @property
     def output_size(self) -> Any:
-        """The size of the cell's output."""
+        """The size of the wrapped cell's output."""
         return self._cell.output_size
 
 
 class EmbeddingWrapper(SameStateWrapper):
-    """A cell that looks its ids up in the variable `embedding` [embedding_classes, embedding_size].
+    """A cell that replaces ids by rows of its variable `embedding` [embedding_classes,
+    embedding_size].
 
-    initializer: that of the variable; by default that of the scope, else uniform in [-sqrt(3),
-    sqrt(3)). ValueError for sizes that are not positive.
+    initializer: the initializer of the variable; by default the variable scope's, otherwise uniform
+    in [-sqrt(3), sqrt(3)). The constructor raises ValueError for sizes that are not positive.
     """
 
     def __init__(
@@ -90,7 +91,9 @@ class EmbeddingWrapper(SameStateWrapper):
         self._sizes, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the cell's output and state for the embedded ids [batch] or [batch, 1]."""
+        """Return the wrapped cell's output and state for the embeddings of the ids [batch] or
+        [batch, 1].
+        """
         initializer = self._initializer or get_variable_scope().initializer
         if initializer is None:
             initializer = RandomUniform(-math.sqrt(3), math.sqrt(3))
@@ -116,7 +119,7 @@ class InputProjectionWrapper(SameStateWrapper):
         self._num_proj, self._activation = num_proj, activation
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the cell's output and state for the projected inputs."""
+        """Return the wrapped cell's output and state for the projected inputs."""
         projected = linear(inputs, self._num_proj)
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
@@ -124,7 +127,7 @@ class InputProjectionWrapper(SameStateWrapper):
 class OutputProjectionWrapper(SameStateWrapper):
     """A cell whose outputs are projected to `output_size` numbers by a kernel and a bias.
 
-    ValueError for a size less than 1.
+    The constructor raises ValueError for a size less than 1.
     """
 
     def __init__(
@@ -145,7 +148,7 @@ class OutputProjectionWrapper(SameStateWrapper):
         return self._output_size
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the projected output and the cell's state."""
+        """Return the projected output and the wrapped cell's state."""
         output, next_state = self._cell(inputs, state)
         projected = linear(output, self._output_size)
         return (self._activation(projected) if self._activation else projected), next_state

@@ -39,8 +39,8 @@ def raw_rnn(
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 
-    TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for results whose
-    structure changes and for inputs of different batch sizes.
+    Raise TypeError if `cell` is not a cell or `loop_fn` is not callable, and ValueError for results
+    whose structure changes and for inputs of different batch sizes.
     """
     check_cell("cell", cell)
     if not callable(loop_fn):
@@ -90,7 +90,9 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """Return the static batch size, or None if it is unknown; ValueError if inputs differ in it."""
+    """Return the static batch size, or None if it is unknown; raise ValueError if the inputs' sizes
+    differ.
+    """
     batch = inputs[0].shape[0]
     for tensor in inputs:
         batch.assert_is_compatible_with(tensor.shape[0])
@@ -98,7 +100,7 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The TensorArrays that receive the emissions, and zeros like an emission for finished
+    """The TensorArrays that receive the emissions, and zeros in their shapes for finished
     entries.
     """
 

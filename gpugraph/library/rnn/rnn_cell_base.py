@@ -41,7 +41,9 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Get a variable and record it as a variable of the cell: a custom getter."""
+        """Get a variable and record it in the cell: this is the custom getter of the cell's
+        scope.
+        """
         variable = getter(*args, **kwargs)
         if hasattr(variable, "trainable"):
             self.track_variable(variable, variable.trainable)
@@ -72,8 +74,7 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        ValueError without either, and if `inputs` have another batch size or dtype than the given
-        ones.
+        Raise ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(
@@ -105,7 +106,7 @@ def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 class LayerCell(RNNCell):
-    """The base of cells that add all their variables in `build`."""
+    """The base class of cells that add all their variables in `build`."""
 
     input_spec = InputSpec(ndim=2)
 
@@ -125,8 +126,9 @@ class LayerCell(RNNCell):
 
 
 def check_cell(cell_name: str, cell: Any) -> None:
-    """Raise TypeError if `cell` lacks a method or property of a cell; cell_name: for the
-    message.
+    """Raise TypeError if `cell` lacks a method or property of a cell.
+
+    cell_name: the name of the caller's argument, for the message.
     """
     missing = [
         f"'{name}' property is missing"

@@ -23,9 +23,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 @dataclass(frozen=True)
 class Lengths:
-    """The lengths of a batch's sequences, int32 [batch], with their minimum and maximum,
-    scalars.
-    """
+    """The lengths of a batch's sequences, int32 [batch], and their minimum and maximum, scalars."""
 
     lengths: Tensor
     min_length: Tensor
@@ -33,7 +31,8 @@ class Lengths:
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Set the scope's caching device to the device of each variable, unless it has one.
+    """Make the scope's variables cache their values on the variables' devices, unless it caches
+    already.
 
     A variable is then read once, not in each iteration. Inside a while loop of the caller, which
     may write the variables, nothing is cached, so that each iteration reads them.
@@ -61,7 +60,7 @@ def _tensor(state: Any) -> Any:
 def state_dtype(explicit: Any, state: Any) -> Any:
     """Return `explicit`, or if it is None the common dtype of all parts of the state.
 
-    ValueError if there is no common dtype.
+    Raise ValueError if there is no common dtype.
     """
     if explicit is not None:
         return explicit
@@ -77,9 +76,9 @@ def state_dtype(explicit: Any, state: Any) -> Any:
 
 
 def keep_where(over: Tensor, old: Any, new: Any) -> Any:
-    """Return `old` for the batch entries where `over` is true, else `new`.
+    """Return `old` for the batch entries where `over` is true, otherwise `new`.
 
-    Scalars and TensorArrays are always `new`.
+    For scalars and TensorArrays, return `new`.
     """
     if isinstance(old, TensorArray) or old.shape.rank == 0:
         return new
@@ -98,8 +97,10 @@ def limited_step(
     """Return the outputs and the next state at `time`; for ended sequences, zeros and the old
     state.
 
-    conditionally: whether conditionals skip the cell if all sequences have ended, and the selection
-    if none has. ValueError or TypeError if the cell returns other structures than it declares.
+    zero_output: zeros in the structure of an output. call_cell: returns (output, next state).
+    conditionally: whether to use conditionals, which skip the cell if all sequences have ended, and
+      skip the selection if none has. Raise ValueError or TypeError if the cell returns other
+      structures than it declares.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

@@ -25,12 +25,12 @@ def stack_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Stack a `tf.nn.static_bidirectional_rnn` for each pair of cells.
+    """Stack one `tf.nn.static_bidirectional_rnn` on another, one for each pair of cells.
 
     inputs: a list of [batch, depth]. initial_states_fw, initial_states_bw: one state for each
-    layer. Returns the outputs of the last layer, with forward and backward ones joined; a tuple of
-    each layer's last state forward; and one of those backward. ValueError for lists that are empty,
-    missing, or of unequal length.
+    layer. Return the outputs of the last layer, in which both directions are joined; a tuple of
+    each layer's last state forward; and a tuple of each layer's last state backward. Raise
+    ValueError for lists that are empty, missing, or of unequal length.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -55,7 +55,7 @@ def stack_bidirectional_dynamic_rnn(
     scope: Any = None,
     swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Stack a `tf.nn.bidirectional_dynamic_rnn` for each pair of cells.
+    """Stack one `tf.nn.bidirectional_dynamic_rnn` on another, one for each pair of cells.
 
     inputs: [batch, time, depth], or [time, batch, depth] if time_major. Other arguments, results
     and errors are as in `stack_bidirectional_rnn`.

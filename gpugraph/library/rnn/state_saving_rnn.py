@@ -1,4 +1,6 @@
-"""`static_state_saving_rnn`: a static RNN whose state an object keeps between runs."""
+"""`static_state_saving_rnn`: a static RNN whose state is kept between runs by an object of the
+caller.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ def static_state_saving_rnn(
     """Apply `static_rnn` from the state in `state_saver`, and save the final state in it.
 
     state_saver: an object with the methods `state(name)`, which returns a tensor, and
-    `save_state(name, value)`, which returns an operation.
+      `save_state(name, value)`, which returns an operation.
     state_name: the name of the state, or names in the structure of cell.state_size.
 
-    The last output and the last state have the save operations as control inputs. ValueError for
-    names in another structure, and TypeError for a value that is not a cell; other arguments and
-    errors are as in `static_rnn`.
+    The last output and the last state have the save operations as control inputs. Raise ValueError
+    for names in another structure, and TypeError for a value that is not a cell; other arguments
+    and errors are as in `static_rnn`.
     """
     check_cell("cell", cell)
     sizes = cell.state_size
@@ -50,7 +52,9 @@ def static_state_saving_rnn(
 
 
 def _names(sizes: Any, state_name: Any) -> list[Any]:
-    """Return the names of the parts of the state; ValueError unless there is one for each size."""
+    """Return the names of the parts of the state; raise ValueError unless there is one for each
+    size.
+    """
     if is_nested(sizes) != is_nested(state_name):
         raise ValueError(
             "state_name should be the same type as cell.state_size.  state_name: "

@@ -80,7 +80,7 @@ _first_state = initial_state
 
 
 def check_inputs(inputs: Any) -> None:
-    """Raise TypeError for a value that is not a list of inputs, and ValueError for an empty one."""
+    """Raise TypeError if `inputs` is not a list, and ValueError if it is empty."""
     if not is_nested(inputs):
         raise TypeError(f"inputs must be a sequence, but it is {inputs!r}")
     if not inputs:
@@ -88,7 +88,7 @@ def check_inputs(inputs: Any) -> None:
 
 
 def _batch(inputs: Any) -> int | None:
-    """Return the static batch size, or None; ValueError for incompatible shapes."""
+    """Return the static batch size, or None; raise ValueError for incompatible shapes."""
     flat = flatten(inputs)
     for value in flat:
         if not hasattr(value, "shape"):

@@ -22,6 +22,6 @@ def main_op() -> Operation:
 
 
 def main_op_with_restore(restore_op_name: Any) -> Operation:
-    """Return an operation that runs `main_op()`, and then `restore_op_name`, an operation."""
+    """Return an operation that runs `main_op()`, and then the operation `restore_op_name`."""
     with control_dependencies([main_op()]):
         return group(restore_op_name)

@@ -20,8 +20,8 @@ from gpugraph.session import Session
 class LoadedFunction:
     """A callable for one signature, with its own graph and session; `load_function` creates it.
 
-    Several threads may call it at the same time. As a context manager, it calls `close` at the end.
-    `inputs` and `outputs` are dicts of TensorSpecs by name.
+    Several threads may call it at the same time. As a context manager, it is closed at the end of
+    the block. `inputs` and `outputs` are dicts of TensorSpecs by name.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LoadedFunction:
         Raises:
           ValueError: an input is missing, is not in the signature, or has another shape.
           RuntimeError: the function is closed.
-          tf.errors.OpError: an error of the graph.
+          tf.errors.OpError: an operation of the graph failed.
         """
         values = {**(inputs or {}), **named_inputs}
         if values.keys() != self._inputs.keys():
@@ -106,8 +106,8 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _chosen_tags(loader: SavedModelLoader, tags: Iterable[str] | str | None) -> list[str]:
-    """Return the requested tags; by default those of the only meta graph, or "serve" if there are
-    more.
+    """Return the requested tags; by default the tags of the only meta graph, or "serve" if there
+    are several.
     """
     if tags is not None:
         return [tags] if isinstance(tags, str) else list(tags)
@@ -148,7 +148,7 @@ def load_function(
     Args:
       path: the folder of the SavedModel.
       signature: the name of the signature; by default the only one, or "serving_default".
-      tags: the tags of the meta graph; by default those of the only one, or "serve".
+      tags: the tags of the meta graph; by default those of the only meta graph, or "serve".
       config: the session's settings.
       safe_mode: see `tf.saved_model.load`.
 

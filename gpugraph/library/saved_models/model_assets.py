@@ -1,4 +1,4 @@
-"""Assets, files that a graph names: copied into a SavedModel's folder, and found there after
+"""Assets, which are files that a graph names: they are copied into a SavedModel and found after
 loading.
 
 For each asset, a SavedModel records the tensor that holds its path, and its name in the folder
@@ -32,7 +32,7 @@ def add_assets(tensors: Iterable[Tensor] | None, export_dir: str, copied: set[st
     already has; this call adds its files.
 
     Raises:
-      TypeError: a value is not a tensor, a constant, a string and a scalar.
+      TypeError: a value is not a constant scalar string tensor.
       ValueError: a path is empty.
       tf.errors.NotFoundError and other errors of the system: a file can't be copied.
     """
@@ -75,7 +75,8 @@ def _constant_path(tensor: Any) -> str:
 def _asset_name(path: str, sources: dict[str, str]) -> str:
     """Return the last part of a path, with a number appended if another file already has that name.
 
-    sources: the paths of the assets so far by name. ValueError for a path that ends with no name.
+    sources: the paths of the assets so far by name. Raise ValueError for a path that ends with a
+    slash.
     """
     name = unique = os.path.basename(path)
     if not name or name in (".", ".."):
@@ -106,7 +107,7 @@ def asset_feeds(
 ) -> dict[str, str]:
     """Return the paths of a SavedModel's assets by the names of the tensors that hold them.
 
-    InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
+    Raise InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}

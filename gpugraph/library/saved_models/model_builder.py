@@ -31,8 +31,9 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added with the variables of a session, further ones without.
-    AssertionError for an existing folder that is not empty.
+    The first meta graph is added together with the variables of a session, further meta graphs
+    without variables. The constructor raises AssertionError for an existing folder that is not
+    empty.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -67,7 +68,7 @@ class SavedModelBuilder:
     ) -> None:
         """Add the default graph as a further meta graph, after the variables have been saved.
 
-        Arguments and errors are those of `add_meta_graph_and_variables`. AssertionError if no
+        Arguments and errors are those of `add_meta_graph_and_variables`. Raise AssertionError if no
         variables have been saved yet.
         """
         if not self._has_variables:
@@ -100,7 +101,7 @@ class SavedModelBuilder:
         Args:
           sess: the session with the values of the variables.
           tags: the tags that identify the meta graph.
-          signature_def_map: its SignatureDefs by name.
+          signature_def_map: the SignatureDefs of the meta graph, by name.
           assets_collection: constants with the paths of files, which are copied.
           legacy_init_op: an older name of main_op.
           clear_devices: whether the devices of nodes are removed.
@@ -132,7 +133,7 @@ class SavedModelBuilder:
     def save(self, as_text: bool = False) -> bytes:
         """Write `saved_model.pb`, or `saved_model.pbtxt`, and return the path of the file as bytes.
 
-        The file is written atomically. Raises ValueError for a message beyond 2 GiB.
+        The file is written atomically. Raise ValueError if the message exceeds 2 GiB.
         """
         name = model_names.SAVED_MODEL_FILENAME_PB
         if as_text:
@@ -142,6 +143,17 @@ class SavedModelBuilder:
         write_whole(path, content)
         logging.info("SavedModel written to: %s", path)
         return os.fsencode(path)
+
+    def _add_train_op(self, train_op: Any) -> None:
+        """Record the op of a training step; TypeError if it is no tensor or operation.
+
+        Estimators call this function.
+        """
+        if train_op is None:
+            return
+        if not isinstance(train_op, Tensor | Operation):
+            raise TypeError(f"train_op needs to be a Tensor or Op: {train_op}")
+        get_default_graph().add_to_collection(model_names.TRAIN_OP_KEY, train_op)
 
     def _add_collections(self, assets: Iterable[Tensor] | None, main_op: Any) -> None:
         """Add assets and the main op to the graph's collections, and copy the files of the
@@ -198,9 +210,9 @@ def simple_save(
     """Write a SavedModel with one signature, whose `inputs` and `outputs` are dicts of tensors by
     name.
 
-    Its tag is "serve", its signature "serving_default". The assets are those of the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Errors are those of the
-    builder.
+    Its tag is "serve", its signature "serving_default". The assets come from the collection
+    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Errors are those of
+    `SavedModelBuilder`.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

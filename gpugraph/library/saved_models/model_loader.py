@@ -25,7 +25,7 @@ _INIT_COLLECTIONS = (model_names.MAIN_OP_KEY, model_names.LEGACY_INIT_OP_KEY)
 class SavedModelLoader:
     """A SavedModel, read from a folder, whose meta graphs can be loaded into graphs and sessions.
 
-    OSError if the folder has no SavedModel, or if its file is not one.
+    The constructor raises OSError if the folder has no SavedModel, or if its file is not one.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -39,16 +39,16 @@ class SavedModelLoader:
 
     @property
     def variables_path(self) -> str:
-        """The path prefix of the checkpoint with the variables."""
+        """The path of the checkpoint with the variables, without the suffix of its files."""
         return model_names.variables_prefix(self._export_dir)
 
     @property
     def saved_model(self) -> Any:
-        """The SavedModel message."""
+        """The SavedModel protobuf message that was read from the folder."""
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """Return the MetaGraphDef with exactly these tags; RuntimeError if there is none."""
+        """Return the MetaGraphDef with exactly these tags; raise RuntimeError if there is none."""
         tags = [tags] if isinstance(tags, str) else list(tags)
         available = [set(meta.meta_info_def.tags) for meta in self._saved_model.meta_graphs]
         for meta_graph, its_tags in zip(self._saved_model.meta_graphs, available):
@@ -70,8 +70,8 @@ class SavedModelLoader:
     ) -> tuple[Saver | None, list[Any] | None]:
         """Add the meta graph with these tags to `graph`.
 
-        Returns its saver, and the tensors or operations that `return_elements` of saver_kwargs
-        names; each may be None.
+        Return the saver of its variables, and the tensors or operations that `return_elements` of
+        saver_kwargs names; each may be None.
         """
         with graph.as_default():
             return import_meta_graph_with_return_elements(
@@ -85,15 +85,17 @@ class SavedModelLoader:
         import_scope: str | None = None,
         safe_mode: bool = True,
     ) -> None:
-        """Restore the variables with `saver` in `sess`; arguments as of `load`.
+        """Restore the variables with `saver` in `sess`; the other arguments are those of `load`.
 
-        ValueError for variables without a saver.
+        Raise ValueError if the graph has variables but no saver.
         """
         graph = sess.graph
         with graph.as_default():
             if saver is not None:
                 if safe_mode and saver.saver_def is not None:
-                    with contextlib.suppress(KeyError, ValueError):  # `restore` reports this error
+                    with contextlib.suppress(
+                        KeyError, ValueError
+                    ):  # a missing name is reported by `restore`
                         self._check(graph.as_graph_element(saver.saver_def.restore_op_name))
                 saver.restore(sess, self.variables_path)
             elif not any(graph.get_collection(key, import_scope) for key in _VARIABLES):
@@ -116,7 +118,7 @@ class SavedModelLoader:
     ) -> None:
         """Run the meta graph's main op, if there is one, and feed it the paths of the assets.
 
-        Arguments as of `load`.
+        The arguments are those of `load`.
         """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
@@ -150,11 +152,10 @@ class SavedModelLoader:
         safe_mode: bool = True,
         **saver_kwargs: Any,
     ) -> Any:
-        """Load graph and variables, run the main op, and return the MetaGraphDef.
+        """Load the graph and the variables, run the main op, and return the MetaGraphDef.
 
-        safe_mode: whether ops that write files or call Python functions are rejected instead of
-          run; the PermissionDeniedError names one of them. Other arguments as of the function
-          `load`.
+        safe_mode: whether to reject a model with ops that write files or call Python functions; the
+        PermissionDeniedError names one of them. Other arguments are those of the function `load`.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
@@ -209,7 +210,8 @@ def load(
     """Load a meta graph of a SavedModel into a session, with its variables, and run its main op.
 
     Args:
-      sess: the session, whose graph gets the nodes and whose variables are restored.
+      sess: the session, which receives the values of the variables, and whose graph receives the
+        nodes.
       tags: all tags of the meta graph.
       export_dir: the folder of the SavedModel.
       import_scope: a name scope for all nodes; the returned message has the names without it.
@@ -223,8 +225,8 @@ def load(
     Raises:
       RuntimeError: there is no meta graph with these tags.
       OSError: there is no SavedModel, or the file is not one. tf.errors.InvalidArgumentError: an
-      asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects the
-      model; variables may be restored already. tf.errors.OpError: an op type is not implemented
-      here; a checkpoint is missing or damaged.
+        asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects
+        the model; variables may be restored already. tf.errors.OpError: an op type is not
+        implemented here; a checkpoint is missing or damaged.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

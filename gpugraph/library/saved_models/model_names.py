@@ -14,9 +14,14 @@ LEGACY_INIT_OP_KEY = "legacy_init_op"
 INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
 TRAIN_OP_SIGNATURE_KEY = "__saved_model_train_op"
 
-SERVING, TRAINING, GPU, TPU = "serve", "train", "gpu", "tpu"
+TRAIN_OP_KEY, EXTRA_ASSETS_DIRECTORY = "saved_model_train_op", "assets.extra"
+
+SERVING, TRAINING, EVAL, GPU, TPU = "serve", "train", "eval", "gpu", "tpu"
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
+DEFAULT_TRAIN_SIGNATURE_DEF_KEY, DEFAULT_EVAL_SIGNATURE_DEF_KEY = "train", "eval"
+SUPERVISED_TRAIN_METHOD_NAME = "tensorflow/supervised/training"
+SUPERVISED_EVAL_METHOD_NAME = "tensorflow/supervised/eval"
 CLASSIFY_METHOD_NAME, CLASSIFY_INPUTS = "tensorflow/serving/classify", "inputs"
 CLASSIFY_OUTPUT_CLASSES, CLASSIFY_OUTPUT_SCORES = "classes", "scores"
 PREDICT_METHOD_NAME = "tensorflow/serving/predict"

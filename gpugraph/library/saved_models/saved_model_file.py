@@ -1,4 +1,4 @@
-"""The file of a SavedModel: the test whether a folder has it, and the message in it."""
+"""The file of a SavedModel: a test for its existence, and a function that reads it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def _file_paths(export_dir: Any) -> tuple[str, str]:
 
 
 def parse_saved_model(export_dir: Any) -> Any:
-    """Read the SavedModel message in a folder, from its binary file or else its text file.
+    """Read the SavedModel message in a folder, from its binary file or, without one, from its text
+    file.
 
-    OSError if there is none, or if the file is not a SavedModel.
+    Raise OSError if the folder has neither file, or if the file is not a SavedModel.
     """
     for path, parse in zip(
         _file_paths(export_dir), (messages_pb2.parse_bytes, messages_pb2.parse_text)

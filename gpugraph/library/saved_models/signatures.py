@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpugraph.base import dtypes
@@ -16,7 +16,7 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 class _Served(NamedTuple):
     """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
 
-    all_outputs: whether all the outputs are required, or at least one.
+    all_outputs: whether all of the outputs are required; otherwise one is enough.
     """
 
     inputs: dict[str, DType]
@@ -46,7 +46,10 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """Return a SignatureDef; inputs, outputs: dicts of TensorInfos by name."""
+    """Return a SignatureDef of these inputs and outputs.
+
+    inputs, outputs: dicts of TensorInfos by name.
+    """
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
         signature.inputs[key].CopyFrom(info)
@@ -60,7 +63,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    ValueError for values that are missing, not Tensors or of another dtype.
+    Raise ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -79,7 +82,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    ValueError for values that are missing, not Tensors or of another dtype.
+    Raise ValueError for values that are missing, not Tensors or of another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -102,9 +105,10 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """Return the signature of any function of tensors; inputs, outputs: dicts of tensors by name.
+    """Return the signature of any function of tensors.
 
-    ValueError if there are no inputs or no outputs.
+    inputs, outputs: dicts of tensors by name. Raise ValueError if there are no inputs or no
+    outputs.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")
@@ -117,8 +121,44 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     )
 
 
+def supervised_train_signature_def(
+    inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
+) -> Any:
+    """Return the signature of a training step; all arguments are dicts of tensors by name, or None.
+
+    ValueError if there are no inputs.
+    """
+    outputs = (loss, predictions, metrics)
+    return _supervised(model_names.SUPERVISED_TRAIN_METHOD_NAME, inputs, outputs)
+
+
+def supervised_eval_signature_def(
+    inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
+) -> Any:
+    """Return the signature of an evaluation step, as `supervised_train_signature_def` does."""
+    outputs = (loss, predictions, metrics)
+    return _supervised(model_names.SUPERVISED_EVAL_METHOD_NAME, inputs, outputs)
+
+
+def _supervised(method_name: str, inputs: Any, outputs: Sequence[Any]) -> Any:
+    if not inputs:
+        raise ValueError(f"{method_name} inputs cannot be None or empty.")
+    return build_signature_def(
+        {key: build_tensor_info(tensor) for key, tensor in inputs.items()},
+        {
+            key: build_tensor_info(tensor)
+            for tensors in outputs
+            for key, tensor in (tensors or {}).items()
+        },
+        method_name,
+    )
+
+
 def is_valid_signature(signature_def: Any) -> bool:
-    """Return whether a SignatureDef is complete for one of TensorFlow Serving's three methods."""
+    """Return whether a SignatureDef has the inputs and outputs that its method requires.
+
+    The methods are TensorFlow Serving's: regression, classification and prediction.
+    """
     if signature_def is None:
         return False
     inputs, outputs = signature_def.inputs, signature_def.outputs
@@ -156,7 +196,9 @@ def _checked(tensor: Any, dtype: DType, message: str) -> Any:
 
 
 def check_signatures(signatures: Mapping[str, Any], reserved: Collection[str]) -> None:
-    """Raise AssertionError for a TensorInfo without name or dtype, KeyError for a reserved name."""
+    """Raise AssertionError for a TensorInfo without name or dtype, and KeyError for a reserved
+    name.
+    """
     for signature in signatures.values():
         for infos in (signature.inputs, signature.outputs):
             for key in infos:

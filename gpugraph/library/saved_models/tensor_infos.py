@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def build_tensor_info(tensor: Any) -> Any:
     """Return a TensorInfo with name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
-    TypeError for other values.
+    Raise TypeError for other values.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):
@@ -34,8 +34,8 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the Tensor or SparseTensor that a TensorInfo names in `graph`, by default the default
-    one.
+    """Return the Tensor or SparseTensor of `graph` (None: the default graph) that a TensorInfo
+    names.
 
     import_scope: a name scope in which to look the names up.
 
@@ -68,5 +68,5 @@ def get_tensor_from_tensor_info(
 
 
 def element_of_tensor_info(tensor_info: Any, graph: Graph, import_scope: str | None) -> Any:
-    """Return the operation or tensor that a TensorInfo names; KeyError if there is none."""
+    """Return the operation or tensor that a TensorInfo names; raise KeyError if there is none."""
     return graph.as_graph_element(prepend_name_scope(tensor_info.name, import_scope))

@@ -1,7 +1,6 @@
-"""Sequence to sequence: decoders with their helpers, attention, beam search, the loss.
+"""`tf.contrib.seq2seq`: decoders with their helpers, attention, beam search, and the sequence loss.
 
-These are the classes and functions of `tf.contrib.seq2seq` in TensorFlow 1.15. This module only
-re-exports names.
+Names and behaviour are those of TensorFlow 1.15. This module only re-exports names.
 """
 
 from gpugraph.library.seq2seq.attention_mechanisms import (

@@ -1,4 +1,6 @@
-"""Attention mechanisms: weights for the steps of a memory, by how well each matches a query."""
+"""Attention mechanisms, which weight the steps of a memory by how well each step matches a
+query.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,19 @@ class AttentionMechanism:
 
     Args:
       query_layer, memory_layer: layers of queries and of the memory, or None.
-      memory: the encoder's outputs; a structure of tensors, of which the first is weighted.
+      memory: the encoder's outputs, or a structure of tensors, of which the first is the memory.
       probability_fn: returns probabilities, given scores and the previous state, both [batch,
         time].
       memory_sequence_length: int32 [batch]; steps of the memory beyond it have weight 0.
       check_inner_dims_defined: whether the sizes of the memory's axes after the second must be
         known.
       score_mask_value: the score of steps beyond the length, -inf by default.
-      custom_key_value_fn: returns the keys and values to use, given those of the memory.
+      custom_key_value_fn: a function from (keys, values) of the memory to the (keys, values) to
+        use.
 
-    TypeError for layers and functions that are not callable, and ValueError for a memory of unknown
-    inner sizes. A run raises InvalidArgumentError if a sequence of the memory is empty.
+    The constructor raises TypeError for layers and functions that are not callable, and ValueError
+    for a memory of unknown inner sizes. A run raises InvalidArgumentError if a sequence of the
+    memory is empty.
     """
 
     def __init__(
@@ -112,12 +116,15 @@ class AttentionMechanism:
 
     @property
     def values(self) -> Any:
-        """The memory, with zeros after the ends of the sequences; alignments weight its steps."""
+        """The memory, with zeros after the ends of the sequences.
+
+        The context is its weighted mean.
+        """
         return self._values
 
     @property
     def keys(self) -> Any:
-        """The keys with which queries are compared: [batch, time, depth]."""
+        """The keys, [batch, time, depth], which are compared with queries."""
         return self._keys
 
     @property
@@ -127,12 +134,14 @@ class AttentionMechanism:
 
     @property
     def alignments_size(self) -> Any:
-        """The number of steps of the memory, which alignments have too."""
+        """The number of steps of the memory, which is also the size of alignments."""
         return self._alignments_size
 
     @property
     def state_size(self) -> Any:
-        """The size of the mechanism's state, here that of alignments."""
+        """The size of the mechanism's state: by default the size of alignments, which are the
+        state.
+        """
         return self._alignments_size
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
@@ -140,11 +149,11 @@ class AttentionMechanism:
         return zero_state(self._alignments_size, batch_size, dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
-        """Return the state before the first step, here the alignments: zeros [batch, time]."""
+        """Return the state before the first step: zeros [batch, time], the initial alignments."""
         return self.initial_alignments(batch_size, dtype)
 
     def _masked(self, score: Tensor) -> Tensor:
-        """Return scores [batch, time], with the mask value after the ends of the sequences."""
+        """Return `score`, [batch, time], with the mask value after the ends of the sequences."""
         if self._lengths is None:
             return score
         value = self._score_mask_value
@@ -161,17 +170,21 @@ class AttentionMechanism:
 
 
 def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
-    """Return a function of scores and a state that applies `probability_fn`, softmax by default."""
+    """Return a function of (scores, state) that applies `probability_fn` to the scores.
+
+    probability_fn: softmax by default.
+    """
     function = probability_fn or softmax
     return lambda score, _: function(score)
 
 
 class BahdanauAttention(AttentionMechanism):
-    """Additive attention: scores are the sums of v * tanh(keys + query).
+    """Additive attention: the score of a step is the sum of v * tanh(keys + query).
 
-    num_units: the depth of keys and queries. normalize: whether v is scaled to norm g, and keys +
-    query has a bias. Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to
-    Align and Translate, 2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
+    num_units: the depth of keys and queries. normalize: whether v is scaled to the norm g, a
+    variable, and a bias is added to keys + query. Sources: Bahdanau et al., Neural Machine
+    Translation by Jointly Learning to Align and Translate, 2015; normalization: Salimans and
+    Kingma, Weight Normalization, 2016.
     """
 
     def __init__(
@@ -213,7 +226,7 @@ class BahdanauAttention(AttentionMechanism):
 
 
 class LuongAttention(AttentionMechanism):
-    """Multiplicative attention: scores are the inner products of keys and query.
+    """Multiplicative attention: the score of a step is the inner product of its key and the query.
 
     num_units: the depth of keys and queries. scale: whether scores are multiplied by a variable g.
     Source: Luong et al., Effective Approaches to Attention-based Neural Machine Translation, 2015.

@@ -31,8 +31,8 @@ class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
     cell_state: the state of the wrapped cell. attention: the last attention. time: the number of
-    the step. alignments, alignment_history, attention_state: of the mechanism; tuples for several
-    ones.
+    the step. alignments, alignment_history, attention_state: those of the attention mechanism;
+    tuples if there are several mechanisms.
     """
 
     cell_state: Any
@@ -43,8 +43,8 @@ class AttentionWrapperState(NamedTuple):
     attention_state: Any
 
     def clone(self, **kwargs: Any) -> AttentionWrapperState:
-        """Return the state with some fields replaced; new tensors get the static shapes of the old
-        ones.
+        """Return the state with some fields replaced; new tensors get the old tensors' static
+        shapes.
         """
 
         def with_shape(old: Any, new: Any) -> Any:
@@ -56,7 +56,9 @@ class AttentionWrapperState(NamedTuple):
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
-    """Return 1 at the maximum of each row of logits [batch, size], 0 elsewhere."""
+    """Return a one-hot vector for each row of logits [batch, size]: 1 at the row's maximum,
+    otherwise 0.
+    """
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
         depth = logits.shape.dims[-1].value or shape(logits)[-1]
@@ -66,24 +68,24 @@ def hardmax(logits: Any, name: str | None = None) -> Tensor:
 class AttentionWrapper(RNNCell):
     """A cell with one or more attention mechanisms.
 
-    The context is the memory weighted by the alignments; the attention is the context, or the
-    output of a layer on it.
+    The context is the mean of the memory's steps weighted by the alignments; the attention is the
+    context, or the output of a layer on it.
 
     Args:
       cell: the wrapped cell. attention_mechanism: a mechanism, or a list of them.
       attention_layer_size: the size of a dense layer over the cell's output and the context, one
         for each mechanism; None to use the context itself as the attention.
       alignment_history: whether the state keeps the alignments of all steps, in TensorArrays.
-      cell_input_fn: computes the cell's input from inputs and attention; by default they are
-        joined.
-      output_attention: whether the attention is the output, instead of the cell's output.
+      cell_input_fn: computes the cell's input from inputs and attention; by default it concatenates
+        them.
+      output_attention: whether the wrapper's output is the attention instead of the cell's output.
       initial_cell_state: the cell's state in `zero_state`.
-      attention_layer: layers in place of attention_layer_size.
+      attention_layer: the layers to use instead of dense layers of attention_layer_size.
       attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
         the mechanism's state and the layer.
 
-    TypeError for values that are not a cell or a mechanism, and ValueError for another number of
-    layers.
+    The constructor raises TypeError for values that are not a cell or a mechanism, and ValueError
+    if the number of layers is not the number of mechanisms.
     """
 
     def __init__(
@@ -159,7 +161,7 @@ class AttentionWrapper(RNNCell):
         return values
 
     def _checked_state(self, state: Any) -> Any:
-        """Return the initial state of the cell, with an Assert in each run of its batch size."""
+        """Return the cell's initial state; each run checks its batch size."""
         if state is None:
             return None
         last = flatten(state)[-1]
@@ -182,7 +184,7 @@ class AttentionWrapper(RNNCell):
 
     @property
     def output_size(self) -> Any:
-        """The size of the attention, or of the cell's output."""
+        """The size of the attention, or of the cell's output if `output_attention` is false."""
         return self._attention_size if self._output_attention else self._cell.output_size
 
     @property
@@ -201,7 +203,7 @@ class AttentionWrapper(RNNCell):
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
-        """Return the initial state.
+        """Return the initial state for a batch of `batch_size` sequences.
 
         A run raises InvalidArgumentError if the memory has another batch size.
         """
@@ -239,7 +241,9 @@ class AttentionWrapper(RNNCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:
-        """Return the attention, or the cell's output, and the next state."""
+        """Return the attention, or the cell's output if `output_attention` is false, and the next
+        state.
+        """
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(
                 "Expected state to be instance of AttentionWrapperState. Received type "
@@ -290,7 +294,7 @@ def _joined(inputs: Any, attention: Any) -> Tensor:
 def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
     """Return (attention, alignments, next state of the mechanism).
 
-    layer: applied to the cell's output and the context; None to return the context as attention.
+    layer: a layer on the cell's output and the context; with None, the attention is the context.
     """
     alignments, next_state = mechanism(cell_output, state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])

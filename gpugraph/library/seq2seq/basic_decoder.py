@@ -42,29 +42,28 @@ class Decoder:
 
     @property
     def output_dtype(self) -> Any:
-        """The dtypes of outputs, in the structure of `output_size`."""
+        """The dtypes of the outputs, in the structure of `output_size`."""
         raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return (bool [batch], whether a sequence is finished; the first inputs; the initial
-        state).
+        """Return (finished, first inputs, initial state); finished: bool [batch], for each
+        sequence.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return (outputs, next state, next inputs, bool [batch], whether a sequence is
-        finished).
+        """Return (outputs, next state, next inputs, finished); finished: bool [batch], for each
+        sequence.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Return (outputs, state) for `dynamic_decode` to return; the arguments are those of the
-        last
-        step.
+        """Return the (outputs, state) that `dynamic_decode` returns.
 
-        outputs: all outputs, [time, batch, ...].
+        outputs: the outputs of all steps, [time, batch, ...]. final_state: the state after the last
+        step. sequence_lengths: int32 [batch].
         """
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
@@ -75,18 +74,20 @@ class Decoder:
 
 
 class BasicDecoderOutput(NamedTuple):
-    """The output of a step: that of the cell or the output layer, and the ids sampled from it."""
+    """The output of a step: the output of the cell or of the output layer, and the ids sampled from
+    it.
+    """
 
     rnn_output: Any
     sample_id: Any
 
 
 class BasicDecoder(Decoder):
-    """A decoder that calls a cell; a helper samples ids from its outputs and chooses the next
+    """A decoder that calls a cell; a helper samples ids from the cell's outputs and gives the next
     inputs.
 
-    output_layer: a layer applied to the cell's outputs before ids are sampled. TypeError for values
-    that are not a cell, a helper or a layer.
+    output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
+    raises TypeError for values that are not a cell, a helper or a layer.
     """
 
     def __init__(
@@ -142,7 +143,10 @@ class BasicDecoder(Decoder):
 
 
 def sizes_after(output_layer: Any, sizes: Any) -> Any:
-    """Return the shapes of one sequence's outputs after `output_layer`, or `sizes` without one."""
+    """Return the shapes of one sequence's outputs after `output_layer`.
+
+    Without a layer, `sizes`.
+    """
     if output_layer is None:
         return sizes
     shapes = map_structure(lambda size: TensorShape([None]).concatenate(as_shape(size)), sizes)
@@ -158,17 +162,18 @@ def dynamic_decode(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Call a decoder's steps until all sequences are finished.
+    """Call a decoder's steps until all sequences are finished; return (outputs, last state,
+    lengths).
 
     output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
-    impute_finished: whether finished sequences keep their state, and their outputs are zeros.
-    maximum_iterations: the maximum number of steps, an int scalar.
-    parallel_iterations, swap_memory: see `while_loop`.
-    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on.
+    impute_finished: whether finished sequences keep their state and have outputs of zeros.
+    maximum_iterations: the maximum number of steps, an int scalar. parallel_iterations,
+    swap_memory: see `while_loop`.
+    scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name is
+      in use.
 
-    Returns all outputs, with as many steps as the longest sequence; the last state; and the lengths
-    of the sequences, int32 [batch]. TypeError if `decoder` is not a Decoder, and ValueError if
-    maximum_iterations is not a scalar.
+    The outputs have as many steps as the longest sequence; the lengths are int32 [batch]. Raise
+    TypeError if `decoder` is not a Decoder, and ValueError if maximum_iterations is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -205,7 +210,10 @@ class _DecodingLoop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
-        """Return all outputs, [time, batch, ...], the last state, and the lengths."""
+        """Build the loop.
+
+        Return all outputs [time, batch, ...], the last state, and the lengths.
+        """
         arrays = map_structure(self._array, self.decoder.output_size, self.decoder.output_dtype)
         lengths = zeros_like(self.finished, dtype=dtypes.int32)
         time = constant(0, dtypes.int32)
@@ -255,7 +263,7 @@ def _state_value(value: Any) -> Any:
 
 
 def _kept(finished: Tensor, old: Any, new: Any) -> Any:
-    """Return `old` for finished sequences, else `new`; scalars and TensorArrays are always
+    """Return `old` for finished sequences, otherwise `new`; for scalars and TensorArrays, return
     `new`.
     """
     if isinstance(old, TensorArray):

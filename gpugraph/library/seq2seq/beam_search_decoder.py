@@ -1,6 +1,4 @@
-"""BeamSearchDecoder: searches for the most likely sequences, several for each batch entry at
-once.
-"""
+"""BeamSearchDecoder: a decoder that searches for the most likely sequences of each batch entry."""
 
 from __future__ import annotations
 
@@ -45,10 +43,10 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 class BeamSearchDecoderState(NamedTuple):
-    """The state of a search.
+    """The state of a beam search.
 
-    log_probs, finished, lengths: of each beam, [batch, beam_width]. accumulated_attention_probs:
-    [batch, beam_width, time], or () without a coverage penalty.
+    log_probs, finished, lengths: values for each beam, [batch, beam_width].
+    accumulated_attention_probs: [batch, beam_width, time], or () without a coverage penalty.
     """
 
     cell_state: Any
@@ -59,9 +57,10 @@ class BeamSearchDecoderState(NamedTuple):
 
 
 class BeamSearchDecoderOutput(NamedTuple):
-    """The output of one step, each field [batch, beam_width].
+    """The output of one step; each field is [batch, beam_width].
 
-    For each beam: its score, its new id, and the beam of the step before that it continues.
+    scores: the score of each beam. predicted_ids: its new id. parent_ids: the number of the beam of
+    the previous step that it continues.
     """
 
     scores: Any
@@ -70,8 +69,8 @@ class BeamSearchDecoderOutput(NamedTuple):
 
 
 class FinalBeamSearchDecoderOutput(NamedTuple):
-    """The result of a search: `predicted_ids`, whole sequences, best first, and the outputs of all
-    steps.
+    """The result of a search: `predicted_ids`, whole sequences, the best first, and the outputs of
+    all steps.
     """
 
     predicted_ids: Any
@@ -82,21 +81,19 @@ class BeamSearchDecoder(Decoder):
     """A decoder that keeps the `beam_width` most likely sequences (beams) of each batch entry.
 
     Args: cell, output_layer: the model; memories and states of the cell must be repeated by
-      `tile_batch`.
-      embedding: a table, or a function from ids to vectors.
-      start_tokens: int32 [batch]. end_token: an int32 scalar.
-      initial_state: that of the cell, [batch * beam_width, ...].
-      length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: the weight of a penalty, added to scores, for the parts of the memory
-        to which finished sequences have not attended (Wu et al., 2016). The cell's state must then
-        be an AttentionWrapperState or a tuple with one.
-      reorder_tensor_arrays: whether TensorArrays of the last state are returned as tensors, in the
-        order of the final beams. Arrays are returned unchanged if their elements do not begin with
-        the batch and the beams.
+      `tile_batch`. embedding: a table, or a function from ids to vectors. start_tokens: int32
+      [batch]. end_token: an int32 scalar. initial_state: the initial state of the cell, [batch *
+      beam_width, ...]. length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight
+      (Wu et al., 2016). coverage_penalty_weight: the weight of a penalty, added to scores, for the
+      parts of the memory to which finished sequences have not attended (Wu et al., 2016). The
+      cell's state must then be an AttentionWrapperState or a tuple with one. reorder_tensor_arrays:
+      whether TensorArrays of the last state are returned as tensors, in the order of the final
+      beams. Arrays are returned unchanged if their elements do not begin with the batch and the
+      beams.
 
-    TypeError for values that are not a cell or a layer, and ValueError for other ranks of
-    start_tokens and end_token, for states of unknown rank or another batch, and for a coverage
-    penalty without attention.
+    The constructor raises TypeError for values that are not a cell or a layer, and ValueError if
+    start_tokens is not a vector or end_token not a scalar, for states of unknown rank or another
+    batch size, and for a coverage penalty without attention.
     """
 
     def __init__(
@@ -164,7 +161,7 @@ class BeamSearchDecoder(Decoder):
         scores = map_structure(lambda _: dtype, sizes)
         return BeamSearchDecoderOutput(scores, dtypes.int32, dtypes.int32)
 
-    # Beams as a part of the batch axis.
+    # Reshapes between [batch, beam_width, ...] and [batch * beam_width, ...].
 
     def _split(self, value: Any, inner: Any) -> Any:
         """Reshape [batch * beam_width, *inner] to [batch, beam_width, *inner].
@@ -237,7 +234,9 @@ class BeamSearchDecoder(Decoder):
         return output, next_state, following, next_state.finished
 
     def _search(self, logits: Any, cell_state: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the best continuations among all beams of each batch entry, and the next state."""
+        """Return the outputs of a step, the best continuations of the beams of each entry, and the
+        next state.
+        """
         classes = logits.shape.dims[-1].value or shape(logits)[-1]
         totals = expand_dims(state.log_probs, 2) + self._step_log_probs(logits, classes, state)
         ends = one_hot(self._end_token, classes, dtype=dtypes.int64)
@@ -271,8 +270,8 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the log probabilities of ids; for a finished beam, only the end token is
-        possible.
+        """Return the log probabilities of the next ids; a finished beam can only continue with the
+        end token.
         """
         log_probs = log_softmax(logits)
         min_log_prob = log_probs.dtype.min
@@ -334,6 +333,8 @@ class BeamSearchDecoder(Decoder):
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
         """Return whole sequences, and the state with its TensorArrays in the order of the final
         beams.
+
+        The arguments are those of `Decoder.finalize`.
         """
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)

@@ -1,6 +1,4 @@
-"""Tensors of a beam search: repetition of batch entries, and steps in the order of the final
-beams.
-"""
+"""Tensors of a beam search: repeated batch entries, and steps reordered by the final beams."""
 
 from __future__ import annotations
 
@@ -32,7 +30,8 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
     """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
 
-    t: a tensor or a structure of tensors. ValueError for tensors of rank 0 or of unknown rank.
+    t: a tensor or a structure of tensors. Raise ValueError for tensors of rank 0 or of unknown
+    rank.
     """
     with name_scope(name, "tile_batch", [*flatten(t), multiplier]):
         return map_structure(lambda tensor: _tile(tensor, multiplier), t)
@@ -52,9 +51,9 @@ def _tile(tensor: Any, multiplier: int) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a part of the state has no batch axis: a scalar or a TensorArray.
+    """Return whether a part of the state has no batch axis: it is a scalar or a TensorArray.
 
-    ValueError for a tensor of unknown rank.
+    Raise ValueError for a tensor of unknown rank.
     """
     if isinstance(value, TensorArray):
         return True
@@ -64,11 +63,11 @@ def is_whole(value: Any) -> bool:
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
-    """Return the steps `t`, in the same shape, where each final beam has all steps of its history.
+    """Return `t` with its steps reordered so that each final beam has all steps of its history.
 
-    t: [time, batch, beam, ...] or [time, batch * beam, ...]. parent_ids: int32 [time, batch, beam],
-    the beam of the step before that each beam continued. sequence_length: that of the final beams,
-    [batch, beam]; steps beyond it are not moved.
+    t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
+    parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
+    sequence_length: the lengths of the final beams, [batch, beam]; later steps are not moved.
     """
     sizes = shape(parent_ids)
     time, batch, width = sizes[0], sizes[1], sizes[2]
@@ -87,9 +86,9 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
 def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
     """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
-    parent_ids, lengths: as of `gather_tree_from_array`. beams: the batch size, its static value or
-    None, and the number of beams of each entry. Other values are returned unchanged, as are, with a
-    warning, arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...].
+    parent_ids, lengths: see `gather_tree_from_array`. beams: (batch size, its static value or None,
+    number of beams per entry). Values that are not TensorArrays are returned unchanged; so are
+    arrays whose elements can't be [batch, beam, ...] or [batch * beam, ...], with a warning.
     """
     if not isinstance(value, TensorArray):
         return value

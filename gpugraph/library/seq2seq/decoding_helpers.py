@@ -1,4 +1,4 @@
-"""Helpers of decoders, which sample ids from the output of each step and choose its next inputs.
+"""Helpers of decoders: a helper samples ids from the output of each step and gives the next inputs.
 
 The public names and the behaviour are those of `tf.contrib.seq2seq` in TensorFlow 1.15.
 """
@@ -28,8 +28,8 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Helper:
-    """The interface of a helper: it samples ids from a decoder's outputs, and gives its next
-    inputs.
+    """The interface of a helper: it samples ids from a decoder's outputs, and gives the decoder's
+    next inputs.
 
     A subclass sets `_batch_size`, or defines the property `batch_size`.
     """
@@ -40,7 +40,10 @@ class Helper:
 
     @property
     def batch_size(self) -> Any:
-        """The number of sequences, an int32 scalar; ValueError while it is unknown."""
+        """The number of sequences, an int32 scalar.
+
+        Access raises ValueError before `initialize` was called.
+        """
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
@@ -56,8 +59,8 @@ class Helper:
         return self._sample_ids_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return (bool [batch], whether a sequence is finished before the first step; the first
-        inputs).
+        """Return (finished, first inputs); finished: bool [batch], for each sequence before the
+        first step.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
@@ -68,17 +71,15 @@ class Helper:
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return (bool [batch], whether a sequence is finished after a step; next inputs; next
-        state).
-        """
+        """Return (finished, next inputs, next state); finished: bool [batch], for each sequence."""
         raise NotImplementedError(f"{type(self).__name__} does not define next_inputs")
 
 
 class CustomHelper(Helper):
-    """A helper of three functions: `initialize_fn()`, `sample_fn` and `next_inputs_fn`.
+    """A helper that calls three functions: `initialize_fn()`, `sample_fn` and `next_inputs_fn`.
 
-    The latter two are called with the arguments of `Helper.sample` and `Helper.next_inputs` as
-    keywords.
+    sample_fn and next_inputs_fn are called with the arguments of `Helper.sample` and
+    `Helper.next_inputs` as keywords.
     """
 
     def __init__(
@@ -119,9 +120,10 @@ class CustomHelper(Helper):
 
 
 class TrainingHelper(Helper):
-    """A helper that reads given inputs: [batch, time, ...], or [time, batch, ...] if `time_major`.
+    """A helper for training: the inputs of all steps are given in advance.
 
-    sequence_length: int32 [batch]; ValueError for another rank.
+    inputs: [batch, time, ...], or [time, batch, ...] if `time_major`. sequence_length: int32
+    [batch]; the constructor raises ValueError for another rank.
     """
 
     def __init__(
@@ -172,7 +174,7 @@ class TrainingHelper(Helper):
             return finished, self._unless_all(finished, time + 1), state
 
     def _unless_all(self, finished: Any, time: Any) -> Any:
-        """Return the inputs at step `time`, or zeros if all sequences are finished."""
+        """Return the inputs of step `time`, or zeros if all sequences are finished."""
         return cond(
             reduce_all(finished),
             lambda: self._zero_inputs,
@@ -187,18 +189,20 @@ def unstacked(tensor: Tensor) -> TensorArray:
 
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
-    """Return a function from ids to vectors: `embedding` itself, or a lookup in it."""
+    """Return a function from ids to vectors: `embedding` if it is a function, otherwise a lookup in
+    it.
+    """
     if callable(embedding):
         return embedding
     return lambda ids: embedding_lookup(embedding, ids)
 
 
 class GreedyEmbeddingHelper(Helper):
-    """A helper that reads the embedding of the most likely id of the step before, until
+    """A helper whose inputs are the embeddings of the previous step's most likely ids, until
     `end_token`.
 
     embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-    an int32 scalar. ValueError for other ranks.
+    an int32 scalar. The constructor raises ValueError for other ranks.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -233,9 +237,9 @@ class GreedyEmbeddingHelper(Helper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """A helper that reads the embedding of an id sampled from the outputs, which are logits.
+    """A helper whose inputs are the embeddings of ids sampled from the previous step's logits.
 
-    softmax_temperature: a divisor of the outputs; above 1 the ids are more random.
+    softmax_temperature: a divisor of the logits; above 1 the ids are more random.
     """
 
     def __init__(
@@ -264,11 +268,12 @@ def _require_tensor(outputs: Any) -> None:
 
 
 class InferenceHelper(Helper):
-    """A helper of functions: `sample_fn(outputs)`, `next_inputs_fn(ids)`, `end_fn(ids)`.
+    """A helper that calls the functions `sample_fn(outputs)`, `next_inputs_fn(ids)` and
+    `end_fn(ids)`.
 
-    Each step reads the result of next_inputs_fn, or the ids themselves if it is None, until end_fn
-    is true. sample_shape, sample_dtype: those of one sequence's ids. start_inputs: the first
-    inputs, [batch, ...].
+    The inputs of a step are the result of next_inputs_fn, or the ids themselves if it is None; a
+    sequence ends when end_fn is true. sample_shape, sample_dtype: the shape and dtype of one
+    sequence's ids in a step. start_inputs: the first inputs, [batch, ...].
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Encoders and decoders over lists of steps: `tf.contrib.legacy_seq2seq`.
 
-Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph contains the ops
-of each step separately.
+Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph contains separate
+ops for each step.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def rnn_decoder(
     loop_function: LoopFunction | None = None,
     scope: Any = None,
 ) -> Outputs:
-    """Return (a list of the cell's outputs for each input, the last state).
+    """Call `cell` for each of the inputs, and return (a list of its outputs, the last state).
 
     loop_function: computes the input of a step from the previous output and the step's number; only
     the first of the decoder_inputs is then read.
@@ -71,7 +71,7 @@ def basic_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `rnn_decoder`, started from the last state of an encoder.
+    """Return the result of `rnn_decoder`, whose initial state is the last state of an encoder.
 
     Encoder and decoder have the same kind of cell, with separate variables.
     """
@@ -97,10 +97,10 @@ def tied_rnn_seq2seq(
 
 
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
-    """Return a loop function that embeds the most likely id of the previous output.
+    """Return a function of (output, step number) that embeds the most likely id of the output.
 
-    output_projection: weights and biases that convert outputs to logits, or None. update: whether
-    gradients flow through the embedding.
+    embedding: the table. output_projection: weights and biases that convert outputs to logits, or
+    None. update: whether gradients flow through the embedding.
     """
 
     def loop_function(previous: Any, _: int) -> Tensor:
@@ -113,7 +113,7 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the variable `embedding`; ValueError if the projection has another number of
+    """Return the variable `embedding`; raise ValueError if the projection has another number of
     symbols.
     """
     if output_projection is not None:
@@ -134,7 +134,7 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `rnn_decoder` for embedded ids, int32 [batch] for each step.
+    """Return the result of `rnn_decoder` for the embeddings of ids, int32 [batch] for each step.
 
     output_projection: weights and biases that convert outputs to logits when ids are fed back.
     feed_previous: whether a step reads the most likely id of the previous step.
@@ -148,7 +148,8 @@ def embedding_rnn_decoder(
 
 
 def _by_feeding(feed_previous: Any, decode: Callable[[bool], Outputs], count: int) -> Outputs:
-    """Return the result of `decode(feed_previous)`; for a tensor, a `cond` of both results.
+    """Return the result of `decode(feed_previous)`; if feed_previous is a tensor, a `cond` of both
+    results.
 
     count: the number of outputs.
     """
@@ -180,7 +181,7 @@ def embedding_rnn_seq2seq(
 ) -> Outputs:
     """Run an encoder and a decoder of ids; without output_projection the outputs are logits.
 
-    feed_previous: a bool, or a bool tensor. Other arguments as of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_rnn_seq2seq") as opened:
         if dtype is not None:
@@ -226,7 +227,7 @@ class _Attention:
         return attended
 
     def __call__(self, query: Any) -> list[Tensor]:
-        """Return the attention of each head: [batch, size]."""
+        """Return the attention of each head for `query`: [batch, size]."""
         joined = concat(flatten(query), 1)
         attended = []
         for number, (features, v) in enumerate(self.heads):
@@ -252,10 +253,10 @@ def attention_decoder(
 ) -> Outputs:
     """Run a decoder that attends to states [batch, time, size] in each step.
 
-    Arguments and result as of `rnn_decoder`. output_size: that of the outputs, by default the
-    cell's.
-    initial_state_attention: whether the first step reads the attention of the initial state instead
-    of zeros. ValueError without inputs or heads, and for states of unknown size.
+    Arguments and result are as in `rnn_decoder`. output_size: the size of the outputs, by default
+    the cell's. initial_state_attention: whether the first step reads the attention of the initial
+    state instead of zeros. Raise ValueError without inputs or heads, and for states of unknown
+    size.
     """
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -305,7 +306,10 @@ def embedding_attention_decoder(
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> Outputs:
-    """Run `attention_decoder` on embedded ids; further arguments as of `embedding_rnn_decoder`."""
+    """Run `attention_decoder` on the embeddings of ids.
+
+    The arguments are those of `attention_decoder` and `embedding_rnn_decoder`.
+    """
     output_size = cell.output_size if output_size is None else output_size
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -338,7 +342,7 @@ def embedding_attention_seq2seq(
 ) -> Outputs:
     """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    feed_previous: a bool, or a bool tensor. Other arguments as of `embedding_rnn_decoder`.
+    feed_previous: a bool, or a bool tensor. Other arguments are those of `embedding_rnn_decoder`.
     """
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)

@@ -1,4 +1,6 @@
-"""Losses of lists of steps, and models for several lengths: `tf.contrib.legacy_seq2seq`."""
+"""Losses of lists of steps, and models for several sequence lengths:
+`tf.contrib.legacy_seq2seq`.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ def sequence_loss_by_example(
     """Return the weighted cross entropy of each sequence, [batch], summed or averaged over the
     steps.
 
-    logits: [batch, classes] for each step; targets and weights: [batch] for each step. ValueError
-    for lists of different lengths.
+    logits: [batch, classes] for each step; targets and weights: [batch] for each step.
+    softmax_loss_function: replaces the cross entropy. Raise ValueError for lists of different
+      lengths.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(
@@ -86,11 +89,11 @@ def model_with_buckets(
     per_example_loss: bool = False,
     name: str | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Return two lists: for each bucket, the outputs of a model, and its loss.
+    """Return two lists with an item for each bucket: the model's outputs, and its loss.
 
     buckets: pairs (encoder steps, decoder steps). seq2seq: a function from the encoder's and the
-    decoder's inputs to outputs and state; all buckets share its variables. ValueError without
-    buckets, and for fewer inputs, targets or weights than the steps of the last bucket.
+    decoder's inputs to outputs and state; all buckets share its variables. Raise ValueError without
+    buckets, and if there are fewer inputs, targets or weights than the last bucket has steps.
     """
     if not buckets:
         raise ValueError("buckets must have at least one pair of encoder and decoder steps")

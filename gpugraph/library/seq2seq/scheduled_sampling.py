@@ -1,5 +1,5 @@
-"""Helpers of scheduled sampling: at random, a sequence reads the decoder's output instead of
-inputs.
+"""Helpers of scheduled sampling: in each step, random sequences read the decoder's output as
+input.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class _ScheduledHelper(TrainingHelper):
-    """The base of training helpers in which random sequences read the decoder's output in a step.
+    """The base of training helpers: in each step, random sequences read the decoder's output.
 
-    The sampled ids are -1 (or 0) for sequences that read the given inputs.
+    The sampled ids are -1 (or 0) for the other sequences, which read the given inputs.
     """
 
     _probability: Any
@@ -50,9 +50,10 @@ class _ScheduledHelper(TrainingHelper):
 
 
 class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of ids: a step reads a given input, or the embedding of a sampled id.
+    """Scheduled sampling of ids: a sequence reads its given input, or the embedding of a sampled
+    id.
 
-    sampling_probability: the probability of the latter for each sequence, a scalar or [batch].
+    sampling_probability: the probability that a sequence reads a sampled id, a scalar or [batch].
     Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
     """
 
@@ -93,12 +94,12 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
 
 
 class ScheduledOutputTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of outputs: a step reads a given input, or the decoder's last output
-    itself.
+    """Scheduled sampling of outputs: a sequence reads its given input, or the decoder's last
+    output.
 
     next_inputs_fn: computes an input from an output. auxiliary_inputs: [batch, time, ...] like
-    `inputs`; they are concatenated to the inputs of each step, given ones and outputs, along the
-    last axis.
+    `inputs`; they are concatenated along the last axis to the inputs of each step, both given
+    inputs and outputs.
     """
 
     def __init__(

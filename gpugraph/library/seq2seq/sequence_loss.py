@@ -31,11 +31,10 @@ def sequence_loss(
 
     logits: [batch, time, classes]; targets, weights: [batch, time]. Averages are divided by the sum
     of the weights, sums by the number of weights that are not 0. Axes that are neither averaged nor
-    summed
-    remain: the result is a scalar, [time], [batch] or [batch, time]. softmax_loss_function: a
-    function of `labels` and `logits` that replaces the cross entropy.
+    summed remain: the result is a scalar, [time], [batch] or [batch, time]. softmax_loss_function:
+    a function of `labels` and `logits` that replaces the cross entropy.
 
-    ValueError for other ranks, and for axes that are to be both averaged and summed.
+    Raise ValueError for other ranks, and for axes that are to be both averaged and summed.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
     for value, rank, what in (

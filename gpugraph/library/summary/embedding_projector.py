@@ -1,4 +1,6 @@
-"""The configuration of TensorBoard's embedding projector, which is stored beside event files."""
+"""The configuration of TensorBoard's embedding projector, a file in the folder of the event
+files.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ _NAME = "projector_config.pbtxt"
 
 
 def visualize_embeddings(summary_writer: Any, config: Any) -> None:
-    """Write a configuration of the embedding projector into a writer's folder, as text.
+    """Write a configuration of the embedding projector into a writer's folder, as a text file.
 
     Args:
-      summary_writer: a FileWriter, or an object with its `get_logdir`.
-      config: a ProjectorConfig: the tensors, their checkpoint, and the locations of their labels.
-        The checkpoint is by default the latest one in the folder.
+      summary_writer: a FileWriter, or an object with its method `get_logdir`.
+      config: a ProjectorConfig: the tensors, their checkpoint, and the paths of their labels. The
+        checkpoint is by default the latest one in the folder.
 
     Raises:
-      ValueError: the writer has no folder. TypeError: `config` is not a message.
-      tf.errors.OpError: the class of the file system's error.
+      ValueError: the writer has no folder. TypeError: `config` is not a protobuf message.
+      tf.errors.OpError: the file can't be written.
     """
     folder = summary_writer.get_logdir()
     if folder is None:

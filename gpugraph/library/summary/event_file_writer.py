@@ -1,8 +1,9 @@
-"""Event files: Event messages in the frames of TFRecords, with a file name that TensorBoard finds.
+"""Event files: files of TFRecords that contain Event messages, named so that TensorBoard finds
+them.
 
 There is no writer thread. Events are buffered in memory. They are written when `max_queue` of them
-are buffered, when one is added and the last write was `flush_secs` ago, when the writer is flushed
-or closed, and when the process ends.
+are buffered, when an event is added more than `flush_secs` seconds after the last write, when the
+writer is flushed or closed, and when the process ends.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events, separate from the writer, whose finalizer closes the
-    file.
+    """The file and its buffered events, separate from the writer so that the writer's finalizer can
+    close it.
     """
 
     def __init__(self, path: str) -> None:
@@ -46,7 +47,9 @@ class _OpenFile:
             write_record(frames, event)
         content = frames.getbuffer()
         with files.system_errors(self.path):
-            while content:  # a full disk accepts a part of the content, and rejects the next one
+            while (
+                content
+            ):  # a full disk may accept a part of the content before it rejects the rest
                 content = content[self.file.write(content) :]
 
     def close(self) -> None:
@@ -68,7 +71,7 @@ class EventFileWriter:
       filename_suffix: a suffix of the file's name.
 
     Raises:
-      tf.errors.OpError: the class of the file system's error.
+      tf.errors.OpError: the file can't be created; the class depends on the file system's error.
     """
 
     def __init__(
@@ -86,7 +89,7 @@ class EventFileWriter:
         self._open()
 
     def get_logdir(self) -> Any:
-        """Return the folder."""
+        """Return the folder of the event file."""
         return self._logdir
 
     @property
@@ -95,7 +98,7 @@ class EventFileWriter:
         return not self._finalizer.alive
 
     def add_event_bytes(self, event: bytes) -> None:
-        """Add an Event, given as its bytes; do nothing if the writer is closed."""
+        """Add a serialized Event message; do nothing if the writer is closed."""
         with self._lock:
             if self.closed:
                 return
@@ -133,8 +136,8 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """Create a file named after the current second and host, with a number if that name is
-    taken.
+    """Create a file whose name has the current second and the host; a number is added if it is in
+    use.
     """
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():

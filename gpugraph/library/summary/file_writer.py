@@ -24,7 +24,7 @@ from gpugraph.library.summary.event_file_writer import EventFileWriter
 _OF_SESSIONS: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], EventFileWriter]] = (
     weakref.WeakKeyDictionary()
 )
-"""By session: the event files of its FileWriters, one for each folder and suffix."""
+"""For each session, the event files of its FileWriters, by folder and suffix."""
 
 
 class FileWriter:
@@ -41,7 +41,7 @@ class FileWriter:
       session: FileWriters with the same session and folder write into one file.
 
     Raises:
-      tf.errors.OpError: the class of the file system's error: NotFoundError, PermissionDeniedError,
+      tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
         FailedPreconditionError for a logdir that is a file.
     """
 
@@ -84,7 +84,9 @@ class FileWriter:
         try:
             values = list(summary_values(summary))
         except ValueError:
-            messages_pb2.Summary.FromString(summary)  # raises DecodeError
+            messages_pb2.Summary.FromString(
+                summary
+            )  # the next line raises DecodeError for other bytes
             raise
         if any(value.has_metadata for value in values):
             summary = summary_of_values([self._stored(value) for value in values])
@@ -97,12 +99,12 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Add an Event message unchanged; TypeError for another value."""
+        """Add an Event message unchanged; raise TypeError for another value."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Add a SessionLog message: a start, a stop or a checkpoint; TypeError for another
+        """Add a SessionLog message: a start, a stop or a checkpoint; raise TypeError for another
         value.
         """
         content = _message(session_log, "SessionLog").SerializeToString()
@@ -132,7 +134,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Add a MetaGraphDef; TypeError for another value."""
+        """Add a MetaGraphDef; raise TypeError for another value."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
@@ -140,7 +142,9 @@ class FileWriter:
         self._add("meta_graph_def", meta_graph_def.SerializeToString(), global_step)
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Add the RunMetadata of a run, under a tag; ValueError for a tag that was used before."""
+        """Add the RunMetadata of a run, under a tag; raise ValueError for a tag that was used
+        before.
+        """
         if tag in self._run_tags:
             raise ValueError("The provided tag was already used for this event type")
         content = tagged_run_metadata(tag, run_metadata.SerializeToString())

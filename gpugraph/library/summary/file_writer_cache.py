@@ -12,16 +12,16 @@ from gpugraph.library.summary.file_writer import FileWriter
 
 
 class FileWriterCache:
-    """The FileWriters by folder, so that all parts of a program share them."""
+    """The FileWriters of a process by folder, so that all parts of a program share them."""
 
     _writers: ClassVar[dict[Any, FileWriter]] = {}
     _lock: ClassVar[Any] = new_lock()
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """Return the FileWriter of a folder, the same object until `clear`.
+        """Return the FileWriter of a folder; until `clear` is called, it is always the same object.
 
-        A new one first writes the default graph. Errors are those of FileWriter.
+        A new FileWriter first writes the default graph. Errors are those of FileWriter.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)

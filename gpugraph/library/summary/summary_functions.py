@@ -1,4 +1,4 @@
-"""The functions of `tf.summary` that add ops: numbers, histograms, images, recordings, texts."""
+"""The functions of `tf.summary` that add ops: scalars, histograms, images, audio, texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Replace characters that tags can't have by `_`, and remove leading `/`; return None for
+    """Return `name` with invalid characters replaced by `_` and without leading `/`; None for
     None.
     """
     if name is None:
@@ -74,7 +74,7 @@ def _collect(value: Tensor, collections: Iterable[Any] | None, otherwise: Sequen
 def scalar(
     name: str, tensor: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
-    """Return a Summary, a string scalar, of one real number.
+    """Return a Summary of one real number, as a string scalar.
 
     Args:
       name: the tag, in the current name scope; invalid characters become `_`.
@@ -95,7 +95,7 @@ def scalar(
 def histogram(
     name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
-    """Return a Summary, a string scalar, of the distribution of the values of a tensor.
+    """Return a Summary of the distribution of a tensor's values, as a string scalar.
 
     The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0. name,
     collections, family: as for `scalar`.
@@ -116,7 +116,7 @@ def image(
     collections: Iterable[Any] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """Return a Summary, a string scalar, of the first images of a batch.
+    """Return a Summary of the first images of a batch, as a string scalar.
 
     The tags are `name/image/0` and so on.
 
@@ -129,10 +129,12 @@ def image(
       name, collections, family: as for `scalar`.
 
     Raises, in a run:
-      InvalidArgumentError: the shape is another.
+      InvalidArgumentError: `tensor` has another shape.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
-        if getattr(tensor, "dtype", None) == np.uint8:  # an array of bytes must not become floats
+        if (
+            getattr(tensor, "dtype", None) == np.uint8
+        ):  # converts the array here, because an array of bytes must not become floats
             tensor = convert_to_tensor(tensor, name="tensor")
         value = image_summary_op(tag, tensor, max_images=max_outputs, name=scope)
         return _collect(value, collections, _DEFAULT_COLLECTIONS)
@@ -146,7 +148,7 @@ def audio(
     collections: Iterable[Any] | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """Return a Summary, a string scalar, of the first recordings of a batch.
+    """Return a Summary of the first audio recordings of a batch, as a string scalar.
 
     The tags are `name/audio/0` and so on.
 
@@ -157,7 +159,7 @@ def audio(
       name, collections, family: as for `scalar`.
 
     Raises, in a run:
-      InvalidArgumentError: the shape is another, or the rate isn't positive.
+      InvalidArgumentError: `tensor` has another shape, or the sample rate isn't positive.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         rate = convert_to_tensor(sample_rate, dtypes.float32, name="sample_rate")
@@ -174,7 +176,7 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """Return a Summary, a string scalar, of a whole tensor of any dtype.
+    """Return a Summary of a whole tensor of any dtype, as a string scalar.
 
     Args:
       summary_description: a description, shown by TensorBoard.
@@ -209,10 +211,10 @@ def _tensor_summary(
 
 
 def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) -> Tensor:
-    """Return a Summary, a string scalar, of a tensor of Markdown strings.
+    """Return a Summary of a tensor of Markdown strings, as a string scalar.
 
-    TensorBoard shows a vector as the rows of a table, a matrix as a table. ValueError for another
-    dtype.
+    TensorBoard shows a vector as a table with one column, and a matrix as a table. Raise ValueError
+    for another dtype.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -222,9 +224,10 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
 def merge(
     inputs: Iterable[Any], collections: Iterable[Any] | None = None, name: str | None = None
 ) -> Tensor:
-    """Return a Summary, a string scalar, with the values of several summaries.
+    """Return a Summary with the values of several summaries, as a string scalar.
 
-    collections: collections to add it to, by default none. ValueError without summaries.
+    collections: collections to add the result to, by default none. Raise ValueError without
+    summaries.
 
     Raises, in a run:
       InvalidArgumentError: two values have the same tag, or an input is not a Summary.
@@ -240,8 +243,7 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Call `merge` for the summaries in collection `key` of the default graph; return None for
-    none.
+    """Merge the summaries in collection `key` of the default graph; return None if there are none.
 
     scope: a regular expression that the start of a summary's name must match.
     """
@@ -250,7 +252,9 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef; ValueError for another op type."""
+    """Return the SummaryDescription in a TensorSummary NodeDef; raise ValueError for another op
+    type.
+    """
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     stored = json.loads(node_def.attr["description"].s or b"{}")

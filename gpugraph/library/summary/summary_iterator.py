@@ -11,16 +11,16 @@ from gpugraph.formats import messages_pb2
 from gpugraph.formats.tf_record import read_records
 
 _FRAME = 16
-"""The number of bytes of a record in addition to its content: length and checksums."""
+"""The number of bytes that a record adds to its content: its length and two checksums."""
 
 
 def summary_iterator(path: Any) -> Iterator[Any]:
-    """Yield the Event messages of a file, in order.
+    """Yield the Event messages of an event file, in order.
 
     Raises, during iteration:
       NotFoundError: there is no such file.
-      DataLossError: a record is truncated, has a wrong checksum, or is not an Event; with its
-        offset.
+      DataLossError: a record is truncated, has a wrong checksum, or is not an Event; the message
+        gives the record's offset.
     """
     with system_errors(path), open_to_read(path) as source:
         offset = 0

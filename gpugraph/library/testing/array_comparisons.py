@@ -28,11 +28,13 @@ def _format(array: Any, where: Any) -> str:
 
 
 class Comparisons(unittest.TestCase):
-    """Assertions on arrays and tensors; an AssertionError names the differences and their size."""
+    """Assertions on arrays and tensors; the AssertionError names the differing elements and their
+    difference.
+    """
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Check that the dtype of an array or a tensor is `expected_dtype`, NumPy's or
-        TensorFlow's.
+        """Check the dtype of an array or tensor; `expected_dtype` is a NumPy or TensorFlow
+        dtype.
         """
         dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
@@ -109,7 +111,7 @@ class Comparisons(unittest.TestCase):
         """Return whether lists must be compared item by item, because they do not convert to
         arrays.
 
-        That is so if their items differ in shape, or contain tensors or dicts.
+        They do not convert if their items differ in shape, or contain tensors or dicts.
         """
         if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
             return True
@@ -211,9 +213,7 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Check that every element is between the bounds, which are allowed themselves unless
-        open.
-        """
+        """Check that every element is between the bounds; open bounds are excluded."""
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound
@@ -235,7 +235,7 @@ class Comparisons(unittest.TestCase):
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
         """Check that the shape of a NumPy array is the static shape of a tensor.
 
-        TypeError for values of other types.
+        Raise TypeError for values of other types.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")

@@ -1,4 +1,4 @@
-"""Benchmark: a class whose methods measure the duration of operations and report it by name.
+"""Benchmark: a class whose methods time operations and report the times by name.
 
 `tf.test.main()` runs the benchmarks of a program whose names match `--benchmark_filter=PATTERN`
 ("all" for all of them) instead of its tests.
@@ -22,7 +22,7 @@ _FLAG = "--benchmark_filter="
 
 
 def benchmark_config() -> ConfigProto:
-    """Return a config with which sessions do not omit control inputs, so each op of a benchmark
+    """Return a session config that keeps all control inputs, so that each op of a benchmark
     runs.
     """
     config = ConfigProto()
@@ -32,7 +32,9 @@ def benchmark_config() -> ConfigProto:
 
 
 class Benchmark:
-    """The base of benchmarks: methods whose names start with `benchmark` are run and reported."""
+    """The base class of benchmarks: methods whose names start with `benchmark` are run and
+    reported.
+    """
 
     classes: ClassVar[list[type[Benchmark]]] = []
 
@@ -89,12 +91,12 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
-        store_trace: whether the result has a trace of a further run, under "step_stats".
+        store_trace: whether the result has a trace of one more run, under "step_stats".
         store_memory_usage: whether the peak of each device's memory is reported, in bytes.
         mbs: the number of MB that a run processes, for the throughput.
 
-        Returns the reported values, and the mean and standard deviation of the times. Errors are
-        those of `Session.run`.
+        Return the reported values, and the mean and standard deviation of the times, by name.
+        Errors are those of `Session.run`.
         """
         seconds = []
         for index in range(burn_iters + min_iters):
@@ -130,8 +132,8 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """Remove `--benchmark_filter=PATTERN` from the command line; return the pattern, None without
-    it.
+    """Remove `--benchmark_filter=PATTERN` from the command line; return the pattern, or None
+    without it.
     """
     arguments = sys.argv if argv is None else argv
     for argument in arguments:
@@ -142,7 +144,7 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches; ValueError if none does."""
+    """Run the benchmarks whose `module.Class.method` matches; raise ValueError if none does."""
     matching = [
         (kind, method)
         for kind in Benchmark.classes

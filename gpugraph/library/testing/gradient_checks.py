@@ -1,4 +1,4 @@
-"""Comparison of gradients with finite differences, both as Jacobians.
+"""Comparison of gradients with finite differences; both are computed as Jacobians.
 
 A Jacobian has a row for each number in x and a column for each number in y; a complex number counts
 as two, its real and its imaginary part.
@@ -28,8 +28,9 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Return an array's numbers as a real vector on the same memory, complex ones as two numbers
-    each.
+    """Return a real vector of an array's numbers, on the same memory.
+
+    A complex number becomes two.
     """
     flat = array.reshape(-1)
     return flat.view(flat.real.dtype)
@@ -92,15 +93,15 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """Return (the Jacobian of y by x from gradients, the same from finite differences).
+    """Return two Jacobians of y with respect to x: from gradients, and from finite differences.
 
-    They are computed in the default session, and have shape (numbers of x, numbers of y).
-    x, x_shape: a tensor and its shape, or a list of each; then the result is a list of pairs.
-    x_init_value: the point of evaluation, by default random in [0, 1). delta: the step of
-    differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
-    further feeds.
+    They are computed in the default session; their shape is (numbers in x, numbers in y). x,
+    x_shape: a tensor and its shape, or a list of each; in that case the result is a list of pairs.
+    x_init_value: the value of x, by default random in [0, 1). delta: the step of the finite
+      differences. init_targets: an operation or a list of operations to run first. extra_feed_dict:
+      further feeds.
 
-    ValueError without a default session, and if y has no gradient by x.
+    Raise ValueError without a default session, and if y has no gradient with respect to x.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)
@@ -122,7 +123,7 @@ def _as_list(value: Any) -> Sequence[Any]:
 
 @with_parameters_of(compute_gradient)
 def compute_gradient_error(**arguments: Any) -> float:
-    """Return the maximum absolute difference of the two Jacobians of `compute_gradient`."""
+    """Return the maximum absolute difference between the two Jacobians of `compute_gradient`."""
     jacobians = compute_gradient(**arguments)
     pairs = [jacobians] if isinstance(jacobians, tuple) else jacobians
     return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)

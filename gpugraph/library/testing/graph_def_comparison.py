@@ -21,8 +21,8 @@ def assert_equal_graph_def(
       hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:
-      AssertionError: they differ; the message has the first difference.
-      TypeError: one of them is not a GraphDef.
+      AssertionError: the graphs differ; the message has the first difference.
+      TypeError: an argument is not a GraphDef.
     """
     nodes = []
     for argument, graph_def in (("actual", actual), ("expected", expected)):

@@ -1,4 +1,4 @@
-"""`unittest.mock`, loaded at its first use, because loading it takes longer than loading NumPy."""
+"""`unittest.mock`, imported on first use, because its import takes longer than NumPy's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """Return the module if it is loaded, else a module object that loads it at the first access."""
+    """Return the module if it is imported, otherwise a module object that imports it on first
+    access.
+    """
     if _NAME in sys.modules:
         return sys.modules[_NAME]
     spec = importlib.util.find_spec(_NAME)

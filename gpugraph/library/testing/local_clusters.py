@@ -1,4 +1,4 @@
-"""`tf.test.create_local_cluster`: the servers of a cluster, all in this process."""
+"""`tf.test.create_local_cluster`: a cluster whose servers all run in this process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ def create_local_cluster(
     worker_config: ConfigProto | None = None,
     ps_config: ConfigProto | None = None,
 ) -> tuple[list[Server], list[Server]]:
-    """Start servers of the jobs `worker` and `ps` in this process; return a list of each.
+    """Start servers of the jobs `worker` and `ps` in this process; return (workers, parameter
+    servers).
 
-    worker_config, ps_config: the settings of their devices. Errors are those of `tf.train.Server`.
+    worker_config, ps_config: the settings of the servers' devices. Errors are those of
+    `tf.train.Server`.
     """
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(socket.socket()) for _ in range(num_workers + num_ps)]

@@ -35,8 +35,8 @@ class TestCase(Comparisons):
     """A test case with a new, seeded default graph before each test.
 
     `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
-    defaults. Operations without a device name are placed on the CPU, unless `use_gpu` is set (then
-    on a GPU, if there is one and it supports them) or `force_gpu` (then on the first GPU).
+    defaults. Operations without a device name are placed on the CPU by default; with `use_gpu`, on
+    a GPU if there is one and it supports them; with `force_gpu`, on the first GPU.
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -51,7 +51,7 @@ class TestCase(Comparisons):
         self._forget_session()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
-        graph_stack.stack.clear()  # a test may run inside `with graph.as_default()`
+        graph_stack.stack.clear()  # a test may start inside `with graph.as_default()`
         graph_stack.reset()
         get_default_graph().seed = DEFAULT_GRAPH_SEED
 
@@ -66,7 +66,7 @@ class TestCase(Comparisons):
             session.close()
 
     def get_temp_dir(self) -> str:
-        """Return a folder for the files of this test; each test gets another one."""
+        """Return a folder for the files of this test; each test has its own folder."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp(dir=get_temp_dir())
         return self._folder
@@ -94,9 +94,10 @@ class TestCase(Comparisons):
     def cached_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> Iterator[Session]:
-        """Return the session that the first call in this test creates; variables keep their values.
+        """Yield a session that all calls in this test share; variables keep their values between
+        blocks.
 
-        Raises ValueError if a later call has another graph, config or `force_gpu`.
+        Raise ValueError if a later call has another graph, config or `force_gpu`.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):
@@ -111,9 +112,11 @@ class TestCase(Comparisons):
     def test_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
-        """Call `session` if there is a graph, else `cached_session`, here for any config."""
+        """Call `session` if `graph` is passed, otherwise `cached_session`, which here accepts any
+        config.
+        """
         if self.id().endswith(".test_session"):
-            self.skipTest("Not a test.")  # runners collect it because of its name
+            self.skipTest("Not a test.")  # test runners collect this method because of its name
         if graph is None:
             return self._open_cached((None, config, force_gpu), use_gpu)
         return self.session(graph, config, use_gpu, force_gpu)
@@ -130,7 +133,8 @@ class TestCase(Comparisons):
     def evaluate(self, tensors: Any) -> Any:
         """Return the values of tensors, in any structure that a session fetches.
 
-        They are evaluated in the default session, or in the cached one."""
+        They are evaluated in the default session if there is one, otherwise in the cached session.
+        """
         session = session_stack.top()
         if session is not None:
             return session.run(tensors)
@@ -143,11 +147,10 @@ class TestCase(Comparisons):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Iterator[None]:
-        """Check that the block raises an `exception_type` that a regular expression or predicate
-        accepts.
+        """Check that the block raises an `exception_type` whose message or value matches.
 
-        The expression is searched in the error's message; the predicate receives the error. For an
-        OpError, the name of its operation is part of the message.
+        A regular expression is searched in the error's message; a predicate receives the error. For
+        an OpError, the message includes the name of its operation.
         """
         caught: BaseException | None = None
         try:
@@ -171,20 +174,20 @@ class TestCase(Comparisons):
         """Call `assertRaisesWithPredicateMatch` for an OpError."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
-    # -- values of Python
+    # -- Python values
 
     def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
-        """Check that both have the same elements, with the same counts, in any order."""
+        """Check that both sequences have the same elements, equally often, in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Check that two names mean one device, as "/cpu:0" and "/device:CPU:0" do."""
+        """Check that two names mean the same device, as "/cpu:0" and "/device:CPU:0" do."""
         one, other = canonical_name(device1), canonical_name(device2)
         text = f"Devices {one} and {other} are not equal."
         self.assertEqual(one, other, self._message(text, msg))
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
-        """Check that a string starts with another."""
+        """Check that `actual` starts with `expected_start`."""
         if not actual.startswith(expected_start):
             self.fail(self._message(f"{actual!r} does not start with {expected_start!r}", msg))
 
@@ -195,12 +198,12 @@ class TestCase(Comparisons):
             self.fail(self._message(text, msg))
 
     def assertEmpty(self, container: Any, msg: Any = None) -> None:
-        """Check that there are no elements."""
+        """Check that the container has no elements."""
         if len(container):
             self.fail(self._message(f"{container!r} has length of {len(container)}.", msg))
 
     def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
-        """Check that there is at least one element."""
+        """Check that the container has at least one element."""
         if not len(container):
             self.fail(self._message(f"{container!r} has length of 0.", msg))
 
@@ -230,7 +233,10 @@ def _open(graph: Any, config: ConfigProto | None, force_gpu: bool) -> Session:
 
 @contextmanager
 def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None]:
-    """Make the session and its graph the defaults; place ops on the CPU unless a GPU is wanted."""
+    """Make the session and its graph the defaults.
+
+    Place ops on the CPU unless a GPU is requested.
+    """
     with session.graph.as_default(), session.as_default():
         if use_gpu and not force_gpu:
             yield

@@ -7,10 +7,10 @@ from typing import Any
 
 
 class StubOutForTesting:
-    """Replaces attributes of modules, classes and objects, and restores them.
+    """A tool that replaces attributes of modules, classes and objects, and restores them.
 
-    `CleanUp` restores all of them; the end of a `with` block, and the deletion of this object, call
-    it.
+    `CleanUp` restores all of them; it is also called at the end of a `with` block and when this
+    object is deleted.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class StubOutForTesting:
         self.UnsetAll()
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Replace `parent.child_name`; AttributeError if it does not exist."""
+        """Replace `parent.child_name` by `new_child`; raise AttributeError if it does not exist."""
         old = getattr(parent, child_name)
         if isinstance(vars(parent).get(child_name), staticmethod):
             old, new_child = staticmethod(old), staticmethod(new_child)
@@ -46,7 +46,7 @@ class StubOutForTesting:
     def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
         """Replace `obj.attr_name` where it is defined: in the object, its class, or a base class.
 
-        AttributeError if it is not defined.
+        Raise AttributeError if it is not defined.
         """
         if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
             owners = [obj]

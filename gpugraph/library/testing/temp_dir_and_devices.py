@@ -1,4 +1,4 @@
-"""The environment of tests: a folder for their files, and the devices."""
+"""The environment of tests: a folder for their files, and the available devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
-    """Return a folder for files of tests: TEST_TMPDIR, or one that is deleted when the process
+    """Return a folder for files of tests: TEST_TMPDIR, or a folder that is deleted when the process
     ends.
     """
     path = setting("TEST_TMPDIR")
@@ -29,7 +29,7 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """Return a path relative to the folder of the program that was started."""
+    """Return the path of `relative_path` in the folder of the program that was started."""
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
 
 

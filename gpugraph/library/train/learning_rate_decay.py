@@ -34,7 +34,7 @@ def _decay(
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
     """Yield the name of the scope, and the rate, the step and the `numbers` in the rate's dtype.
 
-    ValueError if there is no step.
+    Raise ValueError if there is no step.
     """
     if global_step is None:
         raise ValueError(f"global_step is required for {default}.")

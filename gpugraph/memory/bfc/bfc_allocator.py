@@ -14,12 +14,11 @@ regions, every address is that of TensorFlow 1.15.
   each deallocation until the time is up. It does not wait if no other thread could free, if nothing
   is in use, or if the request exceeds the limit.
 
-One lock guards everything. It is reentrant for one reason: the garbage collector may run a
-finalizer that frees while this thread is inside. Such a free is deferred to the end of the call.
-No signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
+One lock guards everything. It is reentrant because the garbage collector may run a finalizer that
+frees memory while this thread holds the lock. Such a free is deferred to the end of the call. No
+signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
 
-Chunks have no timestamps: TensorFlow uses them only with a timing counter.
-"""
+Chunks have no timestamps: TensorFlow uses them only with a timing counter."""
 
 from __future__ import annotations
 
@@ -134,8 +133,8 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Return the address of at least `num_bytes` free bytes, or None.
 
-        Addresses are multiples of 256 if the sub-allocator's regions are. holder: gets the address
-        too.
+        Addresses are multiples of 256 if the sub-allocator's regions are. holder: an object in
+        which the address is stored too.
         """
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
@@ -251,9 +250,9 @@ class BFCAllocator(Allocator):
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
         """Return the regions without a chunk in use to the sub-allocator.
 
-        num_bytes: a size that must fit the limit afterwards, or nothing is done. With 0 the aim is
-        only to return memory; then the next region is no larger than a new allocator's. Returns
-        whether any region was returned: never without garbage collection.
+        num_bytes: the size of a region to obtain afterwards; if it would still exceed the limit, no
+        region is returned. 0: no region is to follow; growth then restarts as in a new allocator.
+        Returns whether any region was returned; always False without garbage collection.
         """
         with self._lock:
             self._refuse_reentry()
@@ -356,7 +355,7 @@ class BFCAllocator(Allocator):
         size = sum(region.size for region in regions)
         if not size or rounded > self._source.memory_limit - self._source.held_bytes + size:
             return False
-        if rounded:  # the aim is not only to return memory
+        if rounded:  # a region is to follow
             log_regions_returned(_logger, self._name, size, len(regions))
         for region in regions:
             self._source.give_back(region, self._store)
@@ -368,8 +367,7 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Try to allocate after each deallocation, until that succeeds or the time is up.
 
-        Returns None at once if no other thread could free memory.
-        """
+        Returns None immediately if no other thread could free memory."""
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):
             remaining = deadline - time.monotonic()

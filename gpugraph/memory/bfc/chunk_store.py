@@ -9,14 +9,14 @@ The invariants, which `check` verifies:
 - The chunks of a region, linked in order of address, tile it; all sizes are multiples of 256.
 - No two free chunks of a region are neighbours. Chunks never span regions, touching or not.
 - Bin b holds the free chunks of at least 256 << b bytes and less than twice that (the last of the
-  21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that no list
-  is long if there are many chunks. A slot holds exactly the free chunks of its sizes.
+  21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that even with
+  many chunks no list is long. A slot holds exactly the free chunks of its sizes.
 
-So the best fit is the first chunk large enough in the first slot that has one. It is split if it is
-at least twice the needed size, or if 128 MiB or more would be wasted; the rest, right behind it, is
-a free chunk. A freed chunk is joined with its free successor first and then with its free
-predecessor. Records of chunks are reused last in, first out, so that even their handles are
-TensorFlow's.
+So the best fit is the first large enough chunk, in the first slot that has such a chunk. It is
+split if it is at least twice the needed size, or if 128 MiB or more would be wasted; the rest,
+which follows it directly, becomes a free chunk. A freed chunk is joined with its free successor
+first and then with its free predecessor. Records of chunks are reused last in, first out, so that
+even their handles are equal to TensorFlow's handles.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Chunk:
 
 
 class ChunkStore:
-    """All regions of an allocator, their chunks by address and the free ones by slot."""
+    """All regions of an allocator, their chunks by address, and the free chunks by slot."""
 
     __slots__ = ("_handles", "_nonempty", "_spare", "chunks", "regions", "slots")
 

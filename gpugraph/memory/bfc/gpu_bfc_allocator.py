@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator that follows the two variables; TensorFlow's name for it is GPU_0_bfc."""
+    """A BFCAllocator that obeys the two environment variables; TensorFlow names it GPU_0_bfc."""
 
     def __init__(
         self,

@@ -28,7 +28,9 @@ _optional_failures = itertools.count()
 
 @dataclass
 class BinDebugInfo:
-    """Counts of the chunks whose size belongs to one bin: those in use, and all."""
+    """Counts of the chunks whose size belongs to one bin: of the chunks in use, and of all
+    chunks.
+    """
 
     total_bytes_in_use: int = 0
     total_bytes_in_bin: int = 0
@@ -42,7 +44,8 @@ def log_failure(
 ) -> None:
     """Log that `num_bytes` could not be allocated, with the allocator's report, as a warning.
 
-    For an optional request it is a single line, and only for the first ten in the process."""
+    A failed optional request logs a single line, and only the first ten of the process do.
+    """
     if not logger.isEnabledFor(logging.WARNING):
         return
     if not optional:
@@ -69,7 +72,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that do not follow from the chunks; sizes are in bytes."""
+    """The figures of a report that the chunks do not contain; sizes are in bytes."""
 
     name: str
     region_bytes: int
@@ -116,7 +119,9 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return the bar of 100 characters; of several chunks in one character, the last one shows."""
+    """Return the bar of 100 characters; if several chunks fall on one character, the last one
+    determines it.
+    """
     total = sum(region.size for region in store.regions)
     if not total:
         return "<allocator contains no memory>"

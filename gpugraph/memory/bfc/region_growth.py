@@ -9,8 +9,9 @@ call.
 
 If the sub-allocator refuses a region, it is requested again at nine tenths of the size each time,
 down to the size of the request. This happens once in an allocator's life. TensorFlow computes the
-nine tenths in single precision, and so do we. As the result is rounded up, sizes of 2304 bytes and
-less would repeat forever; there we give up, while TensorFlow would not return.
+nine tenths in single precision, and so does this module. As the result is rounded up, a size of
+2304 bytes or less would never shrink; this module then gives up, while TensorFlow would loop
+forever.
 """
 
 from __future__ import annotations

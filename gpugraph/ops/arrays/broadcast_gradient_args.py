@@ -22,8 +22,8 @@ def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list
 
     The numbers count axes of the broadcast shape of `s0` and `s1`. A shape is padded with leading
     ones to that rank, and each axis where it then has size 1 is listed. An axis where both have
-    size 1 is thus in both lists, but equal shapes get two empty lists. ValueError for incompatible
-    shapes.
+    size 1 is thus in both lists, but equal shapes get two empty lists. Raise ValueError for
+    incompatible shapes.
     """
     if list(s0) == list(s1):
         return [], []

@@ -27,7 +27,8 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in each run.
+"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in
+each run.
 """
 
 
@@ -103,7 +104,8 @@ _placeholder_with_default = op(
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
 
-    shape: the (partially known) shape of the tensor; ValueError if that of `input` is incompatible.
+    shape: the (partially known) shape of the tensor; raise ValueError if that of `input` is
+    incompatible.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
@@ -192,7 +194,7 @@ _ones_like = op(
 def _element(value: int, dtype: DType) -> Any:
     """Return 0 or 1 as a Python value of `dtype`: a bool, b"" for string 0, else an int.
 
-    TypeError for dtype string with value 1.
+    Raise TypeError for dtype string with value 1.
     """
     if dtype is dtypes.string:
         if value:
@@ -223,7 +225,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector; TypeError for dtype string."""
+    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string."""
     return _filled(shape, 1, as_dtype(dtype).base_dtype, name, "ones")
 
 

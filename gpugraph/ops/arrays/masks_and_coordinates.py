@@ -32,7 +32,7 @@ def sequence_mask(
     """Return masks whose first `lengths` positions are True: mask[..., j] = j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
-    the elements are 1 and 0. ValueError if maxlen is not a scalar.
+    the elements are 1 and 0. Raise ValueError if maxlen is not a scalar.
     """
     with op_scope(name, "SequenceMask", lengths, maxlen):
         counts = convert_to_tensor(lengths)
@@ -64,7 +64,8 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
     Vectors of n and m elements give two tensors of shape (m, n), the default `indexing="xy"`, or
     (n, m) with `indexing="ij"`; "xy" exchanges the first two axes also of grids of higher rank.
-    ValueError for another `indexing`, TypeError for keywords other than `indexing` and `name`.
+    Raise ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
+    `name`.
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
@@ -179,5 +180,5 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape to which two `TensorShape`s broadcast; ValueError if there is none."""
+    """Return the shape to which two `TensorShape`s broadcast; raise ValueError if there is none."""
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -53,7 +53,7 @@ _parallel_concat = op(
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """Stack `values` along a new first axis; the static shape of the first must be fully known.
 
-    TypeError if `values` is not a sequence or is empty, ValueError for an unknown shape.
+    Raise TypeError if `values` is not a sequence or is empty, and ValueError for an unknown shape.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

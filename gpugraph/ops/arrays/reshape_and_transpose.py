@@ -178,7 +178,7 @@ _expand_dims = op(
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; ValueError outside.
 
-    dim: an older name of `axis`; ValueError unless exactly one of the two is passed.
+    dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
     """
     if (axis is None) == (dim is None):
         raise ValueError("expand_dims takes one of 'axis' and its older name 'dim'")
@@ -218,8 +218,8 @@ def squeeze(
 ) -> Tensor:
     """Remove from `input` the axes of size 1 listed in `axis`, by default all axes of size 1.
 
-    squeeze_dims: an older name of `axis`. ValueError for an axis outside [-rank, rank) or of a size
-    other than 1.
+    squeeze_dims: an older name of `axis`. Raise ValueError for an axis outside [-rank, rank) or of
+    a size other than 1.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
@@ -294,8 +294,8 @@ def transpose(
 ) -> Tensor:
     """Permute the axes of `a` into the order `perm`, by default reversed.
 
-    With `conjugate` and a complex dtype, also conjugate the elements. ValueError if `perm` is not
-    a permutation of the axes.
+    With `conjugate` and a complex dtype, also conjugate the elements. Raise ValueError if `perm` is
+    not a permutation of the axes.
     """
     if isinstance(a, Tensor) and perm is not None and not conjugate:
         return _transpose(a, int_argument(perm), name=name or "transpose")
@@ -390,6 +390,6 @@ _broadcast_to = op(
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
 
-    ValueError if the shapes are incompatible.
+    Raise ValueError if the shapes are incompatible.
     """
     return _broadcast_to(input, int_argument(shape), name=name)

@@ -36,7 +36,7 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Return the axes (height, width, channels) of the attr data_format; ValueError for
+    """Return the axes (height, width, channels) of the attr data_format; raise ValueError for
     NCHW_VECT_C.
     """
     form = attrs["data_format"]
@@ -126,8 +126,8 @@ def space_to_depth(
 ) -> Tensor:
     """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC.
-    ValueError if height or width is not a multiple of block_size.
+    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raise ValueError if
+    height or width is not a multiple of block_size.
     """
     return raw_ops.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -137,7 +137,7 @@ def depth_to_space(
 ) -> Tensor:
     """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
 
-    ValueError if the number of channels is not a multiple of the square of block_size.
+    Raise ValueError if the number of channels is not a multiple of the square of block_size.
     """
     return raw_ops.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)
 
@@ -295,8 +295,8 @@ def space_to_batch_nd(
     """Move blocks of the M axes after the first into the batch axis, which is the first.
 
     block_shape: int vector, the block's size along each of the M axes; paddings: ints [M, 2], the
-    numbers of zeros to add before and after each axis first. ValueError if a padded size is not a
-    multiple of the block's size.
+    numbers of zeros to add before and after each axis first. Raise ValueError if a padded size is
+    not a multiple of the block's size.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
@@ -304,8 +304,8 @@ def space_to_batch_nd(
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """Invert `space_to_batch_nd`: move batches back into blocks of the M axes after the first.
 
-    crops: ints [M, 2], the numbers of elements to remove before and after each axis. ValueError if
-    the batch size is not a multiple of the product of `block_shape`.
+    crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raise
+    ValueError if the batch size is not a multiple of the product of `block_shape`.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 

@@ -72,8 +72,8 @@ _unpack = op(
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
     """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    num: the size of the axis, needed only where it is not known statically. ValueError if it is
-    neither given nor known, or differs from the known size.
+    num: the size of the axis, needed only where it is not known statically. Raise ValueError if it
+    is neither given nor known, or differs from the known size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -212,8 +212,8 @@ def split(
     """Split `value` along `axis` into a list of tensors.
 
     `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
-    may be -1. num: the number of parts, needed only for a vector of unknown length. ValueError if
-    the parts do not add up to the size of the axis.
+    may be -1. num: the number of parts, needed only for a vector of unknown length. Raise
+    ValueError if the parts do not add up to the size of the axis.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)

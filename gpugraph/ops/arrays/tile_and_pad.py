@@ -335,8 +335,8 @@ def pad(
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
     mode: CONSTANT adds `constant_values`, a scalar; the others mirror the tensor at its border,
-    SYMMETRIC with a copy of the border element, REFLECT without one. ValueError for another mode,
-    and for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
+    SYMMETRIC with a copy of the border element, REFLECT without one. Raise ValueError for another
+    mode, and for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):

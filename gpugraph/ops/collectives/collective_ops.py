@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; InvalidArgumentError if its shape is not that of the attr
+    """Bind a copy of the value; raise InvalidArgumentError if its shape is not that of the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])
@@ -130,11 +130,11 @@ def all_reduce(
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
     t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
-    tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
+      tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
     merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
     subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 
-    ValueError for a group_size below 2, and for a `t` without an explicit device.
+    Raise ValueError for a group_size below 2, and for a `t` without an explicit device.
     """
     _check("all_reduce", group_size, t.device)
     if merge_op not in _MERGES or final_op not in _FINALS:
@@ -158,7 +158,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    Arguments and errors as of `all_reduce`; ValueError for a scalar.
+    Arguments and errors as of `all_reduce`; raise ValueError for a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -186,8 +186,8 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    shape, dtype: those of `t`, the same in all calls of the group. Other arguments and errors as of
-    `all_reduce`; ValueError if `t` has another shape or dtype.
+    shape, dtype: the shape and dtype of `t`, the same in all calls of the group. Other arguments
+    and errors as of `all_reduce`; raise ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -221,8 +221,8 @@ def broadcast_recv(
 ) -> Tensor:
     """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    shape, dtype: those of the tensor. Other arguments as of `all_reduce`. ValueError for a
-    group_size below 2.
+    shape, dtype: the shape and dtype of the tensor. Other arguments as of `all_reduce`. Raise
+    ValueError for a group_size below 2.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

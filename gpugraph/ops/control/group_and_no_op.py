@@ -99,8 +99,8 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     """Add an operation that runs after all of `inputs` (operations, tensors, structures of these).
 
     Inputs on several devices are first joined by one NoOp on each device; the returned operation is
-    then on the device of the enclosing `tf.device`. TypeError for objects that are not part of a
-    graph.
+    then on the device of the enclosing `tf.device`. Raise TypeError for objects that are not part
+    of a graph.
     """
     graph = get_default_graph()
     parts_of_graph = nest.flatten(inputs, expand_composites=True)
@@ -130,7 +130,8 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
     """Return the tensors with control inputs, so that each waits for all of them and
     `control_inputs`.
 
-    None is returned as None, and IndexedSlices as IndexedSlices. ValueError without any tensor.
+    None is returned as None, and IndexedSlices as IndexedSlices. Raise ValueError without any
+    tensor.
     """
     values = [
         value if value is None or isinstance(value, IndexedSlices) else convert_to_tensor(value)

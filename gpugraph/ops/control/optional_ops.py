@@ -41,7 +41,7 @@ class Optional:
     def __add__(self, other: Optional) -> Optional:
         """Return the elementwise sums, or an empty optional if both are empty.
 
-        InvalidArgumentError if only one of them is.
+        Raise InvalidArgumentError if only one of them is.
         """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:
@@ -168,5 +168,5 @@ _op(
     cpu=Call(make=_get_value, late=True, direct=True),
     host=(0,),
     grad=_value_gradient,
-    doc="The tensors of an optional. InvalidArgumentError where it holds none.",
+    doc="The tensors of an optional. Raises InvalidArgumentError where it holds none.",
 )

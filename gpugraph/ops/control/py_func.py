@@ -108,7 +108,7 @@ def _as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    InvalidArgumentError for another number of values; further errors as of `_result`.
+    Raise InvalidArgumentError for another number of values; further errors as of `_result`.
     """
     if returned is None:
         returned = []
@@ -126,9 +126,8 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
-    InternalError for objects that are not numbers or strings, InvalidArgumentError for another
-    dtype.
-    value_name: a description of the value for the message.
+    Raise InternalError for objects that are not numbers or strings, and InvalidArgumentError for
+    another dtype. value_name: a description of the value for the message.
     """
     try:
         array = np.asarray(value)
@@ -189,7 +188,8 @@ def py_func(
     threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
-    returns the operation, or an empty list unless `stateful`. ValueError if `func` can't be called.
+    returns the operation, or an empty list unless `stateful`. Raise ValueError if `func` can't be
+    called.
 
     A run raises InvalidArgumentError for another number of results or other dtypes, and
     InternalError for results that are not arrays of numbers or strings. An exception of `func`

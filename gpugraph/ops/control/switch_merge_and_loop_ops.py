@@ -169,8 +169,10 @@ for _ref in ("", "Ref"):
         infer=_infer_merge,
         host_outputs=(1,),
         grad=_merge_gradient,
-        doc="The input that is alive, and its index. InvalidArgumentError when two are; dead when "
-        "none is.",
+        doc=(
+            "The input that is alive, and its index. Raises InvalidArgumentError when two "
+            "are; dead when none is."
+        ),
         **EMPTY_KERNELS,
     )
     for _name, _attrs, _infer, _gradient, _doc in _LOOP_OPS:

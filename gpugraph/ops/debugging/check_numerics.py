@@ -73,6 +73,6 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     """Return `tensor`, with a check in each run that it has no NaNs or infinities.
 
     InvalidArgumentError, with `message`, if it has. The gradient with respect to it is checked too.
-    TypeError for a dtype that is not floating point.
+    Raise TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -76,7 +76,8 @@ _ensure_shape = op(
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return `x` with its static shape refined by `shape`, which each run checks.
 
-    shape: sizes, None for an unknown one; or None if even the rank is unknown. ValueError if the
-    static shape of `x` is incompatible with it, InvalidArgumentError if the shape in a run is.
+    shape: sizes, None for an unknown one; or None if even the rank is unknown. Raise ValueError if
+    the static shape of `x` is incompatible with it, and InvalidArgumentError if the shape in a run
+    is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -230,7 +230,7 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs; ValueError if they are incompatible."""
+    """Return the merge of the shapes of all inputs; raise ValueError if they are incompatible."""
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -281,7 +281,8 @@ _add_n = op(
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """Return the elementwise sum of the list `inputs` of tensors of one shape and dtype.
 
-    A single tensor is returned unchanged. ValueError for an empty list, and for shapes that differ.
+    A single tensor is returned unchanged. Raise ValueError for an empty list, and for shapes that
+    differ.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("add_n takes a list of at least one tensor of the same dtype and shape")

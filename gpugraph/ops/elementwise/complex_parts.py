@@ -144,7 +144,7 @@ _complex = op(
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """Return real + i imag, elementwise: complex64 for parts of float32, complex128 for float64.
 
-    TypeError for parts of other dtypes, or of two different ones.
+    Raise TypeError for parts of other dtypes, or of two different ones.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:

@@ -248,10 +248,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Convert x and y to tensors of one dtype: that of x if it is a tensor, else that of y.
+    """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
 
     is_hint: a y that is not a tensor and does not fit that dtype becomes a tensor of the dtype of
-    its values. TypeError if the dtypes then differ.
+    its values. Raise TypeError if the dtypes then differ.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

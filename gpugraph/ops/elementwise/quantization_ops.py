@@ -95,7 +95,7 @@ class _FirstScale:
 def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
     """Convert real numbers to integers; return (integers, low, high), the range that they cover.
 
-    kind: the integer dtype; attrs: those of QuantizeV2 (mode, round_mode).
+    kind: the integer dtype; attrs: the attrs of QuantizeV2 (mode, round_mode).
     """
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
@@ -276,7 +276,7 @@ def quantize(
 
     min_range, max_range: float scalars, widened to contain 0; the outputs are the range used. mode:
     `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring). round_mode: `"HALF_TO_EVEN"`
-    has an effect with SCALED only. ValueError for other modes.
+    has an effect with SCALED only. Raise ValueError for other modes.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)

@@ -61,8 +61,8 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
     several compressed streams in succession; a truncated one gives as much as can be read.
 
-    In a run: InvalidArgumentError for another compression_type; DataLossError for a string not
-    compressed in that way, and for a result over 64 MiB that is more than 100 times as large as the
-    compressed string.
+    In a run: Raise InvalidArgumentError for another compression_type; raise DataLossError for a
+    string not compressed in that way, and for a result over 64 MiB that is more than 100 times as
+    large as the compressed string.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

@@ -33,8 +33,8 @@ _SPECIAL = re.compile(rb'["\r\n]')
 def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
-    quotes: whether fields may be in double quotes. InvalidArgumentError for misplaced quotes and
-    line ends.
+    quotes: whether fields may be in double quotes. Raise InvalidArgumentError for misplaced quotes
+    and line ends.
     """
     fields: list[bytes] = []
     position = 0 if record else len(record) + 1
@@ -166,8 +166,8 @@ def _values(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> Iterator[Any]:
-    """Yield the values of one record, with defaults for empty fields; InvalidArgumentError for
-    errors.
+    """Yield the values of one record, with defaults for empty fields; raise InvalidArgumentError
+    for errors.
 
     row: its number, for the messages; missing: the text that counts as an empty field.
     """
@@ -262,7 +262,7 @@ def decode_csv(
     records: strings, one record each, without a line end.
     record_defaults: a list with one entry for each column, the value of an empty field: a scalar or
       a vector of one element, or an empty vector if the field is required. Its dtype is the
-      column's: float32, float64, int32, int64 or string; TypeError for others.
+      column's: float32, float64, int32, int64 or string; raise TypeError for others.
     field_delim: the delimiter between fields, one character. use_quote_delim: whether fields may be
       in double quotes, with any characters inside and each quote doubled. na_value: a text that
       counts as an empty field.

@@ -77,8 +77,8 @@ def decode_raw(
     """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
     little_endian: whether the first byte of a number is the least significant. `bytes` is an older
-    name of `input_bytes`; ValueError if both or neither are passed, TypeError for an unsupported
-    dtype.
+    name of `input_bytes`; raise ValueError if both or neither are passed, and TypeError for an
+    unsupported dtype.
 
     InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not a
     multiple of the dtype's.

@@ -33,7 +33,7 @@ _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADI
 
 
 def _lines(path: str) -> list[bytes]:
-    """Return the lines of a vocabulary file; InvalidArgumentError for an empty line."""
+    """Return the lines of a vocabulary file; raise InvalidArgumentError for an empty line."""
     with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
@@ -47,7 +47,8 @@ def _lines(path: str) -> list[bytes]:
 def _places(path: str, size: int) -> dict[bytes, int]:
     """Return the line number (from 0) of each word in the first `size` lines of a vocabulary file.
 
-    A `size` of -1 stands for all lines. InvalidArgumentError for a repeated word or too few lines.
+    A `size` of -1 stands for all lines. Raise InvalidArgumentError for a repeated word or too few
+    lines.
     """
     words = _lines(path)
     if size > len(words):
@@ -107,7 +108,7 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a float32 matrix from a checkpoint; InvalidArgumentError for any other tensor."""
+    """Read a float32 matrix from a checkpoint; raise InvalidArgumentError for any other tensor."""
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:
@@ -125,7 +126,8 @@ def _matrix(path: str, name: str) -> Any:
 def _check_places(remapping: Any, size: int, what: str) -> None:
     """Check a remapping from new to old line numbers; -1 is for a new line without an old one.
 
-    UnimplementedError for an old line used twice, InternalError for one outside the matrix.
+    Raise UnimplementedError for an old line used twice, and InternalError for one outside the
+    matrix.
 
     size, what: the size and the name of the matrix's axis.
     """

@@ -131,8 +131,8 @@ def op(
     indices of inputs that the kernel reads in host memory, `host_outputs` those of outputs that it
     writes there.
 
-    Raises InvalidArgumentError for an incomplete or contradictory declaration, AlreadyExistsError
-    for an op type that is already declared.
+    Raises InvalidArgumentError for an incomplete or contradictory declaration, and
+    AlreadyExistsError for an op type that is already declared.
     """
     if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")

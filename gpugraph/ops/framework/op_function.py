@@ -36,8 +36,8 @@ class _Typed(NamedTuple):
     """Facts about an operation that depend only on the types of its inputs.
 
     follows: the attrs that the inputs determine. complete: all attrs, if the caller passes none;
-    such operations share the dict.
-    dtypes: those of the outputs; None if they depend on attrs that the caller passes.
+      such operations share the dict.
+    dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
     numbers: (slot, dtype) of each input that is a Python number: the dtype of its constant.
     """
 

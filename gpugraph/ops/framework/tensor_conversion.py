@@ -61,10 +61,10 @@ def constant(
 
     value: a Python value or an array. dtype: by default it follows from the value (floats: float32,
     ints: int32). shape: the shape, which a scalar fills. verify_shape: whether the value must have
-    exactly this shape. A TensorProto keeps its dtype and shape.
+      exactly this shape. A TensorProto keeps its dtype and shape.
 
-    Raises TypeError for a value of another kind than `dtype`, ValueError for one that does not fit
-    `shape`.
+    Raises TypeError for a value of another kind than `dtype`, and ValueError for one that does not
+    fit `shape`.
     """
     if is_tensor_proto(value):
         dtype_of_proto = as_dtype(value.dtype).base_dtype
@@ -128,7 +128,7 @@ def convert_to_tensor(
     preferred_dtype (newer: dtype_hint): tried first if `dtype` is None; the value may not fit it.
     as_ref: whether a variable converts to a reference.
 
-    Raises ValueError for a tensor of another dtype than `dtype`, TypeError if there is no
+    Raises ValueError for a tensor of another dtype than `dtype`, and TypeError if there is no
     conversion.
     """
     wanted = None if dtype is None else as_dtype(dtype)

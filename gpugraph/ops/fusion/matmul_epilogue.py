@@ -45,8 +45,8 @@ _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 
 
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
-    """Return the op types of the epilogue; ValueError for others and if `num_args` does not fit
-    them.
+    """Return the op types of the epilogue; raise ValueError for others and if `num_args` does not
+    fit them.
     """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:

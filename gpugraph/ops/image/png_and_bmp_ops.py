@@ -242,7 +242,7 @@ def decode_png(
     channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 keeps those of the file.
 
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
-    file, UnimplementedError for an interlaced one.
+    file, and UnimplementedError for an interlaced one.
     """
     wanted = _check_type(dtype, _PNG_TYPES)
     return _decode_png(contents, channels=channels, dtype=wanted, name=name)
@@ -269,7 +269,7 @@ def decode_image(
     `expand_animations`, which concerns GIF files, has no effect.
 
     Raises TypeError for other dtypes. A run raises UnimplementedError for JPEG, GIF and WebP files,
-    InvalidArgumentError for other files.
+    and InvalidArgumentError for other files.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

@@ -177,7 +177,8 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 
 _BAND = 256
-"""The number of rows whose filters are undone together: enough for long diagonals in little memory.
+"""The number of rows whose filters are undone together: enough for long diagonals in little
+memory.
 """
 
 _OFTEN = 1 << 14
@@ -293,7 +294,7 @@ def decoded_png(data: bytes) -> tuple[Any, Any]:
     are scaled to 8. alpha: if the file declares one colour transparent, an alpha channel that is
     not in `pixels`, else None.
 
-    Raises ValueError for other and damaged files, NotImplementedError for interlaced ones.
+    Raises ValueError for other and damaged files, and NotImplementedError for interlaced ones.
     """
     if not data.startswith(PNG_SIGNATURE):
         raise ValueError("it does not begin as a PNG file")

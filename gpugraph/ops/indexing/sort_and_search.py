@@ -81,9 +81,12 @@ roll: Callable[..., Tensor] = public_function(
         host=[1, 2],
         **copying(_roll_views),
         grad=_roll_back,
-        doc="`input` rotated by `shift` places along `axis`; negative: to the front. Both are ints "
-        "or vectors of one length; shifts along one axis add up. ValueError where their shapes "
-        "differ and for a scalar input; InvalidArgumentError in a run for an axis outside.",
+        doc=(
+            "`input` rotated by `shift` places along `axis`; negative: to the front. Both are"
+            " ints or vectors of one length; shifts along one axis add up. Raises ValueError "
+            "where their shapes differ and for a scalar input; InvalidArgumentError in a run "
+            "for an axis outside."
+        ),
     )
 )
 

@@ -105,8 +105,11 @@ _lu = lapack_op(
     kernel=Call(make=_bind_lu),
     grad=_lu_back,
     native=lu_factors(),
-    doc="The triangles of each square matrix whose rows are in the order p: lower (ones on its "
-    "diagonal left out) and upper in one. InvalidArgumentError for singular matrices.",
+    doc=(
+        "The triangles of each square matrix whose rows are in the order p: lower (ones "
+        "on its diagonal left out) and upper in one. Raises InvalidArgumentError for "
+        "singular matrices."
+    ),
     T=LAPACK_TYPES,
     output_idx_type=Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
 )

@@ -74,8 +74,8 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. ValueError for a rank below
-    2.
+    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raise ValueError for a rank
+    below 2.
     """
     with op_scope(name, "Trace", x) as scope:
         source = convert_to_tensor(x, name="x")
@@ -83,8 +83,8 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. ValueError for a rank below
-    2.
+    """Transpose matrices [..., m, n] and conjugate their elements. Raise ValueError for a rank
+    below 2.
     """
     with op_scope(name, "adjoint", matrix):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)

@@ -249,7 +249,7 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    diagonal: of the shape that `matrix_diag_part` returns; ValueError for another.
+    diagonal: of the shape that `matrix_diag_part` returns; raise ValueError for another.
     """
     if _is_zero(k):
         return raw_ops.MatrixSetDiag(input, diagonal, name=name)

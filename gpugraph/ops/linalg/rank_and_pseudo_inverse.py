@@ -19,7 +19,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def _matrices(a: Any, validate: bool) -> Tensor:
-    """Convert `a` to a tensor; TypeError for dtypes that are neither floating point nor complex.
+    """Convert `a` to a tensor; raise TypeError for dtypes that are neither floating point nor
+    complex.
 
     Raises ValueError for a rank below 2, and with `validate` for an unknown one.
     """

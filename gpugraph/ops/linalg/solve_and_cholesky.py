@@ -148,8 +148,10 @@ _matrix_inverse = lapack_op(
     infer=infer_square,
     kernel=Call(make=_bind_inverse),
     grad=_inverse_back,
-    doc="The inverse of each square matrix, [..., n, n], or with `adjoint` of its adjoint. "
-    "InvalidArgumentError where there is none.",
+    doc=(
+        "The inverse of each square matrix, [..., n, n], or with `adjoint` of its "
+        "adjoint. Raises InvalidArgumentError where there is none."
+    ),
     adjoint=Attr("bool", False),
 )
 
@@ -188,8 +190,10 @@ matrix_determinant: InputFunction = public_function(
         infer=_infer_determinant,
         kernel=Call(lambda matrices, out: np.copyto(out, np.linalg.det(matrices))),
         grad=_determinant_back,
-        doc="The determinants, shape [...], of square matrices, shape [..., n, n]. ValueError for "
-        "matrices that are not square.",
+        doc=(
+            "The determinants, shape [...], of square matrices, shape [..., n, n]. Raises "
+            "ValueError for matrices that are not square."
+        ),
     )
 )
 
@@ -213,9 +217,11 @@ slogdet: Callable[..., Any] = public_function(
         infer=_infer_determinant,
         kernel=Call(_log_determinant),
         grad=_log_determinant_back,
-        doc="The determinants of square matrices, [..., n, n], as (sign, log_abs_determinant), "
-        "each [...]. The determinant is sign * exp(log_abs_determinant). ValueError for matrices "
-        "that aren't square.",
+        doc=(
+            "The determinants of square matrices, [..., n, n], as (sign, "
+            "log_abs_determinant), each [...]. The determinant is sign * "
+            "exp(log_abs_determinant). Raises ValueError for matrices that aren't square."
+        ),
     ),
     "slogdet",
 )
@@ -249,9 +255,12 @@ cholesky: InputFunction = public_function(
         infer=infer_square,
         kernel=Call(make=_bind_cholesky),
         grad=_cholesky_back,
-        doc="The lower triangular factors L of positive definite matrices, [..., n, n], which are "
-        "L L^H. Only the lower triangles are read. ValueError for matrices that are not square, "
-        "InvalidArgumentError in a run for ones that are not positive definite.",
+        doc=(
+            "The lower triangular factors L of positive definite matrices, [..., n, n], which"
+            " are L L^H. Only the lower triangles are read. Raises ValueError for matrices "
+            "that are not square, InvalidArgumentError in a run for ones that are not "
+            "positive definite."
+        ),
     )
 )
 
@@ -301,8 +310,10 @@ _matrix_solve = lapack_op(
     "MatrixSolve",
     **_SOLVER,
     grad=_solve_back,
-    doc="The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = rhs. "
-    "InvalidArgumentError for singular matrices.",
+    doc=(
+        "The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = "
+        "rhs. Raises InvalidArgumentError for singular matrices."
+    ),
     adjoint=Attr("bool", False),
 )
 
@@ -329,8 +340,11 @@ _matrix_triangular_solve = lapack_op(
     **_SOLVER,
     grad=_triangular_back,
     native=triangular_solution(),
-    doc="The solution of matrix @ output = rhs, of whose matrix only the lower (or upper) triangle "
-    "is read, or with `adjoint` of its adjoint. InvalidArgumentError for singular matrices.",
+    doc=(
+        "The solution of matrix @ output = rhs, of whose matrix only the lower (or upper)"
+        " triangle is read, or with `adjoint` of its adjoint. Raises InvalidArgumentError"
+        " for singular matrices."
+    ),
     lower=Attr("bool", True),
     adjoint=Attr("bool", False),
 )

@@ -33,7 +33,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     sizes of a, then those of b; its static shape is unknown if a rank is, or if the axes are known
     only in a run.
 
-    Raises ValueError if the lists differ in length or n exceeds a rank, IndexError for an axis
+    Raises ValueError if the lists differ in length or n exceeds a rank, and IndexError for an axis
     outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
     """
     with op_scope(name, "Tensordot", a, b) as scope:

@@ -29,9 +29,9 @@ def parse_columns(
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
     """Return the sparse features as (indices, values, shape), and the dense ones as arrays.
 
-    ValueError if the batch must be read example by example instead: for Examples with different
-    byte layouts, features of another kind or size than expected, and missing dense features without
-    a default.
+    Raise ValueError if the batch must be read example by example instead: for Examples with
+    different byte layouts, features of another kind or size than expected, and missing dense
+    features without a default.
     """
     keys = [*(key for key, _ in sparse), *(feature.key for feature in dense)]
     columns = ExampleColumns(examples, keys)
@@ -78,7 +78,7 @@ def _dense(columns: ExampleColumns, feature: Dense) -> Any:
 def _padded(values: Any, counts: Any, feature: Dense) -> Any:
     """Return the values of each example, padded with the default to the maximum number of rows.
 
-    values: those of all examples; counts: their number in each example.
+    values: the values of all examples; counts: their number in each example.
     """
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:

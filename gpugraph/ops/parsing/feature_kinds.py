@@ -45,9 +45,10 @@ class FixedLenSequenceFeature(
 ):
     """A feature with any number of rows of one shape, parsed to a dense tensor.
 
-    shape: that of a row. allow_missing: whether an example may have no row, or not the feature.
+    shape: the shape of a row. allow_missing: whether an example may have no row, or not the
+      feature.
     default_value: a scalar that pads the examples of a batch to the maximum number of rows; 0 or ""
-    by default.
+      by default.
     """
 
     __slots__ = ()
@@ -63,8 +64,8 @@ class SparseFeature(
     """Two or more features as one SparseTensor: one has the values, the others their indices.
 
     index_key: the key of the int64 feature with the indices, or a list of keys, one for each
-    dimension. value_key: the key of the feature with the values. size: that of the dimension, or a
-    list of sizes. already_sorted: whether the indices are in order in each example.
+    dimension. value_key: the key of the feature with the values. size: the size of the dimension,
+    or a list of sizes. already_sorted: whether the indices are in order in each example.
     """
 
     __slots__ = ()
@@ -96,8 +97,8 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    kinds: the classes that the calling function accepts. ValueError for other classes and for
-    incomplete specifications, TypeError if `features` is not a dictionary.
+    kinds: the classes that the calling function accepts. Raise ValueError for other classes and for
+    incomplete specifications, and TypeError if `features` is not a dictionary.
     """
     features = {} if features is None else features
     if not isinstance(features, Mapping):
@@ -123,7 +124,9 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a list of values, which several SparseFeatures may use; ValueError for another dtype."""
+    """Add a list of values, which several SparseFeatures may use; raise ValueError for another
+    dtype.
+    """
     if raw.sparse.setdefault(key, dtype) != dtype:
         raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
 

@@ -48,7 +48,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _keys(key_kind: str, keys: Any, count: int) -> list[bytes]:
-    """Return `keys` as a list; InvalidArgumentError unless it is a vector of `count` keys.
+    """Return `keys` as a list; raise InvalidArgumentError unless it is a vector of `count` keys.
 
     key_kind: the kind of the keys, for the message.
     """
@@ -93,7 +93,8 @@ def _bind(
 def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
     """Return the positions at which the values of each example begin, and their number at the end.
 
-    indices: those of a SparseTensor of the given shape. int64 [n + 1]; empty for a single example.
+    indices: the indices of a SparseTensor of the given shape. int64 [n + 1]; empty for a single
+    example.
     """
     if not shape:
         return np.empty(0, np.int64)

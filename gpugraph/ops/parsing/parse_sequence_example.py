@@ -155,7 +155,9 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as rows; InvalidArgumentError if it is missing and may not be."""
+    """Return the steps of a list as rows; raise InvalidArgumentError if it is missing and may not
+    be.
+    """
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
         name = location.name.decode("utf-8", "replace") or "<unknown>"

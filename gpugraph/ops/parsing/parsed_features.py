@@ -47,7 +47,8 @@ COUNT = Attr("int", minimum=0)
 class Dense(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
-    shape: that of its values in each example; the first size is None if the number of rows varies.
+    shape: the shape of its values in each example; the first size is None if the number of rows
+      varies.
     default: the values of a missing feature; an array without elements if the feature is required.
     """
 
@@ -102,7 +103,10 @@ class Location(NamedTuple):
 def dense_features(
     keys: Sequence[bytes], types: Sequence[Any], shapes: Sequence[Any], defaults: Sequence[Any]
 ) -> list[Dense]:
-    """Return the dense features of a parsing op; InvalidArgumentError for invalid defaults."""
+    """Return the dense features of a parsing op.
+
+    Raise InvalidArgumentError for invalid defaults.
+    """
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
         dtype = dtypes.as_dtype(types[number])
@@ -163,7 +167,7 @@ def feature_at(
 ) -> Feature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    spans: the range of bytes of each feature in `content`. InvalidArgumentError for a list of
+    spans: the range of bytes of each feature in `content`. Raise InvalidArgumentError for a list of
     another dtype, and for invalid bytes.
     """
     span = spans.get(key)
@@ -177,7 +181,7 @@ def feature_at(
 
 
 def feature_of(content: bytes, span: Span, key: bytes, location: Location) -> Feature:
-    """Return the feature in a range of bytes of `content`; InvalidArgumentError if it is
+    """Return the feature in a range of bytes of `content`; raise InvalidArgumentError if it is
     invalid.
     """
     try:

@@ -51,8 +51,9 @@ def parse_example(
     with a row for each example; `VarLenFeature` and `SparseFeature` become SparseTensors, whose
     first dimension is the example. example_names: a vector of names, for error messages.
 
-    ValueError for incomplete specifications. A run raises InvalidArgumentError for strings that
-    are not Examples, features of another dtype or size, and missing features that are required.
+    Raise ValueError for incomplete specifications. A run raises InvalidArgumentError for strings
+    that are not Examples, features of another dtype or size, and missing features that are
+    required.
     """
     raw = _checked(features)
     with op_scope(name, "ParseExample", serialized, example_names):

@@ -161,7 +161,7 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
     """Return the indices, values and shape of one SparseTensor from its three strings.
 
-    number: its index, for messages; wanted: the dtype of the values. InvalidArgumentError for
+    number: its index, for messages; wanted: the dtype of the values. Raise InvalidArgumentError for
     invalid strings and other dtypes.
     """
     try:
@@ -251,8 +251,8 @@ def serialize_sparse(
 ) -> Tensor:
     """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: must be string; serialization to variants does not exist here. TypeError if the input
-    is not a SparseTensor.
+    out_type: must be string; serialization to variants does not exist here. Raise TypeError if the
+    input is not a SparseTensor.
     """
     parts = _sparse(sp_input)
     return _serialize_sparse(
@@ -266,8 +266,8 @@ def serialize_many_sparse(
     """Serialize a SparseTensor to a matrix with three strings for each index of its first
     dimension.
 
-    out_type: must be string; serialization to variants does not exist here. TypeError if the input
-    is not a SparseTensor. A run raises InvalidArgumentError for rank 1.
+    out_type: must be string; serialization to variants does not exist here. Raise TypeError if the
+    input is not a SparseTensor. A run raises InvalidArgumentError for rank 1.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(
@@ -287,9 +287,9 @@ def deserialize_many_sparse(
 ) -> SparseTensor:
     """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension has size n.
 
-    dtype: that of the values. rank: the rank of the result, if it is known. Each other dimension is
-    the maximum over the n SparseTensors. A run raises InvalidArgumentError for invalid strings,
-    other dtypes, and different ranks.
+    dtype: the dtype of the values. rank: the rank of the result, if it is known. Each other
+    dimension is the maximum over the n SparseTensors. A run raises InvalidArgumentError for invalid
+    strings, other dtypes, and different ranks.
     """
     return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
 

@@ -76,8 +76,8 @@ def shown_type(dtype: DType) -> str:
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """Return the array and dtype of a serialized TensorProto; InvalidArgumentError for invalid
-    bytes.
+    """Return the array and dtype of a serialized TensorProto; raise InvalidArgumentError for
+    invalid bytes.
     """
     try:
         for _ in fields_of(content):

@@ -36,7 +36,8 @@ class ConditionalAccumulatorBase:
     """Collects gradients from several runs until a run takes their average or sum.
 
     A gradient is dropped if its step is before the accumulator's step, which each take increments.
-    accumulator_ref: the accumulator's handle. dtype and shape: those of the gradients.
+    accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
+    gradients.
     """
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:

@@ -230,9 +230,9 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they were added.
 
-    capacity: the maximum number of elements; -1: unlimited. dtypes: those of the components, a list
-    or one. shapes: the components' fully defined shapes, or None. shared_name: within a session,
-    queues with the same name are one queue.
+    capacity: the maximum number of elements; -1: unlimited. dtypes: the dtypes of the components, a
+    list or one. shapes: the components' fully defined shapes, or None. shared_name: within a
+    session, queues with the same name are one queue.
     """
 
     def __init__(

@@ -55,8 +55,12 @@ class _Bounded(Attempts):
             is_full = 0 < self._capacity <= count()
             if is_full or 0 < self._memory_limit < self._bytes + size:
                 return False
-            put()
             self._bytes += size
+            try:
+                put()
+            except OpError as error:
+                self._bytes -= size
+                return attempt.end(error=error)
             return attempt.end()
 
         self.make(Attempt(try_once), _PUTS, "Stage")
@@ -149,19 +153,20 @@ class KeyedTuples(_Bounded):
         _check_indices(indices, count)
         if len(indices) != len(values):
             raise invalid_argument(f"{len(indices)} indices for {len(values)} values")
-        with self.lock:
+
+        def put() -> None:
+            part = self._parts.setdefault(key, {})
             for index in indices:
-                if index in self._parts.get(key, ()):
+                if index in part:
                     raise invalid_argument(
                         f"The tensor for index '{index}' for key '{key}' was already initialized "
                         f"'{count}'."
                     )
-
-        def put() -> None:
-            part = self._parts.setdefault(key, {})
             part.update(zip(indices, values))
             if len(part) == count:
-                self._whole.setdefault(key, self._parts.pop(key))
+                complete = self._parts.pop(key)
+                if self._whole.setdefault(key, complete) is not complete:
+                    self._release([*complete.values()])  # the tuple that is there stays
 
         self._put_when(values, lambda: len(self._whole), put)
 

@@ -137,7 +137,7 @@ class BaseStagingArea:
     def _numbers(self, indices: Any) -> list[int]:
         """Return the positions of values, from their indices or names.
 
-        Raises ValueError for unknown ones, TypeError unless they are a list.
+        Raises ValueError for unknown ones, and TypeError unless they are a list.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")

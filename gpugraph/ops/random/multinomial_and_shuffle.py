@@ -133,7 +133,7 @@ def _launch_classes(
 ) -> list[Launch]:
     """Return two launches: for the cumulative probabilities, and for the draw by `function`.
 
-    arguments: those of the draw, without sizes. seed: the C type of an element of the seed.
+    arguments: the arguments of the draw, without sizes. seed: the C type of an element of the seed.
     """
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
     sums = Scratch("sums", rows * classes, dtypes.float64)

@@ -102,7 +102,7 @@ class Reader:
     def state(self) -> bytes:
         """Return the counts and the file's name as a serialized message.
 
-        UnimplementedError unless each file is a single record.
+        Raise UnimplementedError unless each file is a single record.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader SerializeState")
@@ -113,8 +113,8 @@ class Reader:
     def restore(self, state: bytes) -> None:
         """Set the counts and the file's name to those in `state`, from `state()`.
 
-        UnimplementedError unless each file is a single record, InvalidArgumentError for invalid
-        bytes.
+        Raise UnimplementedError unless each file is a single record, and InvalidArgumentError for
+        invalid bytes.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader RestoreState")
@@ -125,9 +125,13 @@ class Reader:
             raise invalid_argument(
                 f"Could not parse state for {kind} '{self.name}': {text}"
             ) from None
-        self._clear()
-        self.num_started, self.num_finished, self.num_records = numbers
-        self._work = work
+        self._wait_for_turn()
+        try:
+            self._clear()
+            self.num_started, self.num_finished, self.num_records = numbers
+            self._work = work
+        finally:
+            self._turn.release()
 
 
 class _Failing:
@@ -147,7 +151,7 @@ class _Failing:
 def _next_name(queue: ElementQueue) -> bytes:
     """Return the next name from the queue, and wait while the queue is empty.
 
-    InvalidArgumentError if the elements of the queue are not single strings.
+    Raise InvalidArgumentError if the elements of the queue are not single strings.
     """
     element = queue.dequeue()
     if len(element) != 1:
@@ -162,7 +166,7 @@ def _next_name(queue: ElementQueue) -> bytes:
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
     """Return the counts of started files, finished files and records, and the last file's name.
 
-    ValueError for invalid bytes or counts.
+    Raise ValueError for invalid bytes or counts.
     """
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):

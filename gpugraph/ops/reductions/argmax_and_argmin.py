@@ -63,7 +63,7 @@ def _searching(find: Any, worst: float) -> Call:
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     """Return x reshaped to (before, axis, after), and the axis, 1, of that shape.
 
-    InvalidArgumentError for an axis that is empty or out of range.
+    Raise InvalidArgumentError for an axis that is empty or out of range.
     """
     sizes = context.input_shapes[0]
     try:
@@ -107,7 +107,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
     """Return the smallest position along the last axis at which x has its largest or smallest
     value.
 
-    best: the reduction to that value; worst: C for the number that replaces NaN.
+    best: the reduction to that value; worst: C for the number that replaces NaN. Raise
     NotImplementedError for other axes and dtypes.
     """
     axis = normalize_axis(signature.value(1), len(x.shape), "Dimension")

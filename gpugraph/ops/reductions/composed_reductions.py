@@ -26,7 +26,7 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    axis, keepdims: as of `reduce_sum`. TypeError for integers.
+    axis, keepdims: as of `reduce_sum`. Raise TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -71,7 +71,7 @@ def count_nonzero(
 ) -> Tensor:
     """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
 
-    `input` is another name of `input_tensor`; ValueError if both or neither are passed.
+    `input` is another name of `input_tensor`; raise ValueError if both or neither are passed.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     source = either(input, input_tensor, "input", "input_tensor")
@@ -93,8 +93,8 @@ def accumulate_n(
 ) -> Tensor:
     """Return the sum of a list of tensors of one shape and dtype; unlike `add_n`, no IndexedSlices.
 
-    ValueError for an empty list, for items other than tensors, and for tensors whose shape or dtype
-    differs from that of the first or from `shape` and `tensor_dtype`.
+    Raise ValueError for an empty list, for items other than tensors, and for tensors whose shape or
+    dtype differs from that of the first or from `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
@@ -120,7 +120,7 @@ def accumulate_n(
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """Return `scalar` times a tensor, or times the values of IndexedSlices.
 
-    ValueError if the shape of `scalar` is not that of a scalar.
+    Raise ValueError if the shape of `scalar` is not that of a scalar.
     """
     slices = isinstance(x, IndexedSlices)
     wanted = x.values.dtype if slices else getattr(x, "dtype", None)
@@ -147,7 +147,8 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    coeffs: the list c of numbers or tensors, highest power first; ValueError if it is not a list.
+    coeffs: the list c of numbers or tensors, highest power first; raise ValueError if it is not a
+    list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")

@@ -53,8 +53,8 @@ def _infer_range(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
-    """Return the number of elements of a range; ValueError if `delta` leads away from `limit` or is
-    0.
+    """Return the number of elements of a range; raise ValueError if `delta` leads away from `limit`
+    or is 0.
     """
     if delta == 0:
         raise ValueError("Requires delta != 0")
@@ -105,8 +105,8 @@ def range(
     """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
 
     `range(n)` starts at 0. Without `dtype`, the result has that dtype of the arguments which is
-    last in int32, int64, bfloat16, float32, float64. ValueError if delta is 0 or leads away from
-    the limit.
+    last in int32, int64, bfloat16, float32, float64. Raise ValueError if delta is 0 or leads away
+    from the limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -127,7 +127,7 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the widest dtype of the values, in the order of `_RANKED`; TypeError for other
+    """Return the widest dtype of the values, in the order of `_RANKED`; raise TypeError for other
     dtypes.
     """
     types = [

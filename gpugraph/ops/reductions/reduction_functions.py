@@ -26,7 +26,7 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return an argument that has two names, `name` and an older one; ValueError if both are
+    """Return an argument that has two names, `name` and an older one; raise ValueError if both are
     passed.
 
     value, old: the arguments under these names, None if not given.

@@ -86,7 +86,7 @@ def _combine(
 ) -> list[Launch]:
     """Return the launches that combine rows, after those of `_keys`.
 
-    shape: that of the output, `out`.
+    shape: the shape of the output, `out`.
     """
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])

@@ -198,8 +198,8 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 def run_starts(ids: Any, count: int | None = None) -> Any:
     """Return the position where each run of equal segment ids starts; `ids` must not be empty.
 
-    count: the number of segments, by default one more than the last id. InvalidArgumentError if ids
-    descend or are outside [0, count), for the first such position.
+    count: the number of segments, by default one more than the last id. Raise InvalidArgumentError
+    if ids descend or are outside [0, count), for the first such position.
     """
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")

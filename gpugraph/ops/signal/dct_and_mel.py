@@ -89,7 +89,8 @@ def dct(
 
     Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
     zero-padded, by default its size. norm: None, or "ortho", which scales the result so that type 3
-    inverts type 2. ValueError for other values, and NotImplementedError for an axis other than -1.
+    inverts type 2. Raise ValueError for other values, and NotImplementedError for an axis other
+    than -1.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):
@@ -213,7 +214,7 @@ def linear_to_mel_weight_matrix(
     """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps spectra to mel spectra.
 
     Multiply spectra [..., num_spectrogram_bins] by it. Each column is a triangle over frequencies;
-    the corners are equally spaced in mels, from `lower_edge_hertz` to `upper_edge_hertz`.
+    the corners are equally spaced in mels, from `lower_edge_hertz` to `upper_edge_hertz`. Raise
     ValueError for edges out of order or beyond half the `sample_rate`, and for a rate known only in
     a run.
     """
@@ -238,7 +239,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
     """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
     They are the orthonormal cosine transform of type 2, except for a factor of the first
-    coefficient, as in the toolkit HTK. ValueError if there are no bins.
+    coefficient, as in the toolkit HTK. Raise ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

@@ -35,7 +35,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 def _length(value: Any, name: str) -> Any:
     """Return an int, or a scalar int32 tensor if the value is known only in a run.
 
-    ValueError if it is not a scalar.
+    Raise ValueError if it is not a scalar.
     """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
@@ -70,7 +70,7 @@ def _pad(tensor: Tensor, after: list[Any], value: Any = 0) -> Tensor:
 
 
 def _with_rank(tensor: Tensor, min_rank: int) -> int:
-    """Return the rank of a tensor; ValueError if it is not known or below `min_rank`."""
+    """Return the rank of a tensor; raise ValueError if it is not known or below `min_rank`."""
     if tensor.shape.rank is None:
         raise ValueError("The rank of a signal must be known")
     return tensor.shape.with_rank_at_least(min_rank).rank or 0
@@ -91,8 +91,8 @@ def frame(
     """Cut `signal` along `axis` into frames, each `frame_step` elements after the one before.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is dropped, or with `pad_end` padded with `pad_value`. ValueError for a signal of
-    unknown rank, and if a length is not a scalar; a run raises InvalidArgumentError for a
+    last frame is dropped, or with `pad_end` padded with `pad_value`. Raise ValueError for a signal
+    of unknown rank, and if a length is not a scalar; a run raises InvalidArgumentError for a
     `frame_step` of 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
@@ -122,7 +122,9 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """Return the number in a scalar; ValueError for a tensor whose value is known only in a run."""
+    """Return the number in a scalar; raise ValueError for a tensor whose value is known only in a
+    run.
+    """
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
         raise ValueError("The number must be known before a run")
@@ -133,8 +135,9 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """Add up overlapping frames, [..., frames, frame_length], each `frame_step` after the one
     before.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. ValueError for a rank that is below 2 or
-    unknown, and for a `frame_step` that is not an integer scalar or is known to be below 1.
+    Shape: [..., (frames - 1) * frame_step + frame_length]. Raise ValueError for a rank that is
+    below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
+    1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -199,7 +202,7 @@ def hann_window(
     """Return 0.5 - 0.5 cos(2 pi i / n), i = 0, 1, ..., a vector of `window_length` elements.
 
     n is the length, or one less if the length is odd or `periodic` is False, as in TensorFlow.
-    ValueError for a dtype that is not floating point.
+    Raise ValueError for a dtype that is not floating point.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 

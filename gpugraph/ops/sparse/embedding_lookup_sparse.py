@@ -41,13 +41,13 @@ def embedding_lookup_sparse(
 
     sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
     sp_weights: a SparseTensor with a factor for each id, or None for weights of 1. combiner: "sum",
-    "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
-    the root of the sum of the squared weights). The other arguments are those of
-    `embedding_lookup`.
+      "mean" (the default: the sum divided by the sum of the weights) or "sqrtn" (the sum divided by
+      the root of the sum of the squared weights). The other arguments are those of
+      `embedding_lookup`.
 
     Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
-    the result is float32. ValueError for another combiner and for weights that don't fit the ids;
-    TypeError if ids or weights are not sparse.
+    the result is float32. Raise ValueError for another combiner and for weights that don't fit the
+    ids; TypeError if ids or weights are not sparse.
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -124,7 +124,8 @@ def safe_embedding_lookup_sparse(
     Weights are checked only for combiners other than "sum". A row without remaining ids gives the
     embedding of `default_id`, or zeros if that is None. sparse_ids: of rank 2 or more; the
     embeddings along the last dimension are combined. Shape of the result: sparse_ids.shape[:-1] +
-    (columns,). ValueError without a table, and for a table whose dtype is not that of the weights.
+    (columns,). Raise ValueError without a table, and for a table whose dtype is not that of the
+    weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -166,7 +167,7 @@ def safe_embedding_lookup_sparse(
 
 
 def _table(table: Any, dtype: DType | None) -> Any:
-    """Return a table as a variable or tensor; ValueError if its dtype is not `dtype`."""
+    """Return a table as a variable or tensor; raise ValueError if its dtype is not `dtype`."""
     if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
         return table  # lookups then need not read the whole variable
     return convert_to_tensor(table, dtype)

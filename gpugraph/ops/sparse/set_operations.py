@@ -62,8 +62,8 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 def _check_sets(indices: Any, sizes: Any) -> None:
     """Check that indices are in range, but not their order.
 
-    sizes: the dense shape. InternalError for an index past the end of an axis, InvalidArgumentError
-    for a negative index along any axis except the last.
+    sizes: the dense shape. Raise InternalError for an index past the end of an axis, and
+    InvalidArgumentError for a negative index along any axis except the last.
     """
     for row, column in np.argwhere(indices >= sizes)[:1].tolist():
         words = f"indices[{row}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
@@ -155,7 +155,7 @@ def _combine_sets(
     """Apply `operation` to the sets at each position; return the indices, values and shape of
     results.
 
-    sizes: those of all axes except the last.
+    sizes: the sizes of all axes except the last.
     """
     combine = _OPERATIONS[operation]
     rows: list[tuple[int, ...]] = []
@@ -173,7 +173,7 @@ def _combine_sets(
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of all axes except the last; InvalidArgumentError if the two shapes'
+    """Return the sizes of all axes except the last; raise InvalidArgumentError if the two shapes'
     differ.
     """
     for sizes in (one, other):
@@ -226,8 +226,11 @@ def _declare(kinds: str, dense: int, inputs: str) -> Any:
         infer=_infer_operation,
         **numpy_kernels(kernel),
         grad=NO_GRADIENT,
-        doc="The result of set_operation (a-b, b-a, intersection, union) for the sets along the "
-        "last axes of two tensors. InvalidArgumentError if the other axes differ.",
+        doc=(
+            "The result of set_operation (a-b, b-a, intersection, union) for the sets along "
+            "the last axes of two tensors. Raises InvalidArgumentError if the other axes "
+            "differ."
+        ),
     )
 
 
@@ -239,7 +242,10 @@ _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.for
 
 
 def _convert_set(value: Any, name: str) -> Any:
-    """Convert to a tensor or SparseTensor; TypeError for a dtype other than ints and strings."""
+    """Convert to a tensor or SparseTensor.
+
+    Raise TypeError for a dtype other than ints and strings.
+    """
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
         kinds = [dtype.name for dtype in _TYPES]
@@ -267,9 +273,9 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """Count the distinct elements of each set along the last axis of the SparseTensor `a`, as
     int32.
 
-    Shape: that of `a` without the last axis. TypeError if `a` is no SparseTensor or holds floats. A
-    run raises InvalidArgumentError for indices out of bounds and, with `validate_indices`, for
-    indices out of order.
+    Shape: that of `a` without the last axis. Raise TypeError if `a` is no SparseTensor or holds
+    floats. A run raises InvalidArgumentError for indices out of bounds and, with
+    `validate_indices`, for indices out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):

@@ -148,7 +148,10 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
-    """Return the dimensions that are not reduced; InvalidArgumentError for axes out of range."""
+    """Return the dimensions that are not reduced.
+
+    Raise InvalidArgumentError for axes out of range.
+    """
     rank = len(shape)
     for axis in ints(axes):
         if not -rank <= axis < rank:

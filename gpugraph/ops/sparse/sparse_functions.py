@@ -109,8 +109,8 @@ def sparse_tensor_dense_matmul(
     """Multiply a sparse matrix by a dense one; adjoint_a, adjoint_b: use the adjoint of the matrix.
 
     sp_a: shape (m, n) (with `adjoint_a` (n, m)), its elements in any order; repeated ones add up.
-    b: shape (n, k) (with `adjoint_b` (k, n)). ValueError if the inner sizes differ; a run raises
-    InvalidArgumentError for indices out of bounds.
+    b: shape (n, k) (with `adjoint_b` (k, n)). Raise ValueError if the inner sizes differ; a run
+      raises InvalidArgumentError for indices out of bounds.
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
@@ -128,8 +128,8 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
 
     The sum of two SparseTensors is a SparseTensor, any other a tensor. threshold (older name:
     thresh): the sum of two SparseTensors omits a sum of two elements if its magnitude is smaller;
-    elements that only one operand has are always kept. TypeError if neither operand is sparse; a
-    run raises InvalidArgumentError for different shapes.
+    elements that only one operand has are always kept. Raise TypeError if neither operand is
+    sparse; a run raises InvalidArgumentError for different shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -186,7 +186,7 @@ def sparse_concat(
 
     concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older:
     `expand_nonconcat_dim`) the other dimensions take the largest size; otherwise they must be
-    equal, or a run raises InvalidArgumentError. TypeError if `sp_inputs` is no list.
+    equal, or a run raises InvalidArgumentError. Raise TypeError if `sp_inputs` is no list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -290,8 +290,8 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Permute the dimensions by `perm`, by default reversed.
 
-    TypeError for a `perm` whose value is not known when the op is added, and for an unknown rank
-    without one.
+    Raise TypeError for a `perm` whose value is not known when the op is added, and for an unknown
+    rank without one.
     """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseTranspose", source):
@@ -329,8 +329,9 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
 
-    If the size s is not divisible, the first s % num_split parts are larger by one. ValueError if
-    an argument is missing. All arguments must be passed by keyword."""
+    If the size s is not divisible, the first s % num_split parts are larger by one. Raise
+    ValueError if an argument is missing. All arguments must be passed by keyword.
+    """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
     dimension = split_dim if axis is None else axis

@@ -46,8 +46,9 @@ def sparse_expand_dims(
 ) -> SparseTensor:
     """Insert a dimension of size 1 before dimension `axis` in [-rank - 1, rank].
 
-    A negative axis counts from the end; the default, -1, appends the dimension. ValueError for an
-    axis out of range or an unknown rank."""
+    A negative axis counts from the end; the default, -1, appends the dimension. Raise ValueError
+    for an axis out of range or an unknown rank.
+    """
     source = expect_sparse(sp_input)
     rank = source.shape.rank
     if rank is None:
@@ -149,9 +150,9 @@ def sparse_merge(
     """Return the values at positions given by ids: ids become the index along the last dimension.
 
     sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values; or a list of
-    them, each of which gives one dimension. vocab_size: the size of that dimension, or a list.
-    already_sorted: whether the result is in row-major order without sorting. TypeError for other
-    dtypes and arguments that are not sparse, ValueError for lists of different lengths.
+      them, each of which gives one dimension. vocab_size: the size of that dimension, or a list.
+    already_sorted: whether the result is in row-major order without sorting. Raise TypeError for
+      other dtypes and arguments that are not sparse, and ValueError for lists of different lengths.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]

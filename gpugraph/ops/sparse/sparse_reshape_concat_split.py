@@ -78,7 +78,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """Return the sizes `wanted` with -1 replaced by the size that keeps the number of elements.
 
-    InvalidArgumentError if there is none.
+    Raise InvalidArgumentError if there is none.
     """
     total, known = prod(shape), prod(size for size in wanted if size != -1)
     if list(wanted).count(-1) > 1:
@@ -109,8 +109,10 @@ sparse_op(
     "SparseReshape", _infer_reshape, Call(_reshape),
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
-    doc="The indices of a sparse tensor in another shape (one size may be -1), and that "
-    "shape. InvalidArgumentError for another number of elements.",
+    doc=(
+        "The indices of a sparse tensor in another shape (one size may be -1), and that "
+        "shape. Raises InvalidArgumentError for another number of elements."
+    ),
 )  # fmt: skip
 
 # -- slices
@@ -179,7 +181,10 @@ sparse_op(
 
 
 def _axis_of(function: str, axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number; InvalidArgumentError if it is out of range."""
+    """Return the axis as a non-negative number.
+
+    Raise InvalidArgumentError if it is out of range.
+    """
     if not -rank <= axis < rank:
         raise invalid_argument(
             f"{function} dimension must be in range [{-rank}, {rank}), got {axis}"
@@ -233,8 +238,10 @@ sparse_op(
         "N": Attr("int", required=True, minimum=2),
         "T": ALL,
     },
-    doc="Sparse tensors joined along a dimension, the result in row-major order. "
-    "InvalidArgumentError where they differ in another dimension.",
+    doc=(
+        "Sparse tensors joined along a dimension, the result in row-major order. Raises "
+        "InvalidArgumentError where they differ in another dimension."
+    ),
 )  # fmt: skip
 
 

@@ -32,8 +32,8 @@ class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each may be a tensor or a value that converts to one. ValueError for other ranks, and
-    if their static shapes contradict each other.
+    (rank,). Each may be a tensor or a value that converts to one. The constructor raises ValueError
+    for other ranks, and if their static shapes contradict each other.
 
     `sparse * dense` and `sparse / dense` compute only the elements present.
     """
@@ -112,8 +112,8 @@ class SparseTensor(Composite):
         return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """Run the three tensors in `session`, by default the default session; ValueError without
-        one.
+        """Run the three tensors in `session`, by default the default session; raise ValueError
+        without one.
         """
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
@@ -170,7 +170,7 @@ def convert_to_tensor_or_sparse_tensor(
     """Return a SparseTensor unchanged, convert a SparseTensorValue to one, and all else to a
     tensor.
 
-    RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors as of
+    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors as of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

@@ -25,7 +25,10 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensorSpec:
-        """Return the spec of a SparseTensor or SparseTensorValue; TypeError for other values."""
+        """Return the spec of a SparseTensor or SparseTensorValue.
+
+        Raise TypeError for other values.
+        """
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
         if isinstance(value, SparseTensorValue):

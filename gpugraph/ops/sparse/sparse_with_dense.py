@@ -128,8 +128,11 @@ sparse_to_dense_op = op(
     gpu=Source("row_gather_and_put.cu", _launch_to_dense, Call(make=_bind_to_dense)),
     native=to_dense(),
     grad=_to_dense_back,
-    doc="dense[sparse_indices[i]] = sparse_values[i] (or the one value), default_value elsewhere. "
-    "InvalidArgumentError for indices outside, and if validated out of order or repeated.",
+    doc=(
+        "dense[sparse_indices[i]] = sparse_values[i] (or the one value), default_value "
+        "elsewhere. Raises InvalidArgumentError for indices outside, and if validated out"
+        " of order or repeated."
+    ),
 )
 
 # -- products
@@ -198,8 +201,10 @@ sparse_dense_matmul_op = sparse_op(
     },
     host=[2],
     native=sparse_product(),
-    doc="The product of a sparse matrix and a dense one, or of their adjoints. "
-    "InvalidArgumentError for indices outside.",
+    doc=(
+        "The product of a sparse matrix and a dense one, or of their adjoints. Raises "
+        "InvalidArgumentError for indices outside."
+    ),
 )  # fmt: skip
 
 # -- sums
@@ -254,7 +259,7 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
     """Return the elements at `indices` of a dense array broadcast to `shape`.
 
-    InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
+    Raise InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
     """
     positions(indices, shape)
     try:
@@ -279,7 +284,7 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Return x / y; quotients of integers are truncated. InvalidArgumentError for an integer
+    """Return x / y; quotients of integers are truncated. Raise InvalidArgumentError for an integer
     by 0.
     """
     if x.dtype.kind not in "iu":

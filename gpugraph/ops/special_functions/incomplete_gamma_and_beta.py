@@ -282,7 +282,7 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs that are not scalars; ValueError if they
+    """Return the merge of the shapes of all inputs that are not scalars; raise ValueError if they
     differ.
     """
     shapes = [shape for shape in context.shapes if shape.rank != 0]

@@ -213,7 +213,7 @@ def _declare(
     """Declare the op `name`, which changes a resource variable as `like_type` changes a reference
     variable.
 
-    attrs: those of `like_type` that `name` has too. own_attrs: further attrs of `name`.
+    attrs: the attrs of `like_type` that `name` has too. own_attrs: further attrs of `name`.
     """
     like = DECLARATIONS[like_type].op_def
     inputs = []

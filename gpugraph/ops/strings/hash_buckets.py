@@ -159,7 +159,10 @@ _fingerprint = op(
     cpu=Call(make=_bind_fingerprint),
     gpu=HostOnly("hashes are computed on the host"),
     grad=NO_GRADIENT,
-    doc="The 8 bytes of the 64-bit hash of each row. InvalidArgumentError for another method.",
+    doc=(
+        "The 8 bytes of the 64-bit hash of each row. Raises InvalidArgumentError for "
+        "another method."
+    ),
 )
 
 

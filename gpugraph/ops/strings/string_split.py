@@ -148,7 +148,7 @@ def string_split(
     is empty, strings are cut between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 
-    Raises ValueError for another rank, NotImplementedError for ragged results.
+    Raises ValueError for another rank, and NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep

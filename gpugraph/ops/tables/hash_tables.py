@@ -72,8 +72,8 @@ class MutableTable:
         """Return the values of keys, [*shape of the keys, *value_shape], with `default` for missing
         keys.
 
-        default: an array of the shape of one value or of the whole result. InvalidArgumentError for
-        another shape.
+        default: an array of the shape of one value or of the whole result. Raise
+        InvalidArgumentError for another shape.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -175,8 +175,8 @@ class StaticTable(MutableTable):
     def initialize(self, keys: Any, values: Any) -> None:
         """Set all keys; a second call with as many keys changes nothing.
 
-        FailedPreconditionError for a key with two values, and in a second call for another number
-        of keys, which is all that TensorFlow compares.
+        Raise FailedPreconditionError for a key with two values, and in a second call for another
+        number of keys, which is all that TensorFlow compares.
         """
         if values.shape != keys.shape:
             raise invalid_argument(

@@ -122,7 +122,7 @@ _declare_table(
 
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
-    """Return the table behind a handle; InvalidArgumentError if the node's dtypes are not the
+    """Return the table behind a handle; raise InvalidArgumentError if the node's dtypes are not the
     table's.
 
     keys: the number of inputs after the handle that must have the dtypes of keys and values, in

@@ -273,7 +273,7 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless element `index` may have this shape: that of earlier writes, or of its
+        """Raise unless element `index` may have this shape: the shape of earlier writes, or of its
         forward element.
         """
         super().accept(index, shape)

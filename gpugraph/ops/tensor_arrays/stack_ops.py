@@ -81,7 +81,10 @@ container_op(
     attrs={"T": ALL, "swap_memory": Attr("bool", False)},
     infer=same_shape(1),
     view={0: 1},
-    doc="Pushes a copy of `elem` and outputs `elem`. InvalidArgumentError if the stack is full.",
+    doc=(
+        "Pushes a copy of `elem` and outputs `elem`. Raises InvalidArgumentError if the "
+        "stack is full."
+    ),
 )
 
 
@@ -104,7 +107,7 @@ container_op(
     outputs="elem: elem_type",
     attrs={"elem_type": ALL},
     infer=_infer_pop,
-    doc="Pops the element that was pushed last. InvalidArgumentError if there is none.",
+    doc=("Pops the element that was pushed last. Raises InvalidArgumentError if there is none."),
 )
 
 

@@ -171,7 +171,7 @@ class FlagValues:
 
     def __getattr__(self, name: str) -> Any:
         flags = self.__dict__["_flags"]
-        if name == "__flags":  # older programs get the dict of all flags by this name
+        if name == "__flags":  # older programs read the dict of all flags by this name
             return flags
         if name not in flags:
             raise AttributeError(f"no flag is named {name!r}; there are {sorted(flags)}")
@@ -222,7 +222,9 @@ class FlagValues:
         return {name: flag.value for name, flag in self._flags.items()}
 
     def set_default(self, name: str, value: Any) -> None:
-        """Change the default of a flag; its value too, unless that comes from the command line."""
+        """Change the default of a flag, and also its value unless that comes from the command
+        line.
+        """
         flag = self[name]
         flag.default = flag._read_default(value)
         if not flag.present:
@@ -237,7 +239,7 @@ class FlagValues:
         self._checks.append((name, check, message))
 
     def validate_all_flags(self) -> None:
-        """Raise IllegalFlagValueError if a validator rejects the value of a flag."""
+        """Raise IllegalFlagValueError if a validator rejects the value of any flag."""
         for name in self._flags:
             self._check(name)
 
@@ -256,7 +258,7 @@ class FlagValues:
     # -- help
 
     def get_help(self) -> str:
-        """Return one text that lists all flags, with their help and defaults."""
+        """Return a text that lists all flags with their help and defaults."""
         lines = []
         for name in sorted(self._flags):
             flag = self._flags[name]

@@ -1,7 +1,7 @@
 """Startup code of Python processes that a program under `gpugraph run` starts.
 
 It makes `import tensorflow` give gpugraph, which is imported only on the first such import. Then it
-runs the `sitecustomize` that the process would have run without this one.
+runs the next `sitecustomize` on `sys.path`, which this file hides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _FirstImport:
 
 
 def _run_the_next() -> None:
-    """Run the next `sitecustomize` on `sys.path`, and remove this one's folder from the path."""
+    """Run the next `sitecustomize` on `sys.path`, and remove this file's folder from the path."""
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     spec = PathFinder.find_spec("sitecustomize")
     if spec is not None and spec.loader is not None:

@@ -70,7 +70,8 @@ class _Bindings:
 RUNTIME = (
     *("check_status", "deviceCanAccessPeer", "deviceEnablePeerAccess", "deviceGetAttribute"),
     *("deviceGetPCIBusId", "deviceSynchronize", "driverGetVersion", "eventCreateWithFlags"),
-    *("eventDestroy", "eventQuery", "eventRecord", "free", "freeHost", "getDeviceCount"),
+    *("eventDestroy", "eventQuery", "eventRecord", "eventSynchronize", "free", "freeHost"),
+    "getDeviceCount",
     *("getDeviceProperties", "graphDestroy", "graphExecDestroy", "graphInstantiate"),
     *("graphLaunch", "graphUpload", "hostAlloc", "malloc", "memGetInfo", "memcpyAsync"),
     *("memcpyPeerAsync", "runtimeGetVersion", "setDevice", "streamBeginCapture"),

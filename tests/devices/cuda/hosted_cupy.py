@@ -18,7 +18,7 @@ __all__ = ["HostedCuPy"]
 NOT_WHILE_CAPTURING = {
     *("malloc", "free", "hostAlloc", "freeHost", "memGetInfo", "eventQuery", "streamSynchronize"),
     *("streamDestroy", "moduleLoadData", "moduleGetFunction", "moduleUnload", "funcSetAttribute"),
-    *("eventDestroy", "graphExecDestroy", "streamBeginCapture"),
+    *("eventDestroy", "eventSynchronize", "graphExecDestroy", "streamBeginCapture"),
 }
 
 

@@ -85,6 +85,19 @@ def test_tuples_by_keys(session, ordered):
     assert session.run(sizes) == [0, 0]
 
 
+def test_a_second_tuple_of_a_key_takes_no_memory(session):
+    area = MapStagingArea([tf.float32, tf.float32], memory_limit=16)
+    for value in (1.0, 2.0, 3.0):  # the first complete tuple stays
+        session.run(area.put(5, [value, value], [0, 1]))
+    assert session.run(area.get(5))[1] == [1.0, 1.0]
+    session.run(area.put(6, [4.0], [0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="was already initialized"):
+        session.run(area.put(6, [4.0], [0]))
+    session.run(area.put(6, [5.0], [1]))
+    session.run(area.put(7, [6.0, 6.0], [0, 1]))  # all 16 bytes are free for these two
+    assert session.run(area.size()) == 2
+
+
 def test_a_get_of_one_key_lets_others_go_on(session):
     area = MapStagingArea([tf.int32])
     key, value = tf.placeholder(tf.int64, []), tf.placeholder(tf.int32, [])

@@ -1,1 +1,1 @@
-"""Detection of usable GPUs, and of the reason if there are none."""
+"""Detection of usable GPUs, and of the reason if no GPU is usable."""

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 _WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12, "cupy-cuda11x": 11, "cupy": 0}
-"""CuPy's packages, and the CUDA version for which each is built; 0: unknown, as it was built from
-source.
+"""CuPy's packages, with the major CUDA version for which each is built; 0 if that is unknown,
+because the package is built from source.
 """
 _OTHERS = ("cupy-rocm-7-0", "cupy-rocm-5-0", "cupy-rocm-4-3")
 _EXTRAS = {12: "cuda12", 13: "cuda13"}
@@ -36,8 +36,8 @@ def installed_version(name: str) -> str | None:
 
 
 def extra_for(driver_version: int | None) -> str:
-    """Return the pip command that installs CuPy for a driver that supports this CUDA version; with
-    None, there is no driver yet, and both versions are offered.
+    """Return the pip command that installs CuPy for a driver that supports the CUDA version
+    `driver_version`. For None (no driver is installed yet), the text offers both CUDA versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
@@ -46,8 +46,8 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """Return the CuPy package that would be imported. If it can't be used, its `reason` has advice
-    for a driver of this version.
+    """Return the CuPy package that would be imported. If the package can't be used, its `reason`
+    has advice for a driver of this version.
     """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
     foreign = [name for name in _OTHERS if installed_version(name)]
@@ -80,8 +80,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return why CuPy can't be imported, as far as that shows without an import; an empty string if
-    nothing is missing. `cupy_backends` is the part of it that is used.
+    """Return why CuPy can't be imported, judged by its installed files; an empty string if no file
+    is missing. Only its part `cupy_backends` is needed.
     """
     try:
         spec = find_spec("cupy_backends")

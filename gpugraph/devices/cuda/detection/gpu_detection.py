@@ -39,11 +39,15 @@ SWITCH = "GPUGRAPH_GPU"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 OLDEST_CAPABILITY = (7, 0)
 
+_OLDEST_DRIVER = 12010
+"""The oldest CUDA version that the driver must support. Before 12.1 (driver 530), a kernel has at
+most 4 KiB of parameters, and generated kernels may have more.
+"""
 _PARTS = (
     *("nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"),
     *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime"),
 )
-"""The packages, in addition to CuPy, whose versions affect the compilation of a kernel."""
+"""Packages besides CuPy whose versions affect the compilation of kernels."""
 
 _logger = logging.getLogger(__name__)
 
@@ -157,7 +161,7 @@ def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
-    driver = open_driver(gpu.ordinal)  # fails for a lost GPU
+    driver = open_driver(gpu.ordinal)  # raises for a lost GPU
     try:
         if cache.load(key) is None:
             probe(driver)
@@ -185,12 +189,16 @@ def _no_driver(text: str) -> str:
     return f"there is no NVIDIA driver ({text}){also}"
 
 
-def _too_old(version: int, needed: int, package: str) -> str:
-    if version >= needed * 1000:
+def _too_old(version: int, cuda: int, package: str) -> str:
+    """Return why a driver that supports CUDA `version` (12080 is 12.8) can't run a package for
+    major version `cuda`; an empty string if it can.
+    """
+    needed = max(cuda * 1000, _OLDEST_DRIVER)
+    if version >= needed:
         return ""
     return (
         f"the NVIDIA driver is too old: it serves CUDA {version_text(version)} at most, {package} "
-        f"needs {needed}.0 or later: update the driver, or remove {package}, then "
+        f"needs {version_text(needed)} or later: update the driver, or remove {package}, then "
         f"{extra_for(version)}"
     )
 

@@ -1,4 +1,8 @@
-"""The probe: a small kernel that is compiled and run to check that a GPU works."""
+"""The probe: a small kernel that is compiled and run to check that a GPU works.
+
+It includes the header of generated kernels, and so CUDA's own headers: an installation without them
+fails here, with the reason, not at the first operation.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from collections.abc import Callable, Iterator
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Geometry
 
 _SOURCE = """\
+#include "gpu_kernel.cuh"
 extern "C" __global__ void gpugraph_probe(long long *out, long long value, double factor) {
   out[threadIdx.x] = value * (long long)factor + (long long)threadIdx.x;
 }

@@ -1,19 +1,20 @@
 """Matrix products by NVIDIA's cublasLt, which is called by ctypes.
 
-CuPy's matrix products can't be captured in a CUDA graph. cublasLt's can: each call has the stream
-and the workspace as arguments and keeps no state. When a product is bound, its algorithm is chosen;
-after that, a product is a single C call.
+CuPy's matrix products can't be captured in a CUDA graph. cublasLt's products can, because each call
+has the stream and the workspace as arguments and keeps no state. When a product is bound, its
+algorithm is chosen; after that, a product is a single C call.
 
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order,
-so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The
-bias, one number for each column of `out`, is one for each row of out', as cublasLt requires. It has
-the output's dtype, and is the same for all matrices of a batch. The addend is cublasLt's C, with
-beta 1.
+so out = a @ b becomes out' = b' @ a': the operands are exchanged, and no matrix is copied. The bias
+has one number for each column of `out`, which is a row of out', as cublasLt requires. It has the
+output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
+matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` allows 10 bits of
 mantissa. float16 and bfloat16 are summed in float32, to which the bias and the addend are added
-before the result is rounded once. The GELU epilogue is not used, because the accuracy of cublasLt's
-tanh is not documented.
+before the result is rounded once. Algorithms that divide k among blocks and add the partial sums in
+16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not used,
+because the accuracy of cublasLt's tanh is not documented.
 
 Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
@@ -39,10 +40,12 @@ _DESC_TRANSA, _DESC_TRANSB, _DESC_EPILOGUE, _DESC_BIAS_POINTER = 3, 4, 7, 8
 # cublasLtMatrixLayoutAttribute_t
 _LAYOUT_BATCH_COUNT, _LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLtMatmulPreferenceAttributes_t
-_PREF_MAX_WORKSPACE_BYTES = 1
+_PREF_MAX_WORKSPACE_BYTES, _PREF_REDUCTION_SCHEME_MASK = 1, 3
 _PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)  # of A, B, C and D
 # cublasLtEpilogue_t, of which the last two may be combined
 _EPILOGUE_DEFAULT, _EPILOGUE_RELU, _EPILOGUE_BIAS = 1, 2, 4
+# cublasLtReductionScheme_t
+_REDUCTION_COMPUTE_TYPE = 2
 # cublasStatus_t
 _STATUSES = {
     1: "not initialized",
@@ -62,7 +65,7 @@ _BEST_ALIGNMENT = 256
 
 _BIAS_ALIGNMENT = 16
 """The alignment in bytes that a bias must have. cublasLt's heuristic ignores the bias's alignment,
-and may choose a kernel that loads this many bytes at once
+and may choose a kernel that loads this many bytes in one instruction
 (https://github.com/pytorch/pytorch/pull/194497)."""
 
 
@@ -173,8 +176,8 @@ class CublasLt:
         return description
 
     def _layouts(self, product: Product, types: _Types) -> tuple[_Handle, _Handle, _Handle]:
-        """Return cublasLt's layouts of a, b and out. As it is column-major, a layout has the
-        columns of the row-major matrix as rows.
+        """Return cublasLt's layouts of a, b and out. cublasLt's matrices are column-major, so the
+        rows of a layout are the columns of the row-major matrix.
         """
         a, b, out = product.stored_shapes()
         return (
@@ -199,11 +202,13 @@ class CublasLt:
         layouts: tuple[_Handle, _Handle, _Handle],
         workspace_bytes: int,
     ) -> HeuristicResult | None:
-        """Return the algorithm that cublasLt's heuristic ranks first for this workspace and the
-        alignments of the operands; None if there is none.
+        """Return the algorithm that cublasLt's heuristic ranks first, given the size of the
+        workspace and the alignments of the operands; None if there is no algorithm.
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))
+        scheme = ctypes.c_uint32(_REDUCTION_COMPUTE_TYPE)
+        preference.set(_PREF_REDUCTION_SCHEME_MASK, scheme)
         addresses = (product.b, product.a, product.addend or product.out, product.out)
         for attribute, address in zip(_PREF_MIN_ALIGNMENTS, addresses):
             preference.set(attribute, ctypes.c_uint32(_alignment(address)))
@@ -263,7 +268,7 @@ def _epilogue(product: Product) -> int:
 
 
 def _is_safe_bias(product: Product) -> bool:
-    """Return whether the product has no bias, or one that cublasLt adds correctly.
+    """Return whether the product has no bias, or has a bias that cublasLt adds correctly.
 
     For a single column, cublasLt did not always add the bias
     (https://github.com/dfyz/cublaslt-bias-epilogue).

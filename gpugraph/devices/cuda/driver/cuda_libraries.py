@@ -34,8 +34,8 @@ def cuda_roots() -> Iterator[str]:
 
 
 def load_library(stem: str, versions: Sequence[int]) -> ctypes.CDLL:
-    """Load the CUDA library with this stem (such as `cublasLt`), of the first of these major CUDA
-    versions that is found.
+    """Load the CUDA library whose name has this stem, such as `cublasLt`, in the first of these
+    major CUDA versions that is found.
 
     OSError, with the loader's errors, if none can be loaded.
     """

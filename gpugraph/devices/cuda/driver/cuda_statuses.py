@@ -1,5 +1,5 @@
-"""CUDA's error numbers, the set of those after which a GPU is unusable, and the conversion of
-errors to DriverError.
+"""CUDA's error numbers, the errors after which a GPU is unusable, and the conversion of errors to
+DriverError.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ FATAL = frozenset(
     )
 )
 """Errors after which all further CUDA calls of the process fail, or which mean that no GPU could be
-used at all. The first kind is described so in the CUDA Runtime API's `cudaError`: "leaves the
-process in an inconsistent state and any further CUDA work will return the same error".
+used at all. The CUDA Runtime API's `cudaError` describes the first kind: "leaves the process in an
+inconsistent state and any further CUDA work will return the same error".
 """
 
 

@@ -1,18 +1,15 @@
 """The driver of a CUDA GPU through CuPy's bindings: the only file that imports CuPy.
 
-It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`, which
-`cupy.cuda.runtime` and `cupy.cuda.driver` re-export). One Python call of these is one CUDA call,
-and CuPy's array library is not imported. The module can also be imported if CuPy is missing or
-broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
+It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`); CuPy's array
+library is not imported. One Python call is one CUDA call. The module can also be imported if CuPy
+is missing or broken: `PROBLEM` is then the error's text, and `CupyDriver` raises it.
 
 Launches are prepared when they are bound: a launch is two calls of C functions with arguments that
 need no conversion. CuPy's bindings are compiled and take plain integers, so a call through them
-takes 0.1 to 0.2 us. The same call by ctypes takes 0.7 to 0.9 us (measured with a library whose
-functions do nothing).
+takes 0.1 to 0.2 us, and by ctypes 0.7 to 0.9 us (measured with functions that do nothing).
 
 Each call first makes its GPU's context the current one of the thread. So any thread may use a
-driver, and one thread may use several drivers. This takes less time than a check whether the
-context is current already."""
+driver, and one thread may use several drivers. Checking the context first would take longer."""
 
 from __future__ import annotations
 
@@ -53,15 +50,15 @@ else:
 
 
 Compiler = Callable[[str, str, str], bytes]
-"""Compiles a CUDA source for an architecture (`sm_90`) to a cubin; its name is for messages."""
+"""A function (source, architecture such as `sm_90`, name for messages) that returns a cubin."""
 
 ProductBinder = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
-"""Binds a product to a workspace (address, bytes) and a stream; None without an algorithm."""
+"""A function of a product, a workspace (address, bytes) and a stream; see `CupyDriver.product`."""
 
 _MULTIPROCESSORS, _MAJOR, _MINOR, _SHARED_BYTES = 16, 75, 76, 97
 """Numbers of the enum cudaDeviceAttr."""
 _MAX_DYNAMIC_SHARED_BYTES = 8
-"""The CUfunction_attribute to raise before a launch with over 48 KiB of shared memory in total."""
+"""The CUfunction_attribute to raise for launches with more than 48 KiB of shared memory."""
 
 
 def runtime_version() -> int:
@@ -72,9 +69,8 @@ def runtime_version() -> int:
 class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
-    compiler: compiles kernel sources. make_products: returns the function that binds products; it
-    is called at the first matrix product, with this GPU current. Without it, `product` returns
-    None."""
+    compiler: compiles kernel sources. make_products: called once, for the first matrix product, to
+    return the function that binds products. Without it, `product` returns None."""
 
     def __init__(
         self,
@@ -101,7 +97,7 @@ class CupyDriver:
 
     @property
     def properties(self) -> Properties:
-        """The GPU's properties when the driver was created; also its free bytes at that time."""
+        """The GPU's properties; `free_bytes` is the value when the driver was created."""
         return self._properties
 
     def _call(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -119,7 +115,7 @@ class CupyDriver:
         return self._allocate(num_bytes, what, free, runtime.malloc, num_bytes)
 
     def free(self, address: int) -> None:
-        """Free device memory. Nothing happens after `close`, which has freed it."""
+        """Free device memory. Do nothing after `close`, which frees all memory."""
         self._free(f"free the memory at {address:#x}", runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
@@ -133,7 +129,7 @@ class CupyDriver:
         return HostRegion(address, memoryview(buffer).cast("B"))
 
     def free_host(self, address: int) -> None:
-        """Free pinned host memory. Nothing happens after `close`, which has freed it."""
+        """Free pinned host memory. Do nothing after `close`, which frees all memory."""
         self._free(f"free the pinned memory at {address:#x}", runtime.freeHost, address)
 
     def _free(self, what: str, call: Callable[[int], None], address: int) -> None:
@@ -186,12 +182,14 @@ class CupyDriver:
             self._call("query an event", runtime.check_status, status)
         return bool(status == 0)
 
+    def wait_for(self, event: Any) -> None:
+        """Wait on the host until the event has occurred."""
+        self._call("wait for an event", runtime.eventSynchronize, event.handle)
+
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of this driver, have executed their work."""
         if stream is None:
-            for stream in list(
-                self._streams
-            ):  # not other drivers' streams, which may be in a capture
+            for stream in list(self._streams):  # streams of other drivers may be in a capture
                 self.synchronize(stream)
         else:
             what = f"finish the stream {self._streams.get(stream, stream)}"
@@ -223,7 +221,7 @@ class CupyDriver:
     ) -> None:
         """Enqueue a copy from another GPU's memory. `source_driver`: the driver of that GPU."""
         other, this = source_driver.properties.ordinal, self._properties.ordinal
-        if other == this:  # two parts of one GPU
+        if other == this:  # both are parts of one GPU
             self.copy(target, source, num_bytes, stream)
             return
         if other not in self._peers_enabled:
@@ -286,7 +284,7 @@ class CupyDriver:
     def _repeated(
         self, what: str, launch: Callable[[], object], owner: object
     ) -> Callable[[], None]:
-        """Return a callable that makes this GPU current, then launches. It keeps `owner` alive."""
+        """Return a callable that makes this GPU current and launches. It keeps `owner` alive."""
         enter, context = driver.ctxSetCurrent, self._context
 
         def call(_keep_alive: object = owner) -> None:
@@ -303,7 +301,8 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product; None if there is no algorithm for it."""
+        """Return a callable that computes a product; None if cublasLt has no algorithm for the
+        product."""
         if self._make_products is None:
             return None
         _call("use the GPU", driver.ctxSetCurrent, self._context)
@@ -335,7 +334,7 @@ class CupyDriver:
         try:
             work()
         except BaseException:
-            with contextlib.suppress(DriverError):  # invalid; its error is raised already
+            with contextlib.suppress(DriverError):  # the graph is invalid, and its error was raised
                 self._destroy_graph(self._call("end a capture", runtime.streamEndCapture, stream))
             raise
         return int(self._call("capture the stream's work", runtime.streamEndCapture, stream))

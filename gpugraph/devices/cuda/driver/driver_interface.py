@@ -3,7 +3,8 @@
 There are two implementations. `CupyDriver` (in `cupy_driver`, the only file that imports CuPy)
 calls CUDA. `HostDriver` (in `host_driver`) emulates a GPU on the host: the C++ compiler compiles
 the same kernel sources, and streams execute their commands as late as events allow, so that a
-missing event causes an error. The code that uses the interface is the same for both.
+missing event causes an error. The code that uses the interface is the same for both
+implementations.
 
 Addresses are integers. Streams, events, modules, functions and graphs are opaque objects of the
 driver. The work on one stream is executed in order; streams wait for each other only through
@@ -131,8 +132,8 @@ class Product(NamedTuple):
         """Return the number of elements in memory from the first to the last one of a batch of
         matrices.
 
-        shape: of a matrix in memory. leading: elements from one row to the next. stride: elements
-        from one matrix to the next.
+        shape: the shape of one matrix in memory. leading: the elements from one row to the next.
+        stride: the elements from one matrix to the next.
         """
         if not self.batch or not all(shape):
             return 0
@@ -157,8 +158,8 @@ class Product(NamedTuple):
 
 
 class Driver(Protocol):
-    """The driver of one GPU. Methods raise DriverError; one that only enqueues work may raise that
-    of an earlier launch.
+    """The driver of one GPU. Methods raise DriverError; a method that only enqueues work may raise
+    the error of an earlier launch.
     """
 
     @property
@@ -187,8 +188,8 @@ class Driver(Protocol):
     # -- streams
 
     def stream(self, name: str) -> Stream:
-        """Create a stream that does not synchronize with others (CUDA's legacy default stream
-        included). `name` is for messages.
+        """Create a stream that does not synchronize with any other stream, not even CUDA's legacy
+        default stream. `name` is for messages.
         """
 
     def event(self) -> Any:
@@ -204,6 +205,11 @@ class Driver(Protocol):
 
     def is_done(self, event: Any) -> bool:
         """Return whether the event has occurred, without waiting."""
+
+    def wait_for(self, event: Any) -> None:
+        """Wait on the host until the event has occurred. Other threads may use the driver during
+        the wait.
+        """
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait until a stream, or all streams of the driver, have executed their work; raise the
@@ -269,7 +275,7 @@ class Driver(Protocol):
 
     def capture(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
         """Call `work`, which enqueues on the stream (and on streams that events join to it), in a
-        capture; return a callable that launches all of that work as one graph on the same stream.
+        capture; return a callable that launches the captured work as one graph on the same stream.
         """
 
     def close(self) -> None:

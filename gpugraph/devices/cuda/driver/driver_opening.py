@@ -1,7 +1,7 @@
 """Opening of GPUs. The module that imports CuPy is imported only when the first GPU is opened.
 
-Importing it earlier would take most of the time of `import gpugraph`, also in processes that use no
-GPU.
+Otherwise importing CuPy would take most of the time of `import gpugraph`, even in processes that
+use no GPU.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return cublasLt's function that binds products, preferably of CuPy's CUDA version. If
-    cublasLt can't be loaded, return one that binds none.
+    """Return a function that binds matrix products by cublasLt, preferably of CuPy's CUDA version.
+    If cublasLt can't be loaded, the function returns None for each product.
     """
     runtime = binding_version() // 1000
     try:
         return CublasLt(load_cublaslt(tuple(dict.fromkeys((runtime, *_CUDA_VERSIONS))))).bind
-    except (OSError, AttributeError, DriverError) as error:  # AttributeError: too old a library
+    except (OSError, AttributeError, DriverError) as error:  # AttributeError: an old library
         _logger.warning("Matrix products are computed by kernels of our own: %s", error)
         return _none
 

@@ -1,7 +1,7 @@
 """Failed kernel sources: sources that did not compile are kept in the user's cache folder, for
 inspection.
 
-Equal sources have the same file, so a program that fails repeatedly keeps only one.
+Equal sources share one file, so a program that fails repeatedly keeps only one file.
 """
 
 from __future__ import annotations

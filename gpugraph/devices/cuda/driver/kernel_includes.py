@@ -22,12 +22,12 @@ def with_includes(
     read: Callable[[str], str] = kernel_file,
     included: set[str] | None = None,
 ) -> str:
-    """Return the source with its includes inlined, and with `#line` directives that give each
-    line's file.
+    """Return the source with its includes inlined, and with `#line` directives for the original
+    file of each line.
 
-    name: of the source, for `#line`. read: returns a file's content. included: names of files that
-    are not included again; the files that are included now are added. KeyError, with the name, for
-    a missing file.
+    name: the source's name, for `#line`. read: returns a file's content. included: names of files
+    that are not included again; the files that are included now are added. KeyError, with the name,
+    for a missing file.
     """
     done = set() if included is None else included
 

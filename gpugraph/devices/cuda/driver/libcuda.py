@@ -26,12 +26,12 @@ _TEXTS = {
     804: "the compatibility libraries of CUDA do not support this GPU",
     999: "unknown error",
 }
-"""Messages for statuses of drivers that are too old or broken to provide a text."""
+"""Messages for CUDA statuses, for drivers that are too old or too broken to provide messages."""
 
 
 class Gpu(NamedTuple):
     """A GPU in the driver's list. ordinal: its number among the visible GPUs. capability: major and
-    minor, such as (9, 0). bus_id: on the PCI bus.
+    minor, such as (9, 0). bus_id: its address on the PCI bus.
     """
 
     ordinal: int

@@ -4,8 +4,8 @@ without a driver, a GPU or CuPy.
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
 If the GPU is newer than NVRTC, the source is compiled for the newest supported architecture of the
-GPU's generation, whose cubins run on it. If NVRTC supports none of its generation, the source is
-compiled to PTX, which the driver compiles for the GPU.
+GPU's generation, whose cubins run on it. If NVRTC supports no architecture of the GPU's generation,
+the source is compiled to PTX, which the driver compiles for the GPU.
 
 The library is searched in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then under
 CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source, the
@@ -46,8 +46,8 @@ that, this process compiles it too.
 
 _ARCH = re.compile(r"sm_(\d+)[af]?")
 _GENERATION = 10
-"""Two compute capabilities, times 10, are of one generation if they differ only in the last digit,
-like 90 and 93.
+"""Two compute capabilities, times 10, belong to one generation if they differ only in the last
+digit, like 90 and 93.
 """
 
 
@@ -114,8 +114,8 @@ class Nvrtc:
         """Return the architecture to compile for, so that a GPU of architecture `arch` can run the
         result.
 
-        It is `arch` itself if NVRTC supports that. DriverError if NVRTC supports only newer
-        architectures."""
+        The target is `arch` itself if NVRTC supports `arch`. DriverError if NVRTC supports only
+        newer architectures."""
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
             return arch
@@ -202,7 +202,7 @@ def library_paths() -> Iterator[str]:
         for folder in LIBRARY_FOLDERS:
             pattern = os.path.join(glob.escape(root), folder, "libnvrtc.so*")
             yield from sorted(glob.glob(pattern), key=len)[:1]
-    system = ctypes.util.find_library("nvrtc")  # this runs other programs
+    system = ctypes.util.find_library("nvrtc")  # slow: it runs other programs
     if system:
         yield system
     yield "libnvrtc.so"
@@ -210,7 +210,7 @@ def library_paths() -> Iterator[str]:
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
     """Return the folder with cuda_fp16.h, in a tuple: near the library, or of the same major CUDA
-    version elsewhere; an empty tuple if there is none.
+    version elsewhere; an empty tuple if no folder has the file.
     """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
@@ -240,7 +240,7 @@ _search_lock = new_lock()
 
 
 def find_nvrtc() -> NvrtcSearch:
-    """Return this process's NVRTC, or the reason why there is none. It is searched only once."""
+    """Return this process's NVRTC, or the reason why there is none. The search runs only once."""
     with _search_lock:
         return _search()
 
@@ -260,7 +260,7 @@ def _search() -> NvrtcSearch:
 
 def _load_builtins(path: str) -> None:
     """Load libnvrtc-builtins from NVRTC's folder. NVRTC loads it by its name at its first
-    compilation, but that of CUDA 13.0 does not search its own folder."""
+    compilation, but NVRTC of CUDA 13.0 does not search its own folder."""
     folder, _ = os.path.split(path)
     if not folder:
         return

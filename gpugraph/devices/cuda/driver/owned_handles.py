@@ -2,7 +2,7 @@
 capture.
 
 While a thread captures a stream, it must not destroy graphs, free memory or wait for the GPU, or
-the capture fails. Python's garbage collector could do these at any line, in the finalizer of a
+the capture fails. Python's garbage collector could cause this at any line, by the finalizer of a
 session that was not closed, so it is disabled during a capture.
 """
 

@@ -98,8 +98,8 @@ def host_compiler() -> _CudaCompiler:
 
 
 def kernel_names(source: str) -> tuple[str, ...]:
-    """Return the names of the `__global__` functions in a source, whose includes must be inlined,
-    in order.
+    """Return the names of the `__global__` functions in a source, in order. The includes of the
+    source must be inlined.
     """
     plain = _COMMENT.sub(" ", source)
     if _MACRO_KERNEL.search(plain) and not host_compiler().reason:
@@ -135,8 +135,8 @@ def _dynamic(declaration: re.Match[str]) -> str:
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the memory for the stacks of a block's threads. All launches use the same, as a
-    process runs one at a time.
+    """Return the memory for the stacks of a block's threads. All launches share it, as a process
+    executes one launch at a time.
     """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
@@ -242,8 +242,8 @@ _KINDS = {
 
 
 def _signed(argument: Any, kind: str) -> Any:
-    """Return an integer argument as a signed 64-bit number: an unsigned parameter's may be 2**63 or
-    more.
+    """Return an integer argument as a signed 64-bit number, since the value of an unsigned
+    parameter may be 2**63 or more.
     """
     return argument - (1 << 64) if kind != "d" and argument >= 1 << 63 else argument
 

@@ -2,9 +2,9 @@
 accesses out of bounds.
 
 A GPU's arrays are adjacent parts of large regions, so a read beyond one array would be a valid read
-of the next one. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer. Each array
-that a launch declares is copied to a separate block from malloc before the launch, and back after
-it. ci/sanitize runs tests in this way, with the sanitizer's library preloaded.
+of the next array. With GPUGRAPH_CUDA_SANITIZE=1 kernels are compiled for AddressSanitizer. Each
+array that a launch declares is copied to a separate block from malloc before the launch, and back
+after it. ci/sanitize runs tests in this way, with the sanitizer's library preloaded.
 """
 
 from __future__ import annotations

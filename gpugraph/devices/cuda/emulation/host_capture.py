@@ -53,7 +53,7 @@ class HostCapture:
 
     def finish(self) -> Graph:
         """End the capture and return its graph. DriverError if the first stream does not wait for
-        the commands of another one.
+        the commands of all other captured streams.
         """
         origin = self._origin
         for stream in self.streams.values():

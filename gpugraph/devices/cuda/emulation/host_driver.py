@@ -2,9 +2,10 @@
 
 Kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is host
 memory, and all addresses in launches and copies are checked to be in it. Streams execute commands
-as late as events allow (`stream_timeline`). Accesses to the same memory that nothing orders are an
-error (`stream_hazards`). During a capture the same calls are errors as in CUDA. The failure of a
-kernel is raised when its stream is waited for, after which the device is lost.
+as late as events allow (`stream_timeline`). Two accesses to the same memory whose order nothing
+determines are an error (`stream_hazards`). During a capture, the calls that CUDA forbids are errors
+here too. The error of a failed kernel is raised when the host waits for the kernel's stream; after
+that the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """
@@ -70,7 +71,7 @@ class HostDriver(HostGPU):
 
     @property
     def properties(self) -> Properties:
-        """The emulated GPU's properties. The other GPUs of its machine are its peers."""
+        """The emulated GPU's properties. The other GPUs of the machine are this GPU's peers."""
         drivers = self.machine.drivers
         return Properties(
             ordinal=self.ordinal,
@@ -134,11 +135,24 @@ class HostDriver(HostGPU):
             self._raise_late()
             return False
 
+    def wait_for(self, event: HostEvent) -> None:
+        """Run the commands before the event, and raise the error of a command that failed, if
+        any.
+        """
+        with self._lock:
+            self._begin("wait_for")
+            mark = event.mark
+            if mark is not None:
+                self._refuse_captured(mark)
+                self._timeline.run_to(mark)
+                self._raise_late()
+                self._timeline.meet(mark.clock)
+
     # -- copies
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Enqueue a copy from host memory. If that is not pinned, it is read before this
-        returns.
+        """Enqueue a copy from host memory. Host memory that is not pinned is read before this
+        method returns.
         """
         with self._lock:
             self._check_span((target, num_bytes), "copy_in writes")
@@ -155,8 +169,8 @@ class HostDriver(HostGPU):
             )
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: HostStream) -> None:
-        """Enqueue a copy to host memory. If that is not pinned, it is written before this
-        returns.
+        """Enqueue a copy to host memory. Host memory that is not pinned is written before this
+        method returns.
         """
         with self._lock:
             self._check_span((source, num_bytes), "copy_out reads")
@@ -200,7 +214,7 @@ class HostDriver(HostGPU):
             if module is not None:
                 return module
             self._begin("compile")
-        module = load(source, name)  # without the lock: threads compile in parallel
+        module = load(source, name)  # no lock is held, so threads compile in parallel
         with self._lock:
             return self._modules.setdefault(source, module)
 

@@ -45,7 +45,9 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """The memory and errors of one GPU, with the methods of `Driver` that need only these."""
+    """The memory and the errors of one GPU, with the methods of `Driver` that concern only memory
+    and errors.
+    """
 
     def __init__(
         self, ordinal: int, machine: HostMachine, total_bytes: int, fill: int | None
@@ -61,8 +63,8 @@ class HostGPU:
         machine.drivers.append(self)
 
     def synchronize(self, stream: HostStream | None = None) -> None:
-        """Run the commands of a stream, or of all streams of this GPU, and raise the error of one
-        that failed.
+        """Run the commands of a stream, or of all streams of this GPU, and raise the error of a
+        command that failed, if any.
         """
         timeline = self._timeline
         with self._lock:
@@ -145,8 +147,8 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Record the error of a command, unless an earlier one is still to be raised. A fatal error
-        drops all commands of this GPU.
+        """Record the error of a command, unless an earlier error has not been raised yet. A fatal
+        error drops all commands of this GPU.
         """
         if self._error is None:
             self._error = error
@@ -177,8 +179,8 @@ class HostGPU:
             raise DriverError("an event recorded in a capture can't be queried", 907)
 
     def _place(self, stream: HostStream) -> tuple[Timeline, HostStream]:
-        """Return the timeline and stream that get a stream's commands: those of its capture, or its
-        own.
+        """Return the timeline and the stream that receive a stream's commands: during a capture,
+        the capture's; otherwise the machine's timeline and the stream itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

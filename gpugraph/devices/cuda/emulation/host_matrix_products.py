@@ -1,6 +1,6 @@
 """Matrix products of an emulated GPU, computed by NumPy; 16-bit types are summed in float32.
 
-With TF32, float32 operands are rounded to it first, as tensor cores do.
+If a product allows TF32, its float32 operands are rounded to TF32 first, as tensor cores do.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ orders them.
 
 Vector clocks determine the order. A command's clock has, for each stream, the number of commands of
 that stream that end before the command begins. A stream's clock counts the stream's own commands;
-when the stream waits for an event, its clock is joined with (raised to) that of the event. When the
-host synchronizes with a stream, the host's clock is joined with the stream's. Each new command's
-clock is joined with the host's.
+when the stream waits for an event, its clock is joined with (raised to) the clock of the event.
+When the host synchronizes with a stream, the host's clock is joined with the stream's clock. The
+clock of each new command is joined with the host's clock.
 
 For each range of bytes, the last write and the reads after it are recorded. So the history grows
 with the number of ranges in use, not with the number of commands.
@@ -20,19 +20,21 @@ from typing import NamedTuple
 from gpugraph.devices.cuda.driver.driver_interface import Span
 
 Clock = dict[int, int]
-"""By number of a stream, how many of its commands come before."""
+"""A vector clock: by number of a stream, how many of its commands have ended before."""
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """Raise each count in `clock` to that in `other`, so that `clock` comes after both."""
+    """Raise each count in `clock` to at least the count in `other`, so that `clock` comes after
+    both clocks.
+    """
     for stream, count in other.items():
         if clock.get(stream, 0) < count:
             clock[stream] = count
 
 
 class Access(NamedTuple):
-    """A command that accesses memory. stream: the number of its stream. number: its own in that
-    stream. name: for messages.
+    """A command that accesses memory. stream: the number of its stream. number: its position in
+    that stream. name: for messages.
     """
 
     stream: int
@@ -40,7 +42,7 @@ class Access(NamedTuple):
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        """Return whether the command has ended at `clock`."""
+        """Return whether the command has ended by the time `clock`."""
         return clock.get(self.stream, 0) >= self.number
 
 
@@ -116,9 +118,7 @@ class Hazards:
             yield reader, "reads"
 
     def _cut(self, address: int) -> None:
-        """Split the range that contains `address`, if there is one, so that a range begins
-        there.
-        """
+        """Split the range that contains `address`, if any, so that a range begins at `address`."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return
@@ -130,8 +130,8 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Split the ranges at both ends, and return the slice of `_starts` with the ranges between
-        them.
+        """Split the ranges at `start` and at `end`; return the slice of `_starts` with the ranges
+        between.
         """
         self._cut(start)
         self._cut(end)
@@ -139,7 +139,7 @@ class Hazards:
 
     def _within(self, start: int, end: int) -> list[tuple[int, _Range]]:
         """Return the ranges that together cover `start` to `end`, each with its first address;
-        missing ones are created.
+        create missing ranges.
         """
         if start >= end:
             return []

@@ -1,11 +1,11 @@
 """Streams emulated on the host: commands are queued, and executed as late as events allow.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
-    synchronize   -> that stream's commands run, and of other streams only those it waits for
+    synchronize   -> its commands run, and those of other streams for which it waits
 
-So if an event is missing, a command runs before the one that it should wait for, and its result is
-wrong. When all streams are executed, the one with the newest command is first; with a seed, the
-order is random. A command is checked for hazards (`stream_hazards`) when it is enqueued.
+So if an event is missing, a command runs before the command that it should wait for, and its result
+is wrong. When all streams are executed, the stream with the newest command runs first; with a seed,
+the order is random. A command is checked for hazards (`stream_hazards`) when it is enqueued.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Timeline:
         self.failed: Callable[[HostStream, DriverError], None] | None = None
         self._hazards = Hazards()
         self._random = None if seed is None else random.Random(seed)
-        self._by_newest_command: dict[HostStream, None] = {}  # the stream of the newest last
+        self._by_newest_command: dict[HostStream, None] = {}  # in that order
 
     # -- enqueueing
 
@@ -142,7 +142,7 @@ class Timeline:
             self._run_to(stream, stream.done + 1)
 
     def meet(self, clock: Clock) -> None:
-        """Record that the host has waited for all commands before the clock."""
+        """Record that the host has waited for all commands that `clock` counts."""
         join(self.host, clock)
 
     def _run_some(self) -> None:
@@ -181,8 +181,8 @@ class Timeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that the host has not waited for and with which its
-        access to this memory would be a hazard.
+        """Return the names of the commands with which an access of the host to this memory would be
+        a hazard, because the host has not waited for them.
         """
         return self._hazards.collisions(self.host, span, is_write)
 
@@ -191,7 +191,7 @@ class Timeline:
         self._hazards.forget(address, size)
 
     def drop(self, owner: object) -> None:
-        """Drop the commands that have not run of the streams of `owner`, a GPU."""
+        """Drop the commands that the streams of `owner`, a GPU, have not run yet."""
         for stream in self.streams:
             if stream.owner is owner:
                 stream.pending.clear()

@@ -1,10 +1,10 @@
 """CUDA source of a program, as one or more kernels of these forms:
 
-    elements   no reductions: each thread a few neighbouring elements, loaded and stored as one
+    elements   no reductions: each thread has a few adjacent elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
                several times; each thread has the same elements in each pass
     columns    reductions over rows, of elements: blocks of columns times rows, then `late`
-    whole      reductions of one long axis: a kernel per pass, each block a part, then `end`
+    whole      reductions of one long axis: a kernel per pass, a part per block, then `end`
     late       the kernel after all rows, which combines partial results
     one        a program without axes: one thread
 
@@ -38,8 +38,9 @@ from gpugraph.devices.codegen.program_source import ProgramSource, brace, functi
 class Variant(NamedTuple):
     """The parameters of a source in addition to its program.
 
-    pack: how many elements a thread loads at once; group: how many threads work on a row; wide:
-    whether offsets need 64 bits; whole: whether the only axis is divided into parts.
+    pack: the number of elements that a thread loads in one access; group: the number of threads
+    that work on a row; wide: whether offsets need 64 bits; whole: whether the only axis is divided
+    into parts.
     """
 
     pack: int = 1
@@ -65,11 +66,16 @@ class CudaSource(ProgramSource):
     index_type = "gg_index"
     size_expression = "(gg_index)size{}_"
 
-    block, blocks = "blockIdx.x", "gridDim.x"
-    """The CUDA expressions for a block's number and for the number of blocks."""
+    block, blocks = "(gg_index)blockIdx.x", "(gg_index)gridDim.x"
+    """The CUDA expressions for a block's number and for the number of blocks. They have the type of
+    offsets, so that a product with a number of threads or of rows does not overflow 32 bits."""
+
+    second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: Variant, *layout: object) -> None:
-        """layout: a joined kernel's `places`, on which its source, and so its name, depends too."""
+        """layout: the `places` of a joined kernel, which affect its source and therefore its
+        name.
+        """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant
         self.forms: list[Form] = []
@@ -142,7 +148,7 @@ class CudaSource(ProgramSource):
 
     def _leave(self, function: str, index: int, is_first: str, place: str) -> list[str]:
         """Return statements that combine the totals of a block's threads; the thread for which
-        `is_first` holds writes the result to `place` in scratch memory.
+        `is_first`, a C condition, is true writes the result to `place` in scratch memory.
         """
         total = f"total{index}"
         return [
@@ -184,8 +190,8 @@ class CudaSource(ProgramSource):
         return lines
 
     def _pack(self, row_pass: Pass, sums: Sequence[str] = ()) -> list[str]:
-        """Return statements that compute one pack of elements. sums: statements for each element,
-        which add it to totals.
+        """Return statements that compute one pack of elements. sums: statements that add each
+        element to totals.
         """
         pack, values = self.variant.pack, self.values
         if pack == 1:
@@ -231,7 +237,7 @@ class CudaSource(ProgramSource):
         lines += self._end("part", "rows")
         lines += brace("for (gg_index row = part * rows_each; row < end; row++)", row)
         for index in sums:
-            lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
+            lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
         return lines
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
@@ -249,25 +255,25 @@ class CudaSource(ProgramSource):
         """Return the body of the form `columns`.
 
         A block has one column for each threadIdx.x. blockIdx.y selects `rows_each` rows, and
-        threadIdx.y some of these.
+        threadIdx.y selects some of these rows.
         """
         [row_pass] = self.schedule.passes
         row = [*self.row_starts(), *self.scalars(row_pass.rows, "row_in{}[0]")]
         row += [*self.element(row_pass), *map(self._add, self.scratch)]
-        head = "for (gg_index row = blockIdx.y * rows_each + threadIdx.y; row < end;"
+        head = f"for (gg_index row = {self.second_block} * rows_each + threadIdx.y; row < end;"
         lines = [
             *self.scalars(self.schedule.once),
-            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            f"const gg_index e = {self.block} * blockDim.x + threadIdx.x;",
             *map(self._start, self.scratch),
-            *self._end("blockIdx.y", "rows"),
+            *self._end(self.second_block, "rows"),
             "if (e < inner)",
             *brace(f"{head} row += blockDim.y)", row),
         ]
         for index in self.reductions_in("columns"):
-            place = "blockIdx.y * inner + e"
+            place = f"{self.second_block} * inner + e"
             lines += self._leave("gg_column", index, "threadIdx.y == 0 && e < inner", place)
         for index in self.reductions_in("parts"):
-            place = "blockIdx.y * gridDim.x + blockIdx.x"
+            place = f"{self.second_block} * {self.blocks} + {self.block}"
             lines += self._leave("gg_block", index, "threadIdx.x == 0 && threadIdx.y == 0", place)
         return lines
 
@@ -294,32 +300,32 @@ class CudaSource(ProgramSource):
         scalars, elements, stores = self.after_rows()
         return [
             *scalars,
-            "const gg_index e = blockIdx.x * blockDim.x + threadIdx.x;",
+            f"const gg_index e = {self.block} * blockDim.x + threadIdx.x;",
             *(brace("if (e < inner)", elements) if elements else []),
             *(brace("if (e == 0)", stores) if stores else []),
         ]
 
     def _whole(self) -> str:
-        """Return the kernels of the form `whole`, one for each pass; each begins by combining the
-        partial results of the passes before. A kernel `end` stores the scalars.
+        """Return the kernels of the form `whole`, one for each pass; each kernel begins by
+        combining the partial results of the passes before it. A kernel `end` stores the scalars.
         """
         order, source = self.schedule, ""
         scalars = set(order.once)
         known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
-            head = "for (gg_index e = blockIdx.x * rows_each + threadIdx.x; e < end; e += 256)"
+            head = f"for (gg_index e = {self.block} * rows_each + threadIdx.x; e < end; e += 256)"
             lines = [
                 *self._totals(known),
                 *self.scalars(sorted(scalars)),
                 self.declaration("row", "0"),
                 *self.row_starts(),
                 *map(self._start, row_pass.lanes),
-                *self._end("blockIdx.x", "inner"),
+                *self._end(self.block, "inner"),
                 *brace(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
             ]
             for index in row_pass.lanes:
-                lines += self._leave("gg_block", index, "threadIdx.x == 0", "blockIdx.x")
+                lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
             source += self._kernel("whole", lines)
             known += row_pass.lanes
         if order.row_stores:

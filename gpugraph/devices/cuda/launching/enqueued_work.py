@@ -1,7 +1,7 @@
 """Enqueued work: steps of a GPU plan whose call only enqueues work on the stream.
 
 An `Enqueued` neither waits nor allocates memory, so it can be captured in a CUDA graph. It lists
-the memory that its work reads and writes, so that independent launches can be joined.
+the memory that the enqueued work reads and writes, so that independent launches can be joined.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
 MAX_BLOCKS = 1024
-"""The maximum number of blocks of a launch that is joined with others: it takes a few
-microseconds.
+"""The maximum number of blocks of a launch that may be joined with others; such a launch takes a
+few microseconds.
 """
 
 
 class Part(NamedTuple):
     """A callable that enqueues one launch or copy. touches: the memory that it reads and writes;
-    None if unknown. work: the launch before it was bound, if it is one.
+    None if unknown. work: for a launch, its unbound form; else None.
     """
 
     call: Callable[[], Any]
@@ -34,8 +34,8 @@ class Part(NamedTuple):
 class Enqueued:
     """A step that enqueues its parts on a stream in order, while it holds the stream's lock.
 
-    assigned: variables that the call marks as initialized. notes: lines for the compiler's report,
-    each to follow the op's name.
+    assigned: variables that the call marks as initialized. notes: texts for the compiler's report;
+    each line consists of the op's name and one text.
     """
 
     __slots__ = ("assigned", "calls", "lock", "notes", "parts")
@@ -55,14 +55,14 @@ class Enqueued:
                 state.initialized = True
 
     def assigning(self, states: Iterable[VariableState]) -> Enqueued:
-        """Return a copy of the step that also marks these variables as initialized."""
+        """Return a copy of the step that also marks the variables `states` as initialized."""
         step = copy.copy(self)
         step.assigned = tuple(states)
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that the parts read and write; None if it is unknown for one of
-        them.
+        """Return the memory that the parts read and write; None if the memory of one part is
+        unknown.
         """
         reads: list[Span] = []
         writes: list[Span] = []
@@ -84,8 +84,8 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """A step that enqueues its work and waits for it, so that a failure is raised by the step of
-    the op that failed.
+    """A step that enqueues its work and waits for it, so that the failure of an op is raised by the
+    op's own step.
     """
 
     __slots__ = ("wait",)
@@ -101,7 +101,7 @@ class Waiting(Enqueued):
 
 
 def is_blocking() -> bool:
-    """Return whether each launch is waited for, as CUDA_LAUNCH_BLOCKING requires. Captures are
+    """Return whether CUDA_LAUNCH_BLOCKING requires the host to wait for each launch. Captures are
     impossible then.
     """
     return setting("CUDA_LAUNCH_BLOCKING") not in ("", "0")

@@ -15,11 +15,13 @@ from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 
 THREADS = 256
-"""Threads in a block of a generated kernel; that of a program without axes has a single thread."""
+"""The number of threads in a block of a generated kernel, except that a program without axes has a
+single thread.
+"""
 
 BLOCKS = 132 * 32
-"""The maximum number of blocks of an elementwise kernel. For more elements, each thread computes
-several packs.
+"""The maximum number of blocks of an elementwise kernel. If there are more elements, each thread
+computes several packs.
 """
 
 PARTS = 256
@@ -37,7 +39,9 @@ MAX_ARGUMENTS = 32764 // 8
 """The maximum number of a kernel's arguments, which have 8 bytes each."""
 
 _HALF = (1 << 31) - (1 << 24)
-"""The number of elements from which offsets need 64 bits, with a margin for the last blocks."""
+"""The number of elements from which offsets need 64 bits; it leaves a margin for the last
+blocks.
+"""
 
 
 class Launch(NamedTuple):
@@ -81,8 +85,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return how many elements a thread loads at once: 16 bytes of the largest dtype, or less if
-    addresses or rows are not aligned to that.
+    """Return how many elements a thread loads in one access: 16 bytes of the largest dtype, or less
+    if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:

@@ -1,14 +1,14 @@
-"""Joined launches: many small launches of one generated kernel become one, in which each block
-finds its arguments in a table.
+"""Joined launches: many small launches of one generated kernel become a single launch, in which
+each block finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter, and is passed by value: it needs no device memory, and a
 captured graph keeps a copy. CUDA limits parameters to 4 KiB; a large number of tensors therefore
-takes several launches.
-An argument is stored once if all launches have the same value: the numbers of an optimizer's update
-(such as the learning rate), or an output that overwrites an input. The kernel has the statements of
-the single kernel, so the results are the same, bit for bit.
+takes several launches. An argument is stored once if all launches have the same value: the numbers
+of an optimizer's update (such as the learning rate), or an output that overwrites an input. A
+joined kernel executes the same statements as the kernel of a single launch, so the results have the
+same bits.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ extern "C" __global__ void {name}_k0(const __grid_constant__ {name}_table given)
 class Table:
     """The table of arguments of some launches.
 
-    places: for each argument, where it is: -1 - i if it is number i of the equal arguments, or i if
-    it is number i of the arguments that each tensor has.
+    places: the place of each argument: -1 - i for argument number i of those that are equal in all
+    launches, or i for argument number i of those that differ.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
@@ -96,7 +96,7 @@ class JoinedSource(CudaSource):
 
     def _kernel(self, kind: str, lines: list[str]) -> str:
         self.forms.append(Form(f"{self.name}_k0", kind))
-        parameters = [("const unsigned int ", self.block), ("const unsigned int ", self.blocks)]
+        parameters = [("const gg_index ", self.block), ("const gg_index ", self.blocks)]
         parameters += self._parameters()
         head = ", ".join(f"{kind}{name}" for kind, name in parameters)
         first, stride = _layout(self.places)
@@ -113,8 +113,8 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Yield launches that do the work of several independent launches of one generated source. That
-    source must allow joining (`Work.parts`).
+    """Yield launches that do the work of several independent launches of one generated source. The
+    source must allow joining: `Work.parts` is not None.
     """
     assert works[0].parts is not None
     table = Table(works)

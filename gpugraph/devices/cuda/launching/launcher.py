@@ -1,8 +1,8 @@
 """The launcher: it binds the work that a GPU's stream executes: programs, copies of views, matrix
 products and handwritten kernels.
 
-`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. It neither
-waits nor allocates memory, so it can be captured in a CUDA graph.
+`Launcher` binds them to arrays and returns an `Enqueued`, whose call only enqueues work. The call
+neither waits nor allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Launcher:
     """Binds work of all kinds to arrays of one GPU, as steps that enqueue it on one stream."""
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
-        """lock: is held while work is enqueued on the stream or captured. workspace: address and
-        size in bytes, for cublasLt.
+        """lock: the lock that is held while work is enqueued on the stream or captured. workspace:
+        address and size in bytes, for cublasLt.
         """
         self.driver = driver
         self.lock = lock
@@ -68,7 +68,7 @@ class Launcher:
         return self._enqueued(())
 
     def both(self, first: Enqueued, then: Enqueued) -> Enqueued:
-        """Return one step that enqueues the work of both, in this order."""
+        """Return one step that enqueues the work of `first`, then the work of `then`."""
         return self._enqueued((*first.parts, *then.parts))
 
     def joined(self, steps: Sequence[Enqueued]) -> Enqueued:
@@ -167,8 +167,6 @@ class Launcher:
             if product.tf32:
                 notes.append("is computed in TF32")
             return [call, *after]
-        if whole is None:
-            raise NotNativeError("more rows or products than a launch of ours has")
         notes.append("is computed by kernels/cuda/math/gemm.cu: cublasLt does not support it")
         return [self._call(whole)]
 
@@ -196,7 +194,9 @@ class Launcher:
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Return the launches of a source on this GPU, with tensor cores if both support them."""
+        """Return the launches of a source on this GPU, with tensor cores if the source and the GPU
+        support them.
+        """
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
         return source.launches(signature)
@@ -209,8 +209,8 @@ class Launcher:
         allocate: Allocate,
         error_flag: Callable[[str], int],
     ) -> Sizing:
-        """Bind the launches of a `Sized` kernel that determine the sizes of its outputs, and return
-        an object that binds the launches that fill the outputs.
+        """Bind the launches of a `Sized` kernel that count the sizes of its outputs. The returned
+        object later binds the launches that compute the outputs.
         """
         operands = _Operands(arrays, allocate, _ErrorFlags(error_flag), _no_state, {})
         measure = self._enqueued(self._launches(kernel.file, kernel.measure(signature), operands))
@@ -312,8 +312,8 @@ def _no_state(state: State) -> Array:
 
 
 class Sizing:
-    """A `Sized` kernel with its inputs. Call `measure`, read `numbers` on the host, then bind and
-    call `fill`.
+    """A `Sized` kernel with its inputs. Its user calls `measure`, reads `numbers` on the host, then
+    calls the result of `fill`.
     """
 
     def __init__(
@@ -326,8 +326,8 @@ class Sizing:
 
     @property
     def numbers(self) -> Array | None:
-        """The array in which the launches of `measure` leave numbers; None if it has no
-        launches.
+        """The array to which the launches of `measure` write their counts; None if there are no
+        such launches.
         """
         return self.operands.scratch.get(SIZES)
 
@@ -338,8 +338,8 @@ class Sizing:
         results: Sequence[Array],
         allocate: Allocate,
     ) -> Enqueued:
-        """Bind the launches that fill the outputs, `results`, which have the sizes that follow from
-        `numbers`.
+        """Bind the launches that compute the outputs `results`. numbers: the counts from `measure`,
+        on which the sizes of the outputs depend.
         """
         launches = self.kernel.fill(signature, numbers)
         arrays, scratch = [*self.operands.arrays, *results], dict(self.operands.scratch)

@@ -36,8 +36,8 @@ _TYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
 
 
 class _Matrix(NamedTuple):
-    """A matrix, or a batch of matrices. address: of the first element. row, column, batch: the
-    strides in elements from one row, column or matrix to the next.
+    """A matrix, or a batch of matrices. address: the address of the first element. row, column,
+    batch: the strides, in elements, from one row, column or matrix to the next.
     """
 
     address: int
@@ -58,12 +58,13 @@ class _Matrix(NamedTuple):
 
 
 class ProductLaunches(NamedTuple):
-    """The alternatives for one product. product: for cublasLt. whole: the launch of gpugraph's
-    kernel; None if there is none for its size. epilogue: the launch of a kernel that computes the
-    epilogue after cublasLt's plain product; None without an epilogue."""
+    """The alternative ways to compute one product. product: the arguments for cublasLt. whole: the
+    launch of gpugraph's kernel. epilogue: the launch of a kernel that computes the epilogue after
+    cublasLt's plain product; None without an epilogue.
+    """
 
     product: Product
-    whole: Work | None
+    whole: Work
     epilogue: Work | None
 
 
@@ -86,7 +87,8 @@ def products(
         matrices = [_matrix(stand_ins, view, step or 0) for view, step in zip((a, b, out), steps)]
         m, count = _joined(matrices, m, prod(batch))
         product = _product(matrices, (m, n, k), count, name)
-        yield _launches(product, matrices, stand_ins, (a, b, out), epilogue, tf32)
+        for part, offset in _parts(product, matrices):
+            yield _launches(part, matrices, stand_ins, (a, b, out), epilogue, tf32, offset)
         return
     if prod(batch) > MAX_PRODUCTS:
         raise NotNativeError(f"a batch of {prod(batch)} products with irregular strides")
@@ -95,13 +97,14 @@ def products(
         matrices = [_matrix(stand_ins, view, 0) for view in views]
         product = _product(matrices, (m, n, k), 1, name)
         addend = None if epilogue.addend is None else epilogue.addend[index]
-        part = epilogue._replace(addend=addend)
-        yield _launches(product, matrices, stand_ins, views, part, tf32)
+        own = epilogue._replace(addend=addend)
+        for part, offset in _parts(product, matrices):
+            yield _launches(part, matrices, stand_ins, views, own, tf32, offset)
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the number of elements from one matrix of the batch to the next; None if it is not the
-    same between all.
+    """Return the number of elements from one matrix of the batch to the next; None if the matrices
+    are not evenly spaced.
     """
     step: int | None = None
     below = 1
@@ -118,12 +121,13 @@ def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
 
 
 def _joined(matrices: list[_Matrix], m: int, batch: int) -> tuple[int, int]:
-    """Return the number of rows and the size of the batch; a batch with a single b, and with evenly
-    spaced rows, becomes one matrix with more rows.
+    """Return the number of rows and the size of the batch to use. If all products of the batch have
+    the same right operand, and the rows are evenly spaced, the batch is treated as one product with
+    more rows.
     """
     a, b, out = matrices
     is_one = not b.batch and a.batch == m * a.row and out.batch == m * out.row
-    if batch > 1 and is_one and ceil(m * batch / TILE) <= MAX_BLOCKS:
+    if batch > 1 and is_one:
         return m * batch, 1
     return m, batch
 
@@ -151,6 +155,25 @@ def _product(
     )  # fmt: skip
 
 
+def _parts(product: Product, matrices: list[_Matrix]) -> Iterator[tuple[Product, int]]:
+    """Yield the parts of a product that the grid of a kernel and cublasLt's batch allow, each with
+    the offset, in bytes, of its results within the results of the whole product.
+    """
+    a, b, out = matrices
+    item, most_rows = as_dtype(product.dtype).size, MAX_BLOCKS * TILE
+    for matrix in range(0, product.batch, MAX_BLOCKS):
+        for row in range(0, product.m, most_rows):
+            offset = item * (matrix * out.batch + row * out.row)
+            part = product._replace(
+                m=min(most_rows, product.m - row),
+                batch=min(MAX_BLOCKS, product.batch - matrix),
+                a=product.a + item * (matrix * a.batch + row * a.row),
+                b=product.b + item * matrix * b.batch,
+                out=product.out + offset,
+            )
+            yield part, offset
+
+
 def _launches(
     plain: Product,
     matrices: list[_Matrix],
@@ -158,10 +181,13 @@ def _launches(
     views: tuple[Any, Any, Any],
     epilogue: Epilogue,
     tf32: bool,
+    offset: int,
 ) -> ProductLaunches:
+    """Return the launches for a part of the product of `views`, at `offset` bytes of the result."""
+    addend = _address(stand_ins, epilogue.addend)
     product = plain._replace(
         bias=_address(stand_ins, epilogue.bias),
-        addend=_address(stand_ins, epilogue.addend),
+        addend=addend and addend + offset,
         relu=epilogue.relu,
         tf32=tf32 and plain.dtype == "float32",
     )
@@ -171,14 +197,13 @@ def _launches(
     a, b, out = (_range(stand_ins, view) for view in views)
     after = (product.out, product.bias, product.addend, int(product.relu))
     m, n, batch = product.m, product.n, product.batch
-    whole = finishing = None
-    if max(ceil(m / TILE), batch) <= MAX_BLOCKS:
-        strides = [(matrix.row, matrix.column, matrix.batch) for matrix in matrices]
-        numbers = (m, n, product.k, *(step for three in strides for step in three))
-        grid = ceil(n / TILE), ceil(m / TILE), batch
-        arguments = (product.a, product.b, *after, *numbers)
-        geometry = Geometry(grid, (256, 1, 1))
-        whole = Work(source, "gg_gemm", geometry, arguments, (a, b, *added), (out,))
+    finishing = None
+    strides = [(matrix.row, matrix.column, matrix.batch) for matrix in matrices]
+    numbers: tuple[int, ...] = (m, n, product.k, *(step for three in strides for step in three))
+    grid = ceil(n / TILE), ceil(m / TILE), batch
+    arguments = (product.a, product.b, *after, *numbers)
+    geometry = Geometry(grid, (256, 1, 1))
+    whole = Work(source, "gg_gemm", geometry, arguments, (a, b, *added), (out,))
     if not product.is_plain:
         count = batch * m * n
         grid = min(EPILOGUE_BLOCKS, ceil(count / THREADS)), 1, 1

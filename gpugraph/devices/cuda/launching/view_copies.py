@@ -1,13 +1,15 @@
 """Copies between views of GPU arrays, by memory copies or the kernels of
 `kernels/cuda/arrays/strided_copy.cu`.
 
-Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU these are views of stand-ins:
-host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the system never
-provides it. The position of a view in a stand-in gives its GPU address.
+Ops declare copies as views of NumPy arrays (`ViewCopies`). For a GPU the views are views of
+stand-ins: host arrays with the shapes of the GPU arrays. Their memory is never accessed, so the
+system never provides it, and a stand-in may be larger than the host's memory. The position of a
+view in a stand-in gives its GPU address.
 """
 
 from __future__ import annotations
 
+import mmap
 from bisect import bisect_right
 from collections.abc import Sequence
 from math import ceil, prod
@@ -25,6 +27,9 @@ BLOCKS = 132 * 32
 MAX_AXES = 8
 MAX_OUTER_BLOCKS = 65535
 """The maximum number of blocks along the second and third axis of a grid, by CUDA."""
+_MAX_PLAIN_BYTES = 1 << 26
+_MAP_NORESERVE = 0x4000
+"""Linux's flag for addresses that do not count as memory in use; Python names it from 3.13 on."""
 _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"}
 
 
@@ -42,11 +47,11 @@ class StandIns:
     """
 
     def __init__(self, arrays: Sequence[Array]) -> None:
-        self._memory: dict[int, tuple[int, Any]] = {}  # by address: its largest array's bytes
+        self._memory: dict[int, tuple[int, Any]] = {}  # by GPU address: size and host memory
         for array in arrays:
             count, _ = self._memory.get(array.address, (-1, None))
             if array.nbytes > count:
-                memory = np.empty(max(array.nbytes, 1), np.uint8)
+                memory = _address_range(max(array.nbytes, 1))
                 self._memory[array.address] = array.nbytes, memory
         self.arrays: list[Any] = [
             np.ndarray(array.shape, array.dtype, self._memory[array.address][1]) for array in arrays
@@ -57,8 +62,8 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU address that corresponds to an address in a stand-in; None if it is in
-        none.
+        """Return the GPU address that corresponds to an address in a stand-in; None if the address
+        is in no stand-in.
         """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
@@ -68,14 +73,25 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view; None if it is no view of a stand-in."""
+        """Return the GPU address of a view; None if it is not a view of a stand-in."""
         return self.address(view.__array_interface__["data"][0])
+
+
+def _address_range(num_bytes: int) -> Any:
+    """Return an array of bytes that reserves addresses. NotNativeError if the system refuses."""
+    if num_bytes < _MAX_PLAIN_BYTES:
+        return np.empty(num_bytes, np.uint8)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    try:
+        return np.frombuffer(mmap.mmap(-1, num_bytes, flags), np.uint8)
+    except (OSError, ValueError) as error:
+        raise NotNativeError(f"the host can't reserve {num_bytes} addresses: {error}") from error
 
 
 def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the work that copies `source`, a view of a stand-in or a number, to `target`, a view
-    of a stand-in; no work for an empty copy or one onto itself. NotNativeError if no kernel
-    supports it.
+    of a stand-in; an empty list if the copy is empty, or is a copy onto itself. NotNativeError if
+    no kernel supports it.
     """
     if not target.size:
         return []
@@ -102,7 +118,9 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[Axis], start: int, item: int, which: str) -> Span:
-    """Return the address of a view's lowest byte, and the number of bytes up to its highest."""
+    """Return the address of the lowest byte of a view, and the number of bytes up to the highest
+    one.
+    """
     low = high = start
     for axis in axes:
         reach = getattr(axis, which) * (axis.size - 1)

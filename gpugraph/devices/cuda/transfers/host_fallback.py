@@ -29,7 +29,7 @@ class OnHost:
         self.device = device
         self.arrays = list(arrays)
         self.copies: list[Any] = []
-        shared: dict[int, Any] = {}  # by address: arrays with equal addresses share a copy
+        shared: dict[int, Any] = {}  # by address, as arrays may share memory
         for array in arrays:
             if not isinstance(array, Array):
                 self.copies.append(array)
@@ -67,7 +67,9 @@ class OnHost:
 
 
 class _HostBlock:
-    """Host memory that a kernel keeps during a run: an element of a stack or TensorArray."""
+    """Host memory that a kernel keeps during a run, such as an element of a stack or
+    TensorArray.
+    """
 
     __slots__ = ("array",)
 

@@ -21,8 +21,8 @@ from gpugraph.devices.out_of_memory import PlainSpace, out_of_memory
 
 
 class HostSwap:
-    """The copies of one tensor: from `source`, where it is computed, to the host, and back to
-    `target`, where it is used later.
+    """The copies of one tensor: from `source`, where the tensor is computed, to the host, and back
+    to `target`, where later ops use it.
 
     Its pinned memory is allocated for the life of the plan. ResourceExhaustedError if there is not
     enough.
@@ -57,7 +57,7 @@ class HostSwap:
         self._wait(self._left)
 
     def come(self) -> None:
-        """Enqueue the copy back to the GPU, after that to the host."""
+        """Enqueue the copy back to the GPU, which starts after the copy to the host has ended."""
         staging, target = self._staging, self._target
         with self._lock:
             self._after_computed(staging.inward)
@@ -82,7 +82,7 @@ class HostSwap:
         if address is None:
             return
         with self._lock:
-            with suppress(DriverError):  # the run that caused it has raised it
+            with suppress(DriverError):  # an earlier run has raised the error
                 for stream in (self._staging.outward, self._staging.inward):
                     self._staging.driver.synchronize(stream)
             self._staging.pinned.deallocate_raw(address)

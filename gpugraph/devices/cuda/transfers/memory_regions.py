@@ -37,7 +37,7 @@ class DeviceSubAllocator(SubAllocator):
     def free(self, address: int, num_bytes: int) -> None:
         """Free a region, after waiting for all work on the GPU, as cudaFree does.
 
-        InvalidArgumentError for an address and size that are not those of an allocated region.
+        InvalidArgumentError if no allocated region has this address and size.
         """
         with self._lock:
             if self._sizes.get(address) != num_bytes:
@@ -49,7 +49,7 @@ class DeviceSubAllocator(SubAllocator):
 class PinnedSubAllocator(SubAllocator):
     """Regions of pinned host memory, from and to which the GPU can copy asynchronously.
 
-    A freed region is unmapped at once, so arrays over it become invalid.
+    A freed region is unmapped immediately, so arrays over it become invalid.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -76,7 +76,9 @@ class PinnedSubAllocator(SubAllocator):
         self._driver.free_host(address)
 
     def region(self, address: int) -> HostRegion:
-        """Return the region that contains `address`. InvalidArgumentError if there is none."""
+        """Return the region that contains `address`. InvalidArgumentError if no region
+        contains it.
+        """
         return self._regions.find(address)
 
 

@@ -12,6 +12,7 @@ memory runs out.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,11 +26,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MAX_PIECE_BYTES = 1 << 30
+"""A value above this size is copied in pieces, so that the size of pinned memory does not limit its
+size."""
+
 LARGE = 1 << 18
 """The minimum size in bytes of a value that is copied on a separate stream."""
 
 MAX_IN_USE = 0.5
-"""The fraction of the GPU's memory that may be in use after the allocation of a side buffer."""
+"""A side buffer is allocated only if at most this fraction of the GPU's memory is in use
+afterwards.
+"""
 
 
 class Staging:
@@ -54,9 +61,13 @@ class Staging:
     # -- in
 
     def write(self, array: Array, value: NDArray[Any]) -> None:
-        """Enqueue the copy of a host array into a GPU array, before work that is enqueued on the
-        compute stream later. The value may change after this returns.
+        """Enqueue the copy of a host array into a GPU array. Work that is enqueued on the compute
+        stream later sees the copied value. The value may change after this returns.
         """
+        if array.nbytes > MAX_PIECE_BYTES:
+            for piece, part in _pieces(array, np.ascontiguousarray(value, array.dtype)):
+                self.write(piece, part)
+            return
         if not array.nbytes:
             return
         staged = self._take(array.nbytes)
@@ -92,16 +103,21 @@ class Staging:
         address = self.device.allocate_raw(size, optional=True)
         if address is None:
             return None
-        self.driver.record(self._computed, self.compute)  # work may still use the memory
+        self.driver.record(self._computed, self.compute)  # enqueued work may still use the memory
         self.driver.wait(self.inward, self._computed)
         return size, address
 
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Return a copy of an array on the host, after all work that is enqueued on the compute
-        stream.
+        """Wait for all work that is enqueued on the compute stream, and return a host copy of an
+        array.
         """
+        if array.nbytes > MAX_PIECE_BYTES:
+            value = np.empty(array.shape, array.dtype)
+            for piece, part in _pieces(array, value):
+                part[...] = self.read(piece)
+            return value
         if not array.nbytes:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
@@ -139,8 +155,8 @@ class Staging:
         return np.ndarray(array.shape, array.dtype, region.buffer, address - region.base)
 
     def _take(self, num_bytes: int) -> int:
-        """Return the address of new pinned memory, after freeing that of copies that have ended.
-        ResourceExhaustedError if there is not enough even after waiting for all copies.
+        """Free the pinned memory of copies that have ended, and return the address of new pinned
+        memory. ResourceExhaustedError if there is not enough even after waiting for all copies.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()
@@ -176,3 +192,13 @@ class Staging:
         for addresses in self._side_buffers.values():
             while addresses:
                 self.device.deallocate_raw(addresses.pop())
+
+
+def _pieces(array: Array, value: NDArray[Any]) -> Iterator[tuple[Array, NDArray[Any]]]:
+    """Yield the pieces of a large GPU array, as arrays of bytes, each with the same bytes of
+    `value`, a contiguous host array of the same shape and dtype.
+    """
+    content = value.reshape(-1).view(np.uint8)
+    for start in range(0, array.nbytes, MAX_PIECE_BYTES):
+        part = content[start : start + MAX_PIECE_BYTES]
+        yield Array(array.address + start, part.shape, part.dtype), part

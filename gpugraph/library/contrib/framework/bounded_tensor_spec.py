@@ -12,7 +12,8 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 class BoundedTensorSpec(TensorSpec):
     """A shape, a dtype, a name, and inclusive bounds of the elements.
 
-    The bounds broadcast against the shape; ValueError if they don't or are None.
+    The bounds must broadcast to the shape; the constructor raises ValueError if they do not or are
+    None.
     """
 
     __slots__ = ("_maximum", "_minimum")
@@ -26,8 +27,9 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
-        """Return the spec of the same shape, dtype and bounds; without bounds, those of the
-        dtype.
+        """Return a BoundedTensorSpec with the shape, dtype and bounds of `spec`.
+
+        If `spec` has no bounds, the bounds are the limits of its dtype.
         """
         dtype = spec.dtype
         minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
@@ -35,16 +37,12 @@ class BoundedTensorSpec(TensorSpec):
 
     @property
     def minimum(self) -> np.ndarray[Any, Any]:
-        """The smallest value of each element, a read-only array that broadcasts against the
-        shape.
-        """
+        """The minimum of each element, a read-only array that broadcasts to the shape."""
         return self._minimum
 
     @property
     def maximum(self) -> np.ndarray[Any, Any]:
-        """The largest value of each element, a read-only array that broadcasts against the
-        shape.
-        """
+        """The maximum of each element, a read-only array that broadcasts to the shape."""
         return self._maximum
 
     def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:

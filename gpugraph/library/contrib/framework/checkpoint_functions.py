@@ -29,13 +29,16 @@ from gpugraph.platform import logging
 
 
 def load_checkpoint(filepattern: Any) -> CheckpointReader:
-    """Return a reader of the checkpoint with a prefix, or of the latest checkpoint in a folder."""
+    """Return a reader of a checkpoint; `filepattern` is its path, or a folder, whose latest one is
+    read.
+    """
     return open_checkpoint(filepattern)
 
 
 def load_variable(checkpoint_dir: Any, name: str) -> Any:
-    """Return a tensor's value from the checkpoint with a prefix, or from the latest one in a
-    folder.
+    """Return the value of the tensor `name` in a checkpoint.
+
+    checkpoint_dir: the path of the checkpoint, or a folder, whose latest checkpoint is read.
     """
     return load_tensor(checkpoint_dir, name)
 
@@ -55,9 +58,10 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    var_list: variables, or a dict from names in the checkpoint to variables or lists of the parts
-    of one. ignore_missing_vars: whether variables that the checkpoint lacks are left unchanged,
-    with a warning. ValueError for a variable that is missing or has another shape.
+    var_list: variables, or a dict from names in the checkpoint to variables or to lists of the
+    parts of a partitioned variable. ignore_missing_vars: whether variables that the checkpoint
+    lacks are left unchanged, with a warning. Raise ValueError for a variable that is missing or has
+    another shape.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -90,10 +94,10 @@ def assign_from_checkpoint(
 
 
 def _share(name: str, variable: Any, value: Any) -> Any:
-    """Return the slice of a checkpoint's `value` for a variable, which may be a part of a larger
-    one.
+    """Return the slice of a checkpoint's `value` for a variable, which may be a part of a
+    partitioned one.
 
-    ValueError if the shapes differ.
+    Raise ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -115,9 +119,9 @@ def assign_from_checkpoint_fn(
 ) -> Callable[[Any], None] | None:
     """Return a function that restores variables in the session that it is called with.
 
-    model_path, var_list, ignore_missing_vars: as of `assign_from_checkpoint`. reshape_variables:
+    model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`. reshape_variables:
     whether values are reshaped to the shapes of the variables. The result is None if
-    `ignore_missing_vars` leaves no variables. ValueError for an empty list.
+    `ignore_missing_vars` leaves no variables. Raise ValueError for an empty list.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -153,8 +157,8 @@ def load_linear_multiclass_bias_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of class biases, a matrix with one column and a row for each class.
 
-    The bias of a class in the old vocabulary comes from the checkpoint, any other from
-    `initializer`. The arguments are those of `load_and_remap_matrix_initializer` for rows.
+    The bias of a class in the old vocabulary comes from the checkpoint, the bias of any other class
+    from `initializer`. The arguments are those of `load_and_remap_matrix_initializer` for rows.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),

@@ -1,4 +1,4 @@
-"""A device function that places variables on the tasks of a job in turn."""
+"""A device function that places variables on the tasks of a job in round-robin order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VariableDeviceChooser:
         self._next_task = 0
 
     def __call__(self, op: Any) -> str:
-        """Return the name of the device for `op`, which is otherwise not used."""
+        """Return the name of the next device; `op` has no influence on it."""
         del op
         job = task = None
         if self._num_tasks > 0:

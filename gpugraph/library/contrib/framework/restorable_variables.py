@@ -1,4 +1,6 @@
-"""Non-trainable variables, the selection of variables to restore, and assignment by name."""
+"""Functions that create non-trainable variables, select variables to restore, and assign by
+name.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,10 @@ def _variable(
 
 
 def get_variable_full_name(var: Any) -> str:
-    """Return the name of a variable; for a part of a partitioned one, the name of the whole.
+    """Return the name of a variable; for a part of a partitioned variable, the whole variable's
+    name.
 
-    TypeError for a value that is neither a variable nor a tensor.
+    Raise TypeError for a value that is neither a variable nor a tensor.
     """
     if not hasattr(var, "op"):
         raise TypeError(f"var must be a variable, but is {shown(var)}")
@@ -72,8 +75,8 @@ def filter_variables(
     """Return the variables whose names match an include pattern and no exclude pattern.
 
     The patterns are regular expressions; include_patterns: None for all names. reg_search: whether
-    a match may begin anywhere in the name. TypeError for values that are neither variables nor
-    tensors.
+    a match may begin anywhere in the name. Raise TypeError for values that are neither variables
+    nor tensors.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -93,10 +96,10 @@ def filter_variables(
 def get_variables_to_restore(
     include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
 ) -> list[Any]:
-    """Return the global variables under one of the scopes to include and under none to exclude.
+    """Return the global variables in a scope of `include` and in no scope of `exclude`.
 
-    include, exclude: lists of scope names; None for `include` stands for all. TypeError for other
-    types.
+    include, exclude: lists of scope names; None for `include` stands for all. Raise TypeError for
+    other types.
     """
     for kind, scopes in (("include", include), ("exclude", exclude)):
         if scopes is not None and not isinstance(scopes, (list, tuple)):
@@ -114,9 +117,10 @@ def get_variables_to_restore(
 def assign_from_values(
     var_names_to_values: Mapping[str, Any],
 ) -> tuple[Operation, dict[Tensor, Any]]:
-    """Return an operation that sets global variables by name, and the feeds for its run.
+    """Return an operation that sets the global variables with these names, and the feeds for its
+    run.
 
-    ValueError for a name that belongs to no variable or to several.
+    Raise ValueError for a name that belongs to no variable or to several.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
@@ -144,7 +148,9 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that sets variables by name in the session that it is called with."""
+    """Return a function that sets the variables with these names in the session that it
+    receives.
+    """
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:

@@ -20,13 +20,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def assert_scalar(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value as a tensor; ValueError unless its static shape can be a scalar's."""
+    """Return the value as a tensor; raise ValueError if its static shape can't be a scalar's."""
     with name_scope(name, "assert_scalar", [tensor]):
         return check_scalar(convert_to_tensor(tensor))
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value as a tensor; ValueError unless it is an integer scalar."""
+    """Return the value as a tensor; raise ValueError unless it is an integer scalar."""
     with name_scope(name, "assert_scalar_int", [tensor]):
         source = convert_to_tensor(tensor)
         if not source.dtype.base_dtype.is_integer:
@@ -37,9 +37,9 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Return `global_step_tensor` after a check, or the global step of the graph if it is None.
+    """Return `global_step_tensor` after a check; if it is None, the global step of the graph.
 
-    TypeError if it is not an integer.
+    Raise TypeError if the tensor is not an integer.
     """
     if global_step_tensor is None:
         return get_global_step(graph)
@@ -48,7 +48,7 @@ def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: An
 
 
 def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the sum of all elements of all tensors, a scalar; ValueError without tensors."""
+    """Return the sum of all elements of all tensors, a scalar; raise ValueError without tensors."""
     if not tensors:
         raise ValueError("No tensors provided.")
     with name_scope(name, "reduce_sum_n", tensors) as scope:
@@ -59,8 +59,9 @@ def reduce_sum_n(tensors: Sequence[Any], name: str | None = None) -> Tensor:
 def remove_squeezable_dimensions(
     predictions: Any, labels: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (predictions, labels), where the one with an additional last axis of size 1 lost
-    it.
+    """Return (predictions, labels).
+
+    If one has an extra last axis of size 1, the axis is removed.
     """
     squeezed_labels, squeezed_predictions = loss_weights.remove_squeezable_dimensions(
         labels, predictions, name=name

@@ -32,11 +32,11 @@ def embed_sequence(
     scope: Any = None,
     reuse: Any = None,
 ) -> Tensor:
-    """Return the rows of a variable `embeddings` [vocab_size, embed_dim] for ids [n, steps].
+    """Return the embeddings [n, steps, embed_dim] of ids [n, steps].
 
-    Shape: [n, steps, embed_dim]. unique: whether equal ids share one lookup.
-
-    ValueError without the sizes, unless `reuse` finds the variable.
+    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. unique: whether
+    equal ids share one lookup. Raise ValueError without the sizes, unless `reuse` finds the
+    variable.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
@@ -65,8 +65,9 @@ def bow_encoder(
 ) -> Tensor:
     """Return the mean of the embeddings of each sequence of ids [n, steps]: [n, embed_dim].
 
-    The embeddings are a variable `embeddings` [vocab_size, embed_dim]. ids: with sparse_lookup a
-    SparseTensor, or a tensor whose zeros are ignored; without it a tensor, else TypeError.
+    The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim]. ids: with
+    sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a tensor. Raise
+    TypeError for a SparseTensor without sparse_lookup.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
         embeddings = model_variable(
@@ -86,7 +87,9 @@ def bow_encoder(
 def embedding_lookup_unique(
     params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None
 ) -> Tensor:
-    """Look up embeddings as `tf.nn.embedding_lookup` does, but each distinct id only once."""
+    """Look up embeddings as `tf.nn.embedding_lookup` does, but look up each distinct id only
+    once.
+    """
     with name_scope(name, "EmbeddingLookupUnique", [params, ids]):
         places = convert_to_tensor(ids)
         different, positions = different_values.unique(reshape(places, [-1]))
@@ -107,7 +110,7 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """Apply `tf.nn.safe_embedding_lookup_sparse`; the combiner is "mean" by default."""
+    """Call `tf.nn.safe_embedding_lookup_sparse`; here the combiner is "mean" by default."""
     return sparse_lookups.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner or "mean", default_id, name,
         partition_strategy, max_norm,

@@ -26,13 +26,15 @@ from gpugraph.ops.random.variable_initializers import Constant
 class GDN(Layer):
     """The layer inputs / sqrt(beta + inputs ** 2 @ gamma), with gamma [channels, channels].
 
-    inverse: multiply by the root instead of dividing, which approximately inverts the layer.
+    inverse: whether to multiply by the root instead of dividing, which approximately inverts the
+      layer.
     beta_min: the minimum of `beta`. gamma_init: the initial diagonal of `gamma`.
     reparam_offset: keeps the variables away from 0, where their gradients vanish. beta and gamma
       are the squares of the variables minus the square of this offset.
     data_format: "channels_last" or "channels_first".
 
-    ValueError for another format, for inputs without 3 to 5 axes, and for unknown channels.
+    The constructor raises ValueError for another format, for inputs without 3 to 5 axes, and for
+    unknown channels.
     """
 
     def __init__(
@@ -50,7 +52,9 @@ class GDN(Layer):
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         if data_format not in ("channels_first", "channels_last"):
             raise ValueError(f"Unknown data format: '{data_format}'.")
-        if not abs(reparam_offset) < 1e150:  # the square of the offset is stored
+        if (
+            not abs(reparam_offset) < 1e150
+        ):  # the square of the offset must be finite, because it is stored
             raise ValueError(f"reparam_offset must be a small number, but is {reparam_offset}")
         self.inverse = inverse
         self.data_format = data_format

@@ -1,4 +1,4 @@
-"""Adding the variables and outputs of layers to collections; pairs of sizes."""
+"""Functions that add a layer's variables and outputs to collections, and parse pairs of sizes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections, with `alias`, its scope's name, as alias; return
+    """Add a layer's outputs to collections under `alias`, the name of the layer's scope; return
     them.
     """
     if outputs_collections:
@@ -43,7 +43,10 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return (height, width) from one number for both or from two; ValueError for others."""
+    """Return (height, width) from one number for both, or from two numbers.
+
+    Raise ValueError for other values. name: the argument's name, for the message.
+    """
     both = (value, value) if isinstance(value, int) else tuple(value)
     if len(both) != 2:
         raise ValueError(f"{name} must be a number or two (height, width), but it is {value!r}")

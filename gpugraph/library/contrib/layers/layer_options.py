@@ -1,4 +1,4 @@
-"""The arguments that layers with weights share, and their application through `tf.layers`.
+"""The arguments that all layers with weights share, and their application through `tf.layers`.
 
 `with_options` adds these arguments to a function. `apply_layer` applies a layer of `tf.layers` with
 them, and gives its variables the names that `tf.contrib.layers` uses.
@@ -24,7 +24,7 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 XAVIER = xavier_initializer()
 ZEROS = Zeros()
-"""The default initializers of weights and biases."""
+"""The default initializers: zeros for biases, and Xavier's for weights."""
 
 
 class LayerOptions(NamedTuple):
@@ -57,8 +57,8 @@ class LayerOptions(NamedTuple):
         return self.normalizer_fn is None and self.biases_initializer is not None
 
     def of_weights(self, *kernels: str) -> dict[str, Any]:
-        """Return the arguments for a `tf.layers` layer with biases, if any, and the weights
-        `kernels`.
+        """Return arguments for a layer of `tf.layers` with the weights `kernels`, and biases if
+        there are any.
         """
         arguments: dict[str, Any] = {
             "use_bias": self.use_bias,
@@ -102,7 +102,7 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 
 
 def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
-    """Return a custom getter of model variables that renames them.
+    """Return a custom getter that adds variables to the model variables, and renames them.
 
     renames: the new last part of a variable's name by the old one.
     """
@@ -127,7 +127,8 @@ def apply_layer(
 ) -> Tensor:
     """Apply a layer of `tf.layers` in a new variable scope, then normalization and activation.
 
-    renames: the names of variables here, by their names in the layer. arguments: of `layer_class`.
+    renames: the names that variables get here, by their names in the layer. arguments: those of the
+    constructor of `layer_class`.
     """
     with variable_scope(
         options.scope, default_scope, [inputs], reuse=options.reuse,
@@ -145,8 +146,9 @@ def apply_layer(
 
 
 def finish(outputs: Tensor, options: LayerOptions, alias: str) -> Tensor:
-    """Apply normalization, then activation; add the result to the collections of outputs; return
-    it.
+    """Apply normalization, then activation.
+
+    Add the result to the output collections and return it.
     """
     if options.normalizer_fn is not None:
         outputs = options.normalizer_fn(outputs, **(options.normalizer_params or {}))

@@ -1,4 +1,4 @@
-"""Variables of a model, added to the collections that all layers use, and functions that find
+"""Functions that create the variables of a model, in the collections that all layers use, and find
 them.
 """
 
@@ -36,11 +36,10 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Create or return a variable as `tf.get_variable` does, on `device`, a name or device
-    function.
+    """Create a variable as `tf.get_variable` does, or return the existing one.
 
-    `arg_scope` may set the other arguments. custom_getter: called in place of `tf.get_variable`,
-    with its arguments and `reuse`.
+    device: the device of the variable, a name or a device function. `arg_scope` may set the other
+    arguments. custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
     """
     graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
@@ -137,7 +136,7 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """Return the global variable with this full name; ValueError if there is none."""
+    """Return the global variable with this full name; raise ValueError if there is none."""
     candidates = get_variables(var_op_name)
     for variable in candidates:
         if variable.op.name == var_op_name:

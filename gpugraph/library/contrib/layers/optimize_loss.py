@@ -1,4 +1,4 @@
-"""`optimize_loss`: a function from a loss to a training op, with the usual changes of gradients."""
+"""`optimize_loss`: creates a training op from a loss, with options to change the gradients."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
 OPTIMIZER_SUMMARIES = [
     "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
 ]  # fmt: skip
-"""The summaries that `optimize_loss` can add."""
+"""The names of the summaries that `optimize_loss` can add."""
 
 _SUMMARIES_BY_DEFAULT = ("loss", "learning_rate", "global_gradient_norm")
 
@@ -83,8 +83,8 @@ def optimize_loss(
     summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and the
       global norm of the gradients.
 
-    ValueError for a negative rate, for an unknown optimizer or summary, and for a decay function
-    without a step.
+    Raise ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
+    function without a step.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
     for summary in wanted:
@@ -132,7 +132,7 @@ def _norm_of(pairs: GradientsAndVariables) -> Tensor:
 
 
 def _summarize_gradients(pairs: GradientsAndVariables, wanted: Sequence[str]) -> None:
-    """Add a histogram of each gradient and a summary of its norm, as far as `wanted` lists them."""
+    """Add a histogram of each gradient and a summary of its norm, if `wanted` lists them."""
     for gradient, variable in pairs:
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
         if values is None:
@@ -155,7 +155,7 @@ def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
 
 
 def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any] | None) -> Any:
-    """Return the learning rate as a tensor or variable; None if `rate` is None."""
+    """Return the learning rate after `decay` as a tensor or variable; None if `rate` is None."""
     if rate is None:
         return None
     if isinstance(rate, Tensor) and rate.shape.rank == 0:
@@ -178,7 +178,9 @@ def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any]
 
 
 def _optimizer(optimizer: Any, rate: Any) -> Any:
-    """Return the optimizer: `optimizer` itself, or the one of that name, class or function."""
+    """Return `optimizer` if it is an optimizer, or create the one that the name, class or function
+    gives.
+    """
     if isinstance(optimizer, Optimizer):
         return optimizer
     is_class = isinstance(optimizer, type) and issubclass(optimizer, Optimizer)
@@ -210,7 +212,7 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """Return a gradient with truncated normal noise of standard deviation `scale`; None for
+    """Return the gradient plus truncated normal noise of standard deviation `scale`; None for
     None.
     """
     if gradient is None:
@@ -220,7 +222,9 @@ def _noisy(gradient: Any, scale: float) -> Any:
 
 
 def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> list[Any]:
-    """Return the pairs with gradients multiplied by factors, by variable or its name."""
+    """Return the pairs with gradients multiplied by `factors`, whose keys are variables or their
+    names.
+    """
     if not factors:
         raise ValueError("Gradient multipliers should not be empty: factors by variable or name")
     known = set(factors)

@@ -1,6 +1,6 @@
-"""Layers that recompute their values for their gradients: `contrib.layers.recompute_grad`.
+"""Layers that compute their values again for their gradients: `contrib.layers.recompute_grad`.
 
-The function is called once. Its ops and those of its gradient get an attr with the number of the
+The function is called once. Its ops and the ops of its gradient get an attr with the number of the
 call. The compiler pass `activation_recomputation` then gives the gradient its own copies of the
 function's ops, which run after the gradients of the function's results are known. In a while loop,
 whose gradient is another loop, the function is called again in that loop instead.
@@ -37,11 +37,11 @@ def recompute_grad(
     results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
     time, as TensorFlow always does: in the variable scope of the first call, with `reuse`, in its
     `arg_scope`, and with `is_recomputing=True` if it takes that argument. Its variables are
-    resource variables. ValueError for arguments that are not tensors, and for a `fn` that closes
-    over a tensor.
+    resource variables. Raise ValueError for arguments that are not tensors, and for a `fn` that
+    closes over a tensor.
 
     use_data_dep: how TensorFlow orders the second computation for XLA; without effect here.
-    tupleize_grads: whether each returned gradient waits for the computation of all of them.
+    tupleize_grads: whether each returned gradient is available only after all of them are computed.
     """
     del use_data_dep
     _refuse_closure(fn)
@@ -77,7 +77,7 @@ def recompute_grad(
 
 
 def _refuse_closure(fn: Callable[..., Any]) -> None:
-    """Raise ValueError if a function closes over a tensor, which would not get a gradient."""
+    """Raise ValueError if `fn` closes over a tensor, because that tensor would get no gradient."""
     if not inspect.isfunction(fn):
         return
     for name, value in inspect.getclosurevars(fn).nonlocals.items():
@@ -91,15 +91,18 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 
 
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
-    """Return `f` with the attr that numbers the call on its ops and on those of its gradient.
+    """Return `f` so that its ops and those of its gradient get an attr with the number of the call.
 
-    Inside another recomputed function, the ops get the number of the outer call."""
+    Inside another recomputed function, the ops get the number of the outer call.
+    """
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 
     @custom_gradient
     @wraps(f)
     def marked(*args: Tensor) -> Any:
-        inputs = [identity(arg) for arg in args]  # in the context of the use, which may be a branch
+        inputs = [
+            identity(arg) for arg in args
+        ]  # created in the control flow context of the use, which may be a branch
         with graph._attr_scope({RECOMPUTED: call}):
             results = f(*inputs)
 

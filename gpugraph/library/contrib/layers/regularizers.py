@@ -25,17 +25,17 @@ Regularizer = Callable[[Any], "Tensor | None"]
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """Return a regularizer: `scale` times the sum of the absolute values; for 0.0 it returns None.
+    """Return a regularizer: `scale` times the sum of a variable's absolute values.
 
-    ValueError for an integer or negative scale.
+    For a scale of 0.0, the penalty is None. Raise ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
-    """Return a regularizer: `scale` times half the sum of the squares; for 0.0 it returns None.
+    """Return a regularizer: `scale` times half the sum of a variable's squares.
 
-    ValueError for an integer or negative scale.
+    For a scale of 0.0, the penalty is None. Raise ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
@@ -67,9 +67,9 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """Return the sum of an `l1_regularizer` and an `l2_regularizer`; a scale of 0.0 omits that one.
+    """Return the sum of an `l1_regularizer` and an `l2_regularizer`; a scale of 0.0 omits its term.
 
-    ValueError for integer or negative scales.
+    Raise ValueError for integer or negative scales.
     """
     _check_no_integer("scale_l1", scale_l1)
     _check_no_integer("scale_l2", scale_l2)
@@ -86,9 +86,9 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that sums the penalties of several; None if there are none.
+    """Return a regularizer that sums the penalties of all in the list; None if there are none.
 
-    The penalty is None if no regularizer returns one.
+    The penalty is None if no regularizer returns a penalty.
     """
     regularizers = [regularizer for regularizer in regularizer_list if regularizer is not None]
     if not regularizers:
@@ -108,7 +108,7 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    weights_list: variables or tensors, by default the collection WEIGHTS. ValueError without
+    weights_list: variables or tensors, by default the collection WEIGHTS. Raise ValueError without
     weights, and for a penalty that is not a scalar.
     """
     graph = get_default_graph()

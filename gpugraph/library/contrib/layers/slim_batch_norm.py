@@ -31,8 +31,8 @@ _VARIABLES = {
 
 
 class _BatchNorm(BatchNormalization):
-    """The layer of `tf.layers` with example weights, a debiased moving mean, and uncollected
-    updates.
+    """The layer of `tf.layers` with example weights and a debiased moving mean; updates are not
+    collected.
 
     `follow` returns the op that updates one moving average; the updates are stored in the layer,
     and `batch_norm` adds them to collections.
@@ -101,21 +101,22 @@ def batch_norm(
 ) -> Tensor:
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
-    decay: that of the moving averages of mean and variance, which are used outside of training.
+    decay: the decay of the moving averages of mean and variance, which are used outside of
+      training.
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
     param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
-    `moving_variance`.
+      `moving_variance`.
     updates_collections: the collections for the updates of the averages, which must run with each
       training step; with None they run before the outputs are computed.
     is_training: a bool, or a bool tensor or variable that each run evaluates.
     batch_weights: [n], the weight of each example in mean and variance.
-    fused: with False, the moving variance is the population variance of the batch. By default, and
-      with True, one fused op normalizes inputs of rank 2 or 4, and it is the sample variance.
+    fused: by default, and with True, one fused op normalizes inputs of rank 2 or 4, and the moving
+      variance averages the sample variance; with False, it averages the population variance.
     data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
     zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
     renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
 
-    ValueError for another data format, for inputs of unknown rank or channels, and for renorm
+    Raise ValueError for another data format, for inputs of unknown rank or channels, and for renorm
     together with batch_weights, zero_debias_moving_mean or other updates_collections.
     """
     if data_format not in ("NHWC", "NCHW"):
@@ -143,7 +144,10 @@ def batch_norm(
             adjustment=adjustment, name=within.name, _scope=within, _reuse=reuse,
         )  # fmt: skip
         if not is_plain or images is not source or batch_weights is not None:
-            layer.parameter_order = ("beta", "gamma")  # the variables are in TensorFlow's order
+            layer.parameter_order = (
+                "beta",
+                "gamma",
+            )  # TensorFlow creates the variables in this order
         outputs = layer.apply(images, training=is_training)
         for name in _VARIABLES:
             collect_variable(getattr(layer, name), variables_collections, name)
@@ -162,7 +166,7 @@ def _images(
 ) -> Tensor:  # fmt: skip
     """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Other inputs are returned unchanged. ValueError for an unknown rank or number of channels.
+    Other inputs are returned unchanged. Raise ValueError for an unknown rank or number of channels.
     """
     sizes = source.shape.sizes
     if sizes is None:

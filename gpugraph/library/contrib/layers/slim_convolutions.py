@@ -1,4 +1,4 @@
-"""Convolutions as functions: those of `tf.layers`, and depthwise convolutions."""
+"""Convolutions as functions: the convolutions of `tf.layers`, and depthwise convolutions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LAYERS = {
     4: (Conv2D, ("NHWC", "NCHW")),
     5: (Conv3D, ("NDHWC", "NCDHW")),
 }
-"""The layer and its data formats, by the rank of the inputs."""
+"""The layer class and its data formats, by the rank of the inputs."""
 
 _RENAMES = {"kernel": "weights", "bias": "biases"}
 _DEPTHWISE = {
@@ -47,7 +47,7 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    formats: the allowed ones; ValueError for others.
+    formats: the allowed formats; raise ValueError for others.
     """
     if data_format is not None and data_format not in formats:
         last, first = formats
@@ -71,7 +71,8 @@ _CONVOLUTION = """Return activation_fn(convolution(inputs, weights) + biases), f
 
 
 def _convolution(name: str, dimensions: int | None, of: str, formats: str) -> Any:
-    """Return the function `name`: a convolution along `dimensions` axes, None for any number.
+    """Return the function `name`: a convolution along `dimensions` axes; None for any number of
+    axes.
 
     of, formats: parts of its docstring.
     """
@@ -171,12 +172,13 @@ def separable_convolution2d(
     rate: Any = 1,
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """Apply a depthwise convolution, then a pointwise one; arguments as in `tf.layers`.
+    """Apply a depthwise convolution, then a pointwise one; the arguments are those of `tf.layers`.
 
     num_outputs: None for only the depthwise convolution.
-    pointwise_initializer: that of the pointwise convolution, by default that of the depthwise one.
+    pointwise_initializer: the initializer of the pointwise convolution, by default the depthwise
+      convolution's.
 
-    ValueError for another data format, and TypeError for inputs that are not floating point.
+    Raise ValueError for another data format, and TypeError for inputs that are not floating point.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:

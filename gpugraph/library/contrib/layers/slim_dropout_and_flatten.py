@@ -28,15 +28,15 @@ def dropout(
     scope: Any = None,
     seed: int | None = None,
 ) -> Tensor:
-    """Keep each element with probability `keep_prob`, divided by it, and set the others to 0.
+    """Set each element to 0 with probability 1 - keep_prob, and divide the others by keep_prob.
 
     is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
-    noise_shape, seed: as of `tf.nn.dropout`.
+    noise_shape, seed: see `tf.nn.dropout`.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
         source = convert_to_tensor(inputs)
         with variable_scope(get_variable_scope()):
-            pass  # uses up the name "Dropout", as TensorFlow does, so that ops are in "dropout_1"
+            pass  # uses up the name "Dropout": as in TensorFlow, the ops are in "dropout_1"
         outputs: Tensor = smart_cond(
             is_training,
             lambda: dropout_ops.dropout(
@@ -70,7 +70,8 @@ def repeat(
     """Apply `layer(outputs, *args, **kwargs)` `repetitions` times, in scopes `name_1`, `name_2`,
     ...
 
-    scope: the enclosing scope, "Repeat" by default. The name is `scope`, or that of the function.
+    scope: the enclosing scope, "Repeat" by default. The name is `scope`, or without it the name of
+    the function `layer`.
     """
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat", [inputs]):
@@ -86,9 +87,9 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **k
     """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1`, ...
 
     stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
-    "Stack" by default. The name is `scope`, or that of the function.
+    "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
 
-    ValueError if `stack_args` is not a list or tuple.
+    Raise ValueError if `stack_args` is not a list or tuple.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

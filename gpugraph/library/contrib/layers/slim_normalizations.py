@@ -1,4 +1,4 @@
-"""Normalizations other than batch normalization, and a layer that adds biases."""
+"""Normalization layers other than batch normalization, and a layer that adds biases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma` of shape `sizes`; None for one not in `wanted`."""
+    """Create the variables `beta` and `gamma` of shape `sizes`; None for each one that is not
+    wanted.
+
+    wanted: whether to create each variable, by name.
+    """
     defaults = {"beta": ZEROS, "gamma": ONES}
     return {
         name: model_variable(
@@ -84,10 +88,11 @@ def layer_norm(
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
     center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-    begin_norm_axis: it and the axes after it are normalized together.
-    begin_params_axis: `beta` and `gamma` have it and the axes after it.
+    begin_norm_axis: the first of the axes that are normalized together.
+    begin_params_axis: the first of the axes that `beta` and `gamma` have.
 
-    ValueError for inputs of unknown rank, axes outside it, and unknown sizes of `beta`.
+    Raise ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes of
+    `beta`.
     """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -139,10 +144,11 @@ def instance_norm(
     data_format: str = "NHWC",
     scope: Any = None,
 ) -> Tensor:
-    """Normalize each channel of each example to mean 0 and standard deviation 1: arXiv:1607.08022.
+    """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    param_initializers: a dict of initializers by `beta` and `gamma`. Other arguments as of
-    `layer_norm`. ValueError for another data format, and for inputs of unknown rank or channels.
+    Source: arXiv:1607.08022. param_initializers: a dict of initializers for `beta` and `gamma`.
+    Other arguments are those of `layer_norm`. Raise ValueError for another data format, and for
+    inputs of unknown rank or channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as within:
@@ -196,8 +202,8 @@ def group_norm(
     mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
       is exact enough for a mean near 0.
 
-    ValueError for inputs of unknown rank or channels, for axes outside the rank or on both sides of
-    the channels, and for a number of channels that is not a multiple of `groups`.
+    Raise ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
+    sides of the channels, and for a number of channels that is not a multiple of `groups`.
     """
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as within:
         source = convert_to_tensor(inputs)
@@ -260,7 +266,7 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
     """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
 
-    ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raise ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

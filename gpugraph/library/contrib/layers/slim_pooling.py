@@ -1,4 +1,4 @@
-"""Pooling as functions: the maximum or the mean of windows."""
+"""Pooling as functions: the maximum or the mean of each window."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _FORMATS = {2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 def _pool(
     name: str, default_scope: str, layer_class: Callable[..., Any], dimensions: int, summary: str
 ) -> Callable[..., Tensor]:
-    """Return a function that applies a pooling layer of `tf.layers`."""
+    """Return a function that applies a pooling layer of `tf.layers`.
+
+    name, summary: the name and the docstring of the function; dimensions: the number of spatial
+    axes.
+    """
     formats = _FORMATS[dimensions]
 
     @add_arg_scope

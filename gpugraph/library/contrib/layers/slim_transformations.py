@@ -30,7 +30,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def _known_sizes(tensor: Tensor) -> list[Any]:
-    """Return the sizes of the axes: ints, or scalar tensors if any is unknown."""
+    """Return the sizes of all axes as ints, or as scalar tensors if any of them is unknown."""
     sizes = tensor.shape.as_list()
     if None not in sizes:
         return sizes
@@ -67,8 +67,8 @@ def one_hot_encoding(
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: str | None = None) -> Tensor:
     """Return the maximum of each group of `channels / num_units` adjacent channels along `axis`.
 
-    Source: Goodfellow et al., 2013 (arXiv:1302.4389). ValueError if the number of channels is not a
-    multiple of `num_units`.
+    Source: Goodfellow et al., 2013 (arXiv:1302.4389). Raise ValueError if the number of channels is
+    not a multiple of `num_units`.
     """
     with name_scope(scope, "MaxOut", [inputs]):
         source = convert_to_tensor(inputs)
@@ -130,13 +130,12 @@ def spatial_softmax(
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Tensor:
-    """Return the expected position in each channel of images, with the softmax of pixels as
-    weights.
+    """Return, for each channel of images, the mean position weighted by the softmax of the pixels.
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    temperature: the divisor of the features; by default a variable with initial value 1.
-    ValueError for another data format, and for unknown channels.
+    temperature: the divisor of the features; by default a variable with initial value 1. Raise
+    ValueError for another data format, and for an unknown number of channels.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -200,7 +199,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """Scale `x` along `axis` to length 1 - epsilon where it is longer.
+    """Scale `x` along `axis` to length 1 - epsilon where it is longer than that.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

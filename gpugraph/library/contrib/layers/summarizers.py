@@ -21,7 +21,7 @@ _WITH_ZEROS = ("Relu", "Relu6", "Softplus")
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
-    """Return a scalar summary of a scalar, else a histogram; None for strings and bools.
+    """Return a scalar summary of a scalar, otherwise a histogram; None for strings and bools.
 
     tag: by default the tensor's name followed by `_summary`.
     """
@@ -34,9 +34,10 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 
 def summarize_activation(op: Tensor) -> Tensor:
-    """Return a histogram of a layer's output, and add scalar summaries of its clipped elements.
+    """Return a histogram of a layer's output, and add scalar summaries of the share of clipped
+    elements.
 
-    They are the fraction of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6).
+    These are the fraction of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6).
     """
     if not hasattr(op, "op"):
         op = convert_to_tensor(op)

@@ -1,4 +1,4 @@
-"""A function from a loss to a training op, which slim and `contrib.training` share."""
+"""A function that creates a training op from a loss; slim and `contrib.training` share it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, global_norm
 from gpugraph.platform import logging
 
 USE_GLOBAL_STEP: Any = 0
-"""As `global_step`: the graph's global step, which is created if there is none."""
+"""The default of `global_step`: the graph's global step, which is created if there is none."""
 
 Gradients = Sequence[tuple[Any, Any]]
 
@@ -45,12 +45,13 @@ def create_train_op(
 ) -> Tensor:
     """Return an op that runs the updates, trains the variables by one step, and outputs the loss.
 
-    It is added to the collection TRAIN_OP.
+    The op is added to the collection TRAIN_OP.
 
     Args:
       global_step: the variable that counts steps; None for no count.
       update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
-      variables_to_train: None for all trainable variables. ValueError for others, or for none.
+      variables_to_train: None for all trainable variables. Raise ValueError for variables that are
+        not trainable, and for an empty list.
       transform_grads_fn: a function from (gradient, variable) pairs to such pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
@@ -139,9 +140,10 @@ def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Gradients], Gradients]:
 def multiply_gradients(
     grads_and_vars: Gradients, gradient_multipliers: Mapping[Any, Any]
 ) -> Gradients:
-    """Return the pairs with gradients multiplied by factors, given by variable or its op's name.
+    """Return the pairs with gradients multiplied by factors, whose keys are variables or their op
+    names.
 
-    ValueError without factors, and if a variable with a factor has no gradient.
+    Raise ValueError without factors, and if a variable with a factor has no gradient.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")

@@ -1,4 +1,4 @@
-"""Initializers that scale with the number of units that a variable connects.
+"""Initializers whose variance depends on the number of units that a variable connects.
 
 Glorot and Bengio 2010, Understanding the difficulty of training deep feedforward neural networks;
 He et al. 2015, Delving Deep into Rectifiers.
@@ -16,17 +16,16 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.random.random_ops import random_uniform, truncated_normal
 
 _MODES = ("FAN_IN", "FAN_OUT", "FAN_AVG")
-_CUT = 1.3  # makes up for the variance lost by truncation at two standard deviations
+_CUT = 1.3  # compensates for the variance that is lost by truncation at two standard deviations
 
 
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
 ) -> Callable[..., Tensor]:
-    """Return an initializer with variance 1 / n, so that all layers have gradients of similar
-    scale.
+    """Return an initializer with variance 1 / n, which gives all layers gradients of similar scale.
 
-    n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform or
-    normal. TypeError for a dtype that is not floating point.
+    n is the mean of the numbers of inputs and outputs. uniform: whether values are uniform;
+    otherwise they are normal. Raise TypeError for a dtype that is not floating point.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class DataDecoder(abc.ABC):
-    """The interface of a decoder: it converts a record to named items, and lists their names."""
+    """The interface of a decoder: it converts a record to named tensors, the items."""
 
     @abc.abstractmethod
     def decode(self, data: Any, items: Sequence[str]) -> list[Any]:

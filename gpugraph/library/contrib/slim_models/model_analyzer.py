@@ -1,4 +1,4 @@
-"""Tables of the numbers of elements and bytes of variables and operations."""
+"""Tables of variables and operations, with their numbers of elements and bytes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def tensor_description(var: Any) -> str:
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
     """Return (number of elements, number of bytes) of all the variables together.
 
-    print_info: whether the variables are printed, one on each line. TypeError for a value without
-    shape.
+    print_info: whether the variables are printed, one on each line. Raise TypeError for a value
+    without shape.
     """
     lines, total_size, total_bytes = [], 0, 0
     for variable in variables:
@@ -37,7 +37,8 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
 
 
 def analyze_ops(graph: Graph, print_info: bool = False) -> int:
-    """Return the number of elements of all tensors in a graph; those of unknown shape count 0.
+    """Return the number of elements of all tensors in a graph; tensors of unknown shape are not
+    counted.
 
     print_info: whether the operations are printed, with their outputs.
     """

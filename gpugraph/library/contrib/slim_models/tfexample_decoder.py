@@ -37,7 +37,7 @@ def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
 
 
 class ItemHandler(abc.ABC):
-    """A handler computes one item from the features with the given keys (a list or a single
+    """A handler that computes one item from the features with the given keys (a list or a single
     key).
     """
 
@@ -46,7 +46,7 @@ class ItemHandler(abc.ABC):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the features."""
+        """The keys of the features that the handler reads."""
         return self._keys
 
     @abc.abstractmethod
@@ -55,7 +55,9 @@ class ItemHandler(abc.ABC):
 
 
 class ItemHandlerCallback(ItemHandler):
-    """A handler whose item is `func(tensors by key)`."""
+    """A handler whose item is `func(tensors)`, where `tensors` is a dict of the features' tensors
+    by key.
+    """
 
     def __init__(self, keys: Any, func: Callable[[Tensors], Any]) -> None:
         super().__init__(keys)
@@ -67,10 +69,10 @@ class ItemHandlerCallback(ItemHandler):
 
 
 class BoundingBox(ItemHandler):
-    """A handler of boxes, float [n, 4], from four features with n numbers each.
+    """A handler for boxes, float [n, 4], from four features with n numbers each.
 
-    keys: by default ymin, xmin, ymax, xmax; ValueError for another number of keys. prefix: a prefix
-    of all keys.
+    keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for another number of
+    keys. prefix: a prefix of all keys.
     """
 
     def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
@@ -86,12 +88,12 @@ class BoundingBox(ItemHandler):
 
 
 class Tensor(ItemHandler):
-    """A handler of one feature as a dense tensor.
+    """A handler for one feature as a dense tensor.
 
     shape_keys: the key of a feature with the shape, or a list of keys of features with one size
-    each.
-    shape: the shape itself; ValueError if `shape_keys` is passed too. default_value: the value of
-    elements that a sparse feature lacks.
+      each.
+    shape: the shape itself; the constructor raises ValueError if `shape_keys` is passed too.
+    default_value: the value of elements that a sparse feature lacks.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """A handler that looks up a feature's values in a table, by `table.lookup`."""
+    """A handler whose item is `table.lookup(feature)`."""
 
     def __init__(
         self,
@@ -137,9 +139,9 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """A handler of the item of `handler`, or that of `backup` if the first has no elements.
+    """A handler whose item is that of `handler` or, if it has no elements, that of `backup`.
 
-    ValueError for arguments that are not an ItemHandler.
+    The constructor raises ValueError for arguments that are not an ItemHandler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
@@ -157,7 +159,7 @@ class BackupHandler(ItemHandler):
 
 
 class SparseTensor(ItemHandler):
-    """A handler of a SparseTensor from two features: the indices along its last axis, and the
+    """A handler for a SparseTensor from two features: the indices along its last axis, and the
     values.
 
     shape_key: the key of a feature with the shape; shape: the shape itself; the default is the
@@ -193,12 +195,12 @@ class SparseTensor(ItemHandler):
 
 
 class Image(ItemHandler):
-    """A handler of an image, uint8 [height, width, channels], from the bytes of its file.
+    """A handler for an image, uint8 [height, width, channels], from the bytes of its file.
 
     The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
-    pixels as `dtype`. shape: that of the image; without it, height and width are unknown. repeated:
-    whether the feature holds several images of one size, which the item has as a batch. dct_method:
-    accepted for compatibility, without effect.
+      pixels as `dtype`. shape: the shape of the image; without it, height and width are unknown.
+    repeated: whether the feature holds several images of one size, which the item has as a batch.
+    dct_method: accepted for compatibility, without effect.
     """
 
     def __init__(
@@ -254,7 +256,9 @@ class TFExampleDecoder(DataDecoder):
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
-        """Return the items with these names, by default all, of one Example, a string scalar."""
+        """Return the items with these names, by default all items, of `serialized_example`, a
+        string scalar.
+        """
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key in sorted(self._keys_to_features):
             feature = self._keys_to_features[key]

@@ -1,6 +1,7 @@
 """The modules of `tf.keras.applications`.
 
-Each has its networks, and `preprocess_input` and `decode_predictions` for NumPy arrays.
+Each module has functions that build networks, and `preprocess_input` and `decode_predictions` for
+NumPy arrays.
 """
 
 from __future__ import annotations
@@ -49,11 +50,16 @@ _PARAMETERS = {
     "mobilenet_v2": "input_shape alpha include_top weights input_tensor pooling classes",
     "nasnet": "input_shape include_top weights input_tensor pooling classes",
 }
-"""Parameters of the networks of each module; "" stands for the modules that are not listed."""
+"""The names of the parameters of each module's networks; "" stands for the modules that are not
+listed.
+"""
 
 _WITH_MODE = ("imagenet_utils", "vgg16", "vgg19")
 _FROM = {"resnet50": "resnet"}
-"""Modules of another name in keras-applications, whose own `resnet50` is an older network."""
+"""The modules whose networks are in a module of another name in keras-applications.
+
+The module `resnet50` of keras-applications contains an older network.
+"""
 
 _NETWORK_DOC = """The network {name}, a new `tf.keras.Model`.
 
@@ -89,7 +95,7 @@ The names come from ~/.keras/models/imagenet_class_index.json: FileNotFoundError
 
 
 def _function(module: str, name: str, parameters: str, doc: str) -> Any:
-    """Return a function of this name, parameters and docstring that calls the package
+    """Return a function with this name, parameters and docstring that calls the package
     keras-applications.
     """
     signature = Signature(
@@ -114,7 +120,8 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 def _module(name: str, networks: list[str]) -> Any:
     """Return a new module with these networks, `preprocess_input` and `decode_predictions`."""
     module = ModuleType(
-        f"gpugraph.keras.applications.{name}",  # the public path, which pickles name
+        # the public path of the module, which pickles contain as its name
+        f"gpugraph.keras.applications.{name}",
         f"`tf.keras.applications.{name}`: {', '.join(networks) or 'shared functions'}.",
     )
     parameters = dict.fromkeys(networks, _PARAMETERS.get(name, _PARAMETERS[""]))

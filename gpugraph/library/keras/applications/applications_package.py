@@ -47,13 +47,15 @@ def applications_package() -> Any:
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):
         package = importlib.import_module("keras_applications")
-    # The package keeps this tensor in a global variable. Without the reset it would use a tensor of
-    # an earlier graph, or of another `mode`, again.
+    # The package keeps this tensor in a global variable. Without this reset, it would reuse the
+    # tensor of an earlier graph or of another `mode`.
     package.imagenet_utils._IMAGENET_MEAN = None
     return package
 
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
-    """Call the function `name` of the package's `module`, with the Keras modules it needs added."""
+    """Call the function `name` of the package's `module`, and pass it the Keras modules that it
+    needs.
+    """
     function = getattr(getattr(applications_package(), module), name)
     return function(**arguments, backend=backend, layers=layers, models=models, utils=_Utils)

@@ -49,7 +49,9 @@ def stack(x: Any, axis: int = 0) -> Tensor:
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """Return a variable initialized to `tensor`, or `tensor` itself if a size is unknown."""
+    """Return a variable initialized to `tensor`, or `tensor` itself if one of its sizes is
+    unknown.
+    """
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 
@@ -72,18 +74,21 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable: the identity matrix of `size` rows. Its dtype is `floatx()` by default."""
+    """Return a variable that is the identity matrix with `size` rows.
+
+    The default dtype is `floatx()`.
+    """
     dtype = dtype or floatx()
     return variable(matrix_compositions.eye(size, dtype=dtype), dtype, name)
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return zeros in the shape of `x`, by default of its dtype."""
+    """Return zeros in the shape of `x`; the default dtype is that of `x`."""
     return constants_and_placeholders.zeros_like(x, dtype=dtype, name=name)
 
 
 def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return ones in the shape of `x`, by default of its dtype."""
+    """Return ones in the shape of `x`; the default dtype is that of `x`."""
     return constants_and_placeholders.ones_like(x, dtype=dtype, name=name)
 
 
@@ -95,8 +100,9 @@ def random_uniform_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable with random initial values, uniform in [low, high). Default dtype:
-    `floatx()`.
+    """Return a variable with random initial values, uniform in [low, high).
+
+    The default dtype is `floatx()`.
     """
     dtype = dtype or floatx()
     return variable(random_ops.random_uniform(shape, low, high, dtype, seed), dtype, name)
@@ -110,9 +116,9 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable with normally distributed initial values.
+    """Return a variable with normally distributed initial values of standard deviation `scale`.
 
-    scale: their standard deviation. dtype: `floatx()` by default.
+    The default dtype is `floatx()`.
     """
     dtype = dtype or floatx()
     return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
@@ -139,7 +145,7 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
 
 def flatten(x: Any) -> Tensor:
-    """Return all elements as one vector."""
+    """Return all elements of `x` as one vector."""
     return reshape_and_transpose.reshape(x, [-1])
 
 
@@ -176,8 +182,9 @@ def reverse(x: Any, axes: Any) -> Tensor:
 
 
 def tile(x: Any, n: Any) -> Tensor:
-    """Repeat `x` along its axes; `n` is the number of repetitions of a vector, or one for each
-    axis.
+    """Repeat `x` along its axes.
+
+    n: the number of repetitions of a vector, or a list with a number for each axis.
     """
     return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
 
@@ -203,7 +210,9 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Concatenate tensors along `axis`: a SparseTensor if all are sparse, else a dense tensor."""
+    """Concatenate tensors along `axis`; return a SparseTensor if all are sparse, else a dense
+    tensor.
+    """
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
     if all(is_sparse(tensor) for tensor in tensors):
@@ -212,9 +221,9 @@ def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
 
 
 def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
-    """Add zeros before and after the steps of [n, steps, features].
+    """Add zeros before the first step and after the last step of `x` [n, steps, features].
 
-    padding: the numbers of steps to add before and after.
+    padding: (number of steps to add before, number to add after).
     """
     return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
 
@@ -245,8 +254,9 @@ def _padded(x: Any, padding: Any, data_format: Any) -> Tensor:
 
 
 def known_format(data_format: Any) -> str:
-    """Return `data_format`, or `image_data_format()` if it is None. Raise ValueError for an unknown
-    one.
+    """Return `data_format`, or `image_data_format()` if it is None.
+
+    Raise ValueError for an unknown format.
     """
     data_format = image_data_format() if data_format is None else data_format
     if data_format not in ("channels_first", "channels_last"):
@@ -265,7 +275,9 @@ def gather(reference: Any, indices: Any) -> Tensor:
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Return for each index a vector that is 1 there and 0 elsewhere: [..., num_classes]."""
+    """Return a one-hot vector for each index: 1 at the index, 0 elsewhere; shape [...,
+    num_classes].
+    """
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
 
 
@@ -292,8 +304,7 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """Return the product of tensors, which contracts the last axis of `x` and the second-to-last of
-    `y`.
+    """Return the product of tensors: the last axis of `x` is summed with the second-to-last of `y`.
 
     `x` may be a SparseTensor.
     """
@@ -306,11 +317,11 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """Contract one axis of `x` with one axis of `y`, separately for each example.
+    """Return sums of products along one axis of `x` and one of `y`, separately for each example.
 
     Two matrices [n, size] give [n, 1].
 
-    axes: the axis to contract, or a pair with one for each operand; by default the last of `x` and
+    axes: the axis to sum over, or a pair with one for each operand; by default the last of `x` and
       the second-to-last of `y`. In operands of more than three axes, all axes before the last two
       are batch axes.
     """

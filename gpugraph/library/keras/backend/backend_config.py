@@ -31,7 +31,10 @@ def floatx() -> str:
 
 
 def set_floatx(value: str) -> None:
-    """Set the default dtype: "float16", "float32" or "float64". Raise ValueError for another."""
+    """Set the default dtype: "float16", "float32" or "float64".
+
+    Raise ValueError for another name.
+    """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
     _Config.floatx = str(value)

@@ -51,7 +51,8 @@ def _function(expression: Any) -> Callable[[], Any]:
 def _like(condition: Tensor, expression: Any) -> Tensor:
     """Tile `condition` along the axes that only `expression` has.
 
-    A vector, or a condition of the expression's rank, stays as it is, since `where` accepts it.
+    A vector, or a condition with the expression's rank, is returned unchanged, since `where`
+    accepts it.
     """
     rank, wanted = int(ndim(condition) or 0), int(ndim(expression) or 0)
     if rank > wanted:
@@ -87,7 +88,7 @@ def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
 def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
     """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
-    dtype: that of the results; by default that of `elems`.
+    dtype: the dtype of the results; by default that of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
@@ -120,7 +121,7 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 
 def stop_gradient(variables: Any) -> Any:
-    """Return `variables`, a tensor or a list of tensors, as constants in gradients."""
+    """Return `variables`, a tensor or a list of tensors; gradients treat the result as constant."""
     if isinstance(variables, (list, tuple)):
         return [identity_and_shape.stop_gradient(tensor) for tensor in variables]
     return identity_and_shape.stop_gradient(variables)

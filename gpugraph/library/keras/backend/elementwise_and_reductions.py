@@ -147,7 +147,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 
 def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
-    """Clip the elements to the range from `min_value` to `max_value`; None stands for no bound.
+    """Clip the elements of `x` to the range from `min_value` to `max_value`; None means no bound.
 
     If `max_value` is below `min_value`, all elements become `min_value`.
     """
@@ -183,5 +183,7 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Tensor:
-    """Scale the vectors along `axis` to Euclidean length 1; None: all elements are one vector."""
+    """Scale the vectors along `axis` to Euclidean length 1; None treats all elements as one
+    vector.
+    """
     return normalized(x, axis=axis)

@@ -29,7 +29,7 @@ _AXES = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def order_of_axes(data_format: Any, rank: int) -> str:
-    """Return the `data_format` of ops, such as "NHWC", for inputs with `rank` spatial axes.
+    """Return the data format that ops use, such as "NHWC", for inputs with `rank` spatial axes.
 
     Raise ValueError unless `rank` is 1, 2 or 3.
     """
@@ -114,8 +114,8 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return strides or dilations for all axes of a tensor: `values` for space, 1 for the other two
-    axes.
+    """Return a stride or dilation for each axis of a tensor: `values` for spatial axes, 1 for the
+    others.
     """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
@@ -133,7 +133,7 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply a transposed convolution, the gradient of `conv2d` with respect to its input.
 
-    kernel: [rows, columns, output channels, input channels]. output_shape: that of the result.
+    kernel: [rows, columns, output channels, input channels]. output_shape: the shape of the result.
     """
     sizes = stack(list(output_shape)) if isinstance(output_shape, (tuple, list)) else output_shape
     return conv2d_functions.conv2d_transpose(
@@ -237,7 +237,7 @@ def local_conv1d(
 ) -> Tensor:
     """Convolve [n, steps, channels], with a different kernel for each output step.
 
-    kernel: [output steps, kernel_size * channels, filters]; here a kernel's size is a tuple of one.
+    kernel: [output steps, kernel_size * channels, filters]. kernel_size: a tuple with one number.
     """
     steps = kernel.shape[place_of_axis(kernel, 0)].value
     return local_conv(inputs, kernel, kernel_size, strides, (steps,), data_format)
@@ -264,7 +264,7 @@ def local_conv(
 ) -> Tensor:
     """Convolve along any number of axes, with a different kernel for each position.
 
-    sizes: those of the output's spatial axes. Other arguments: see `local_conv2d`.
+    sizes: the sizes of the output's spatial axes. Other arguments: see `local_conv2d`.
     """
     is_first = known_format(data_format) == "channels_first"
     _, length, filters = int_shape(kernel) or ()
@@ -288,7 +288,7 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
     bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
-      is that of the channels. ValueError for another rank.
+      is the axis of the channels. Raise ValueError for another rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -309,7 +309,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    interpolation: "nearest" or "bilinear"; ValueError for another.
+    interpolation: "nearest" or "bilinear"; raise ValueError for another name.
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:
@@ -339,8 +339,8 @@ def resize_volumes(
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
     """Set a random fraction `level` of the elements to 0, and divide the others by 1 - `level`.
 
-    noise_shape: a shape of 0-or-kept decisions that is broadcast to that of `x`; by default that of
-      `x`.
+    noise_shape: the shape of the random choices, which are broadcast to the shape of `x`; by
+      default the shape of `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
@@ -348,9 +348,9 @@ def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = No
 def batch_normalization(
     x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
 ) -> Tensor:
-    """Return (x - mean) / sqrt(var + epsilon) * gamma + beta, where vectors apply along `axis`.
+    """Return (x - mean) / sqrt(var + epsilon) * gamma + beta.
 
-    `beta` and `gamma` may be None.
+    The vectors mean, var, beta and gamma apply along `axis`. `beta` and `gamma` may be None.
     """
     place = place_of_axis(x, axis)
     sizes: Any = [1] * int(ndim(x) or 0)
@@ -359,7 +359,10 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Normalize `x` by `parts`: mean, variance, offset, scale. Vectors are reshaped to `sizes`."""
+    """Normalize `x` by `parts`, which are mean, variance, offset and scale.
+
+    sizes: the shape to which vectors among the parts are reshaped.
+    """
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
     )
@@ -369,7 +372,7 @@ def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Ten
 def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return `x` normalized by its mean and variance over `reduction_axes`, then the mean and
+    """Return `x` normalized by its mean and variance over `reduction_axes`, the mean, and the
     variance.
     """
     reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)

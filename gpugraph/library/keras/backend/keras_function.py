@@ -25,20 +25,20 @@ from gpugraph.session import Session
 
 
 class GraphExecutionFunction:
-    """Callable that runs a part of the graph: it receives values of `inputs` and returns those of
-    `outputs`.
+    """A callable that runs a part of the graph: from values of `inputs` to values of `outputs`.
 
     Args:
       inputs, outputs: tensors, or structures of tensors.
       updates: operations and (variable, new value) pairs. They run after the first output is
         computed.
       feed_dict: values of further tensors, used in every call.
-      fetches: further tensors to compute. After a call, the value of a tensor of the attribute
-        `fetches` is passed to the function that the attribute `fetch_callbacks` has for the tensor,
-        if any.
+      fetches: further tensors to compute. After a call, the value of each tensor in the attribute
+        `fetches` is passed to the function for this tensor in the attribute `fetch_callbacks`, if
+        there is one.
       options, run_metadata: see `Session.run`.
 
-    TypeError for updates that are not a list or tuple; ValueError for other keyword arguments.
+    The constructor raises TypeError for updates that are not a list or tuple; ValueError for other
+    keyword arguments.
     """
 
     def __init__(
@@ -67,7 +67,9 @@ class GraphExecutionFunction:
         with control_dependencies([_first_part(output) for output in self.outputs[:1]]):
             self.updates_op = group(*map(_update, updates or []))
         fetches = fetches if isinstance(fetches, list) else [fetches]
-        self.fetches = [identity(fetch) for fetch in fetches]  # a fetch may be a variable too
+        self.fetches = [
+            identity(fetch) for fetch in fetches
+        ]  # the program may pass a variable to fetch
         self.fetch_callbacks: dict[Tensor, Callable[[Any], object]] = {}
         self._structure = outputs
         self._prepared: tuple[Any, ...] | None = None
@@ -102,7 +104,7 @@ class GraphExecutionFunction:
         return self._answer(results)
 
     def _values(self, inputs: Any) -> list[Any]:
-        """Return one value for each input. A structure of another length than `self.inputs` is
+        """Return one value for each input; a structure that is not a list of this length is
         flattened.
         """
         if isinstance(inputs, SparseTensorValue):
@@ -162,11 +164,11 @@ def function(
     name: str | None = None,
     **kwargs: Any,
 ) -> GraphExecutionFunction:
-    """Return a GraphExecutionFunction, which runs the graph from values of `inputs` to those of
-    `outputs`.
+    """Return a GraphExecutionFunction, which computes the values of `outputs` from values of
+    `inputs`.
 
-    updates: operations, or (variable, new value) pairs, that also run.
-    ValueError for keyword arguments that `Session.run` does not have.
+    updates: operations, or (variable, new value) pairs, that also run. Raise ValueError for keyword
+    arguments that `Session.run` does not have.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:

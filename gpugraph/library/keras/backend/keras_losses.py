@@ -68,7 +68,10 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
-    """Return the cross entropy of each element: of a probability of class 1, or of a logit."""
+    """Return the cross entropy of each element, which is a probability of class 1, or a logit.
+
+    target: 0 or 1 for each element, or a probability.
+    """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Sigmoid")
     if logits is None:

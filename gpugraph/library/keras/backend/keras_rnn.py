@@ -50,8 +50,8 @@ def rnn(
     input_length: the maximum number of steps to run in a loop.
 
     Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
-    states. ValueError for inputs of fewer than three axes, or if `unroll` and the number of steps
-    is unknown.
+    states. Raise ValueError for inputs of fewer than three axes, or if `unroll` and the number of
+    steps is unknown.
     """
     if not time_major:
         inputs = map_structure(_swapped, inputs)
@@ -78,7 +78,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _time_first(mask: Any, time_major: bool) -> Any:
-    """Return the mask as bool [time, batch, 1], or None."""
+    """Return the mask as bool [time, batch, 1], or None if there is no mask."""
     if mask is None:
         return None
     if mask.dtype is not bool_type:
@@ -99,7 +99,7 @@ def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """Tile the mask to the shape of `like`; the mask has the first `kept` sizes of it already."""
+    """Tile the mask to the shape of `like`, with which it shares the first `kept` sizes."""
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
@@ -109,8 +109,9 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
-    """Return the elements of `new` where the mask is True, else those of `old`; both are
-    structures.
+    """Return the elements of `new` where the mask is True, else those of `old`.
+
+    new, old: structures of tensors.
     """
     return map_structure(lambda x, y: where(_expanded(mask, x, kept), x, y), new, old)
 

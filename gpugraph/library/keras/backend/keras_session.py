@@ -28,7 +28,7 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """Per thread: the session that Keras created, or that the program passed to `set_session`."""
+    """Per thread: the session that Keras created or the program passed to `set_session`."""
 
     session: Any = None
 
@@ -54,8 +54,8 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return the next number for a prefix: the number of calls with it in this default graph so
-    far.
+    """Return how often this function was called with `prefix` in the default graph, including this
+    call.
     """
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
@@ -71,15 +71,15 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """Return the session in which Keras runs: the default session, or else one that Keras keeps.
+    """Return the session in which Keras runs: the default session, or else Keras's own session.
 
     Keras's session is created on first use, for the graph of the tensors `op_input_list` or for the
     default graph; a call for another graph replaces it. Before the return, Keras's uninitialized
     variables are initialized in the session, unless `manual_variable_initialization(True)` was
     called.
 
-    ValueError for tensors of a graph that `clear_session` replaced and that is not the default
-    graph.
+    Raise ValueError for tensors of a graph that `clear_session` replaced and that is not the
+    default graph.
     """
     session = get_default_session()
     if session is None:
@@ -105,7 +105,7 @@ def clear_session() -> None:
     phase.
 
     The new learning phase is a placeholder, False by default. Models built before can no longer be
-    used. AssertionError inside `with graph.as_default()`.
+    used. Raise AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()
@@ -129,7 +129,10 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return a sentence for an error: where `clear_session` replaced the graph; "" if not."""
+    """Return the sentence of an error that names the line that replaced `graph` by `clear_session`.
+
+    Return "" if the graph was not replaced.
+    """
     if graph not in _CLEARED:
         return ""
     return (

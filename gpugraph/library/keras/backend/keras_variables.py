@@ -67,8 +67,8 @@ def placeholder(
 ) -> Any:
     """Return a placeholder, a sparse one if `sparse`; the default dtype is `floatx()`.
 
-    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes.
-    UnimplementedError for `ragged`.
+    shape: a tuple of sizes, None for unknown ones; alternatively `ndim`, the number of axes. Raise
+    UnimplementedError if `ragged` is true.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
@@ -127,7 +127,7 @@ def ndim(x: Any) -> int | None:
 def place_of_axis(x: Any, axis: int) -> int:
     """Return an axis of `x` as an index from 0; a negative axis counts from the end.
 
-    ValueError for an axis that `x` does not have, and for an unknown rank.
+    Raise ValueError for an axis that `x` does not have, and for an unknown rank.
     """
     rank = ndim(x)
     if rank is None:
@@ -176,7 +176,7 @@ def set_value(x: Any, value: Any) -> None:
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
     """Set the values of (variable, value) pairs in one run of Keras's session.
 
-    TypeError for an object that is not a variable.
+    Raise TypeError for an object that is not a variable.
     """
     if not tuples:
         return
@@ -192,13 +192,15 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return the placeholder and the op that set a variable. Both are created once per variable.
+    """Return the placeholder and the op that set a variable; both are created once per variable.
 
-    rank: that of the first value; later values must have the same rank.
+    rank: the rank of the first value; later values must have the same rank.
     """
     if not hasattr(x, "_assign_placeholder"):
         with x.graph.as_default(), x.graph.control_dependencies(None):
             x._assign_placeholder = graph_placeholder(x.dtype.base_dtype, shape=[None] * rank)
             update = x.assign(x._assign_placeholder)
-            x._assign_op = getattr(update, "op", update)  # avoids fetching the value
+            x._assign_op = getattr(
+                update, "op", update
+            )  # the operation, whose run does not fetch the value
     return x._assign_placeholder, x._assign_op

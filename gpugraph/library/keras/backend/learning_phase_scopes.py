@@ -1,5 +1,4 @@
-"""The learning phase of each graph: whether it trains (1) or tests (0); by default a tensor to
-feed.
+"""The learning phase of each graph: 1 in training, 0 in tests; by default it is a tensor to feed.
 
 The graph holds the tensor of its phase; this module has only a weak reference to it.
 """
@@ -23,7 +22,7 @@ _PHASES: WeakKeyDictionary[Graph, int | weakref.ref[Tensor]] = WeakKeyDictionary
 def learning_phase() -> Any:
     """Return the learning phase of the default graph: a bool tensor, False unless it is fed.
 
-    After `set_learning_phase`, and in a `learning_phase_scope`, it is the int 0 or 1 that was set.
+    After `set_learning_phase`, and in a `learning_phase_scope`, return the int 0 or 1 that was set.
     """
     graph = get_default_graph()
     phase = _PHASES.get(graph)
@@ -50,7 +49,7 @@ def set_learning_phase(value: int) -> None:
     """Set the learning phase of the default graph to 0 or 1 for all layers that are called from now
     on.
 
-    ValueError for another value.
+    Raise ValueError for another value.
     """
     _PHASES[get_default_graph()] = _checked(value)
 
@@ -65,7 +64,7 @@ def _checked(value: Any) -> int:
 def learning_phase_scope(value: int) -> Iterator[None]:
     """Set the default graph's learning phase to 0 or 1 within a `with` block, then restore it.
 
-    ValueError for another value.
+    Raise ValueError for another value.
     """
     graph = get_default_graph()
     phase = _checked(value)
@@ -81,8 +80,6 @@ def learning_phase_scope(value: int) -> Iterator[None]:
 
 
 def reset_learning_phases() -> None:
-    """Discard the learning phases of all graphs, and create a new tensor as that of the default
-    graph.
-    """
+    """Discard the learning phases of all graphs, and create a new tensor for the default graph."""
     _PHASES.clear()
     _new_phase(get_default_graph())

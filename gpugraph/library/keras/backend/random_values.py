@@ -1,4 +1,6 @@
-"""Random tensors, with Keras's names and arguments. NumPy's generator draws missing seeds."""
+"""Random tensors, with Keras's names and arguments. If no seed is passed, NumPy's generator draws
+one.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def random_uniform(
 def random_binomial(
     shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return a tensor of ones, with the probability `p`, and zeros; default dtype: `floatx()`."""
+    """Return ones, each with probability `p`, and zeros elsewhere.
+
+    The default dtype is `floatx()`.
+    """
     dtype = dtype or floatx()
     chances = random_ops.random_uniform(shape, dtype=dtype, seed=random_seed(seed))
     return where(chances <= p, ones(shape, dtype=dtype), zeros(shape, dtype=dtype))
@@ -44,7 +49,10 @@ def random_binomial(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return normally distributed numbers; those beyond two standard deviations are drawn again."""
+    """Return normally distributed numbers.
+
+    Numbers beyond two standard deviations are drawn again.
+    """
     return random_ops.truncated_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 

@@ -1,4 +1,6 @@
-"""`tf.keras.callbacks`: objects that training calls before and after epochs and batches."""
+"""`tf.keras.callbacks`: objects whose methods training calls before and after epochs and
+batches.
+"""
 
 from gpugraph.library.keras.callbacks.callback import (
     BaseLogger as BaseLogger,

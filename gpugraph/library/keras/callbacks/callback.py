@@ -31,56 +31,58 @@ class Callback:
         self.model = model
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Run before each batch of a training."""
+        """Handle the beginning of each batch of a training."""
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Run after each batch of a training."""
+        """Handle the end of each batch of a training."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Run before each batch of a training; calls `on_batch_begin` by default."""
+        """Handle the beginning of each batch of a training; by default call `on_batch_begin`."""
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Run after each batch of a training; calls `on_batch_end` by default."""
+        """Handle the end of each batch of a training; by default call `on_batch_end`."""
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Run before each batch of `evaluate` and of a validation."""
+        """Handle the beginning of each batch of `evaluate` and of a validation."""
 
     def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Run after each batch of `evaluate` and of a validation."""
+        """Handle the end of each batch of `evaluate` and of a validation."""
 
     def on_predict_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Run before each batch of `predict`."""
+        """Handle the beginning of each batch of `predict`."""
 
     def on_predict_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Run after each batch of `predict`."""
+        """Handle the end of each batch of `predict`."""
 
     def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Run before each epoch."""
+        """Handle the beginning of each epoch of a training."""
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Run after each epoch; `logs` has its losses and metrics, those of validation prefixed by
+        """Handle the end of each epoch of a training.
+
+        `logs` has the epoch's losses and metrics; the names of validation results begin with
         `val_`.
         """
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Run before a training's first epoch."""
+        """Handle the beginning of a training, before its first epoch."""
 
     def on_train_end(self, logs: Logs = None) -> None:
-        """Run after a training's last epoch."""
+        """Handle the end of a training, after its last epoch."""
 
     def on_test_begin(self, logs: Logs = None) -> None:
-        """Run before `evaluate` and before a validation."""
+        """Handle the beginning of `evaluate` and of a validation."""
 
     def on_test_end(self, logs: Logs = None) -> None:
-        """Run after `evaluate` and after a validation."""
+        """Handle the end of `evaluate` and of a validation."""
 
     def on_predict_begin(self, logs: Logs = None) -> None:
-        """Run before `predict`."""
+        """Handle the beginning of `predict`."""
 
     def on_predict_end(self, logs: Logs = None) -> None:
-        """Run after `predict`."""
+        """Handle the end of `predict`."""
 
 
 _BATCH_HOOKS = {
@@ -91,16 +93,16 @@ _BATCH_HOOKS = {
     "on_predict_batch_begin": None,
     "on_predict_batch_end": None,
 }
-"""Methods that run for each batch, with the older method that the base class's version calls, if
-any.
+"""By method that runs for each batch: the older method that the base class calls from it,
+if any.
 """
 
 
 class CallbackList:
     """A list of callbacks that are called in order.
 
-    callbacks: a list, another CallbackList, or None for no callbacks. TypeError for another value,
-      and for elements that are not callbacks.
+    callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
+      TypeError for another value, and for elements that are not callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -123,14 +125,15 @@ class CallbackList:
             callback.set_params(params)
 
     def set_model(self, model: Any) -> None:
-        """Set the model in all callbacks."""
+        """Set the model of all callbacks."""
         for callback in self.callbacks:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """Return the bound methods `name` of those callbacks for which a call has an effect.
+        """Return the bound methods `name` of the callbacks for which a call has an effect.
 
-        These are the callbacks that override `name`, or the older method that it calls by default.
+        These are the callbacks that override the method `name`, or the older method that it calls
+        by default.
         """
         names = [name, _BATCH_HOOKS[name]]
         return [
@@ -151,7 +154,7 @@ class CallbackList:
 
 
 def _defines(callback: Any, name: str) -> bool:
-    """Return whether a callback overrides a method of `Callback`, in its class or on the object."""
+    """Return whether a callback overrides the method `name`, in its class or on the object."""
     if name in getattr(callback, "__dict__", ()):
         return True
     method = getattr(type(callback), name, None)
@@ -159,8 +162,8 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback made of functions, each of which replaces the method of its name unless it is
-    None.
+    """A callback made of functions; each function replaces the method of the same name, None does
+    not.
 
     kwargs: functions for other methods of `Callback`, by name.
     """
@@ -200,7 +203,7 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Clear the list of epochs; `history` is continued."""
+        """Clear the list of epochs; the values in `history` are kept."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
@@ -211,7 +214,7 @@ class History(Callback):
 
 
 class BaseLogger(Callback):
-    """Replaces the epoch's logs by means over the epoch's batches, weighted by batch size.
+    """A callback that replaces the epoch's logs by means over its batches, weighted by batch size.
 
     stateful_metrics: names of values that are means over the epoch already, and are not averaged.
     """
@@ -238,7 +241,7 @@ class BaseLogger(Callback):
                 self.totals[name] = self.totals.get(name, 0) + value * size
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Set the values in `logs` to the means."""
+        """Set the values in `logs` to the means over the epoch."""
         if logs is None:
             return
         for name in self.params["metrics"]:

@@ -48,9 +48,9 @@ class Progbar:
         self._last_draw = 0.0
 
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Advance the bar to `current` units in total, and show it if it is due.
+        """Set the bar to `current` units in total, and redraw it if `interval` seconds have passed.
 
-        values: (name, mean over the units since the last update) pairs.
+        values: pairs (name, mean over the units since the last update).
         """
         for name, value in values or []:
             if name in self.stateful_metrics:
@@ -70,7 +70,7 @@ class Progbar:
             self._write(f"{count} - {now - self._start:.0f}s{self._averages()}\n")
 
     def add(self, n: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Advance the bar by `n` units; `values` as in `update`."""
+        """Advance the bar by `n` units; see `update` for `values`."""
         self.update(self._seen + n, values)
 
     def _is_due(self, now: float) -> bool:
@@ -126,10 +126,10 @@ def _duration(seconds: float) -> str:
 
 
 class ProgbarLogger(Callback):
-    """Shows a progress bar for each epoch.
+    """A callback that shows a progress bar for each epoch.
 
-    count_mode: "samples" if the bar counts examples, "steps" if it counts batches; ValueError for
-      another.
+    count_mode: "samples" if the bar counts examples, "steps" if it counts batches; the constructor
+      raises ValueError for another word.
     stateful_metrics: see `Progbar`.
     """
 
@@ -146,7 +146,7 @@ class ProgbarLogger(Callback):
         self.progbar: Progbar | None = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Read the verbosity and the number of epochs from the parameters."""
+        """Read the verbosity and the number of epochs from `params`."""
         self.verbose = self.params["verbose"]
         self.epochs = self.params["epochs"]
 
@@ -163,7 +163,9 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Advance the bar by a batch; the epoch's last batch is shown by `on_epoch_end`."""
+        """Advance the bar by a batch, except for the epoch's last batch, which `on_epoch_end`
+        shows.
+        """
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:

@@ -20,11 +20,11 @@ class TensorBoard(Callback):
     log_dir: the folder of the event file.
     histogram_freq: the number of epochs between histograms of the model's variables; 0 for none.
     write_graph: whether to write the graph too.
-    update_freq: "epoch" for no values of batches, "batch" for those of every batch, or the number
-      of examples from one batch that is written to the next.
-    profile_batch: accepted and ignored; profiles come from the `run_metadata` of `Session.run`.
-    NotImplementedError for `write_grads`, `write_images` and `embeddings_freq`: add `tf.summary`
-    ops to the graph instead.
+    update_freq: "epoch" to write no values of batches, "batch" to write the values of every batch,
+      or the number of examples from one written batch to the next.
+    profile_batch: accepted and ignored; profiles come from the `run_metadata` of `Session.run`. The
+      constructor raises NotImplementedError for `write_grads`, `write_images` and
+      `embeddings_freq`: add `tf.summary` ops to the graph instead.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class TensorBoard(Callback):
                 self._histograms = merge([histogram(weight.op.name, weight) for weight in weights])
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Write the batch's values if `update_freq` examples were seen since the last batch
-        written.
+        """Write the batch's values if `update_freq` examples were seen since the last written
+        batch.
         """
         logs = logs or {}
         self._samples += logs.get("size", 1)

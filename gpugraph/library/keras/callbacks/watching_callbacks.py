@@ -1,4 +1,6 @@
-"""Callbacks that monitor a loss or metric, and then end a training or change its learning rate."""
+"""Callbacks that monitor a loss or metric, and end a training or change its learning rate
+accordingly.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ from gpugraph.platform import logging
 class Watch:
     """A monitored loss or metric, with the direction in which it improves.
 
-    monitor: its name in the logs. min_delta: the minimum change that counts as an improvement.
+    monitor: the name of the loss or metric in the logs. min_delta: the minimum change that counts
+      as an improvement.
     mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
-      contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode is "auto", with a
-      warning.
+      contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode causes a warning and
+      means "auto".
     owner: the name of the callback, for the warning.
     """
 
@@ -32,8 +35,8 @@ class Watch:
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
 
     def worst(self) -> float:
-        """Return infinity if lower values are better, else minus infinity: any finite value is
-        better.
+        """Return a value that every finite value improves on: infinity if lower is better, else
+        minus infinity.
         """
         return float("inf") if self.mode == "min" else float("-inf")
 
@@ -94,8 +97,8 @@ class EarlyStopping(Callback):
         self.best = self.watch.worst() if self.baseline is None else self.baseline
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Compare the epoch's value with the best one, and end the training after `patience` worse
-        epochs.
+        """Compare the epoch's value with the best value; end the training after `patience` epochs
+        without improvement.
         """
         value = self.watch.value(logs, "Early stopping")
         if value is None:
@@ -124,9 +127,10 @@ class EarlyStopping(Callback):
 class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
 
-    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the rate.
-    cooldown: the number of epochs after a reduction in which a lack of improvement does not count.
-    ValueError for a factor of 1 or more, AttributeError for an optimizer without `lr`.
+    monitor, mode, min_delta: see `Watch`. min_lr: the lower bound of the learning rate. cooldown:
+    the number of epochs after a reduction during which epochs without improvement are not counted.
+    The constructor raises ValueError for a factor of 1 or more, and AttributeError for an optimizer
+    without `lr`.
     """
 
     def __init__(
@@ -161,7 +165,7 @@ class ReduceLROnPlateau(Callback):
         return self.cooldown_counter > 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Add the rate to the logs as "lr", and lower it after `patience` epochs without
+        """Add the learning rate to the logs as "lr", and lower it after `patience` epochs without
         improvement.
         """
         rate = float(get_value(self.model.optimizer.lr))
@@ -188,11 +192,10 @@ class ReduceLROnPlateau(Callback):
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate before each epoch to schedule(epoch, current rate), or
-    schedule(epoch).
+    """A callback that sets the learning rate before each epoch to schedule(epoch, current rate).
 
-    The second form is for functions of one argument. ValueError for an optimizer without `lr`, and
-    for a schedule that does not return a float.
+    A schedule of one argument is called as schedule(epoch). The constructor raises ValueError for
+    an optimizer without `lr`, and for a schedule that does not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
@@ -206,7 +209,7 @@ class LearningRateScheduler(Callback):
         before = float(get_value(self.model.optimizer.lr))
         try:
             rate = self.schedule(epoch, before)
-        except TypeError:  # a function of the epoch alone
+        except TypeError:  # a schedule that takes only the epoch
             rate = self.schedule(epoch)
         if not isinstance(rate, (float, np.float32, np.float64)):
             raise ValueError('The output of the "schedule" function should be float.')
@@ -217,13 +220,13 @@ class LearningRateScheduler(Callback):
             )
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Add the current rate to the logs as "lr"."""
+        """Add the current learning rate to the logs as "lr"."""
         if logs is not None:
             logs["lr"] = float(get_value(self.model.optimizer.lr))
 
 
 class TerminateOnNaN(Callback):
-    """Ends a training whose loss is NaN or infinite."""
+    """A callback that ends a training whose loss is NaN or infinite."""
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
         """End the training if the loss of the batch is not finite."""

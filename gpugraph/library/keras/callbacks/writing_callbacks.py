@@ -38,7 +38,7 @@ class CSVLogger(Callback):
         self._has_header = False
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Open the file, and note whether it has a header already."""
+        """Open the file, and check whether it has a header already."""
         self._has_header = False
         if self.append and self.filename.exists():
             with self.filename.open() as file:
@@ -71,7 +71,7 @@ class CSVLogger(Callback):
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a table cell; an array becomes the string "[a, b]" in quotes."""
+    """Return a value as a CSV cell; an array becomes the quoted string "[a, b]"."""
     if not isinstance(value, str) and np.ndim(value) > 0:
         return '"[{}]"'.format(", ".join(map(str, value)))
     return value
@@ -85,7 +85,8 @@ class ModelCheckpoint(Callback):
     monitor, mode: see `Watch`. save_best_only: save only when the monitored value improves.
     save_weights_only: whether to call `save_weights`, which writes a checkpoint unless the path has
       the suffix of an HDF5 file; otherwise `save` is called.
-    save_freq: "epoch", or the number of examples between two files. ValueError for another.
+    save_freq: "epoch", or the number of examples between two files. The constructor raises
+      ValueError for another value.
     kwargs: `period`, the number of epochs between two files, and `load_weights_on_restart`, whether
       a training begins by loading the newest file whose name fits `filepath`.
     """
@@ -115,7 +116,7 @@ class ModelCheckpoint(Callback):
     def on_train_begin(self, logs: Logs = None) -> None:
         """Load the newest file of an earlier training if `load_weights_on_restart` is set.
 
-        Raise ValueError if it cannot be read or does not fit the model.
+        Raise ValueError if the file cannot be read or does not fit the model.
         """
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
@@ -127,8 +128,9 @@ class ModelCheckpoint(Callback):
                 raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
 
     def _newest(self) -> str | None:
-        """Return the newest file or checkpoint whose name fits `filepath`, with any epoch and
-        values, or None.
+        """Return the newest file or checkpoint whose name has the form of `filepath`, or None.
+
+        The epoch and the values in the name may be any.
         """
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
@@ -145,8 +147,8 @@ class ModelCheckpoint(Callback):
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Save if `save_freq` is a number and at least `save_freq` examples were seen since the
-        last file.
+        """Save the model if `save_freq` is a number and that many examples were seen since the last
+        file.
         """
         logs = logs or {}
         if isinstance(self.save_freq, int):
@@ -156,7 +158,9 @@ class ModelCheckpoint(Callback):
                 self._samples = 0
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Save if `save_freq` is "epoch" and this is the `period`-th epoch since the last file."""
+        """Save the model if `save_freq` is "epoch" and `period` epochs have ended since the last
+        file.
+        """
         self._epochs += 1
         if self.save_freq == "epoch" and self._epochs >= self.period:
             self._epochs = 0
@@ -198,7 +202,7 @@ class ModelCheckpoint(Callback):
 class RemoteMonitor(Callback):
     """Sends the losses and metrics of each epoch to a server, as JSON in a POST request.
 
-    root: the URL of the server. path: of the request. headers: additional HTTP headers.
+    root: the URL of the server. path: the path of the request. headers: additional HTTP headers.
     send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field named
       `field` holds the JSON.
     If the server does not answer within 10 seconds, a warning is logged and the training continues.

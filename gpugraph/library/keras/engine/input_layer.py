@@ -1,4 +1,4 @@
-"""The inputs of networks of layers: `Input`, and the layer InputLayer that provides one."""
+"""The inputs of networks of layers: the function `Input`, and the class InputLayer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 class InputLayer(Layer):
     """The layer of one input of a network; its output is a placeholder or an existing tensor.
 
-    input_shape: without the batch axis. batch_size: None for any number. dtype: by default that of
-      `input_tensor`, or else `floatx()`.
+    input_shape: the shape without the batch axis. batch_size: the number of examples; None for any
+      number. dtype: by default that of `input_tensor`, or else `floatx()`.
     input_tensor: the tensor or variable that is the input, instead of a new placeholder.
-    sparse: whether the input is a SparseTensor. ragged: UnimplementedError if True.
-    kwargs: `batch_input_shape`, the shape with the batch axis. ValueError if it is passed together
-      with `input_shape`, and for another keyword argument.
+    sparse: whether the input is a SparseTensor. ragged: the constructor raises UnimplementedError
+      if this is true.
+    kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError if
+      both shapes are passed, and for another keyword argument.
     """
 
     supports_masking = True
@@ -74,7 +75,7 @@ class InputLayer(Layer):
 
     @property
     def output_shape(self) -> Any:
-        """A list with the input's shape; other layers have the shape itself, as in TensorFlow."""
+        """A list with the input's shape, as in TensorFlow; for other layers it is not a list."""
         return [super().output_shape]
 
     def get_config(self) -> dict[str, Any]:
@@ -109,11 +110,12 @@ def input_tensor(
 ) -> Any:
     """Return the tensor of a new input of a network: the function `tf.keras.Input`.
 
-    shape: without the batch axis; None for unknown sizes. batch_size: None for any number.
+    shape: the shape without the batch axis; None for unknown sizes. batch_size: the number of
+      examples; None for any number.
     tensor: the tensor that is the input, instead of a new placeholder.
-    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
-    ValueError if there is neither a shape nor a tensor, for both kinds of shape, and for another
-    keyword argument. Source: Keras's `Input`.
+    kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis. Raise ValueError if
+      neither a shape nor a tensor is passed, if both shapes are passed, and for another keyword
+      argument. Source: Keras's `Input`.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)
@@ -137,5 +139,7 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """Return `tensor` if a Keras layer created it, else the output of an InputLayer around it."""
+    """Return `tensor` if a Keras layer created it, else the output of a new InputLayer around
+    it.
+    """
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

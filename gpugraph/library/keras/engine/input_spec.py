@@ -14,10 +14,11 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 class InputSpec:
     """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
-    dtype, shape: those of the input; sizes of the shape may be None for any size.
+    dtype, shape: the dtype and shape of the input; sizes of the shape may be None for any size.
     ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
-    axes: a dict of required sizes by axis. Each argument may be None for no requirement.
-    ValueError for an axis beyond the rank; TypeError for `axes` that are not a dict.
+    axes: a dict of required sizes by axis. Each argument may be None for no requirement. The
+      constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not a
+      dict.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class InputSpec:
         return cls(**config)
 
     def _fault(self, shape: TensorShape, dtype: Any) -> str:
-        """Return the text of the first violation by an input of this shape and dtype; "" if there
-        is none.
+        """Return a description of the first requirement that an input of this shape and dtype
+        violates.
+
+        Return "" if it violates none.
         """
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim
@@ -93,7 +96,7 @@ def _may_be(size: int | None, wanted: int | None) -> bool:
 def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
     """Raise ValueError if the inputs of `layer` violate `specs`.
 
-    specs: an InputSpec or None, which accepts any input; or a list with one for each input.
+    specs: an InputSpec or None, which accepts any input; or a list with one for each input. Raise
     TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]

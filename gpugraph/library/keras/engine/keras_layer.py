@@ -1,8 +1,8 @@
 """The base class of layers: a function with variables, which a program calls on tensors.
 
 Every call opens a name scope with the layer's name. `layer_weights` has the part of the class for
-variables, `layer_losses` that for losses and updates, `layer_nodes` that for recorded calls;
-`layer_configs` converts constructor arguments for configurations. `tf.layers.Layer` is a
+variables, `layer_losses` the part for losses and updates, `layer_nodes` the part for recorded
+calls; `layer_configs` converts constructor arguments for configurations. `tf.layers.Layer` is a
 subclass that creates its variables by `get_variable`, so that variable scopes can share them.
 """
 
@@ -48,15 +48,16 @@ class Layer(LayerWeights, LayerNodes, Module):
     Subclasses define `call`, and add variables in `build` or in `call`.
 
     trainable: whether training changes its variables.
-    name: by default the class's name in snake case and a number: `dense`, `dense_1`.
-    dtype: that of the variables; by default that of the first input.
+    name: by default the class's name in snake case, with a number if it is in use: `dense`,
+      `dense_1`.
+    dtype: the dtype of the variables; by default that of the first input.
     dynamic: accepted for compatibility with TensorFlow, where it means that the layer runs eagerly.
     input_shape, or batch_input_shape, or input_dim, and batch_size: the shape of the input, for the
       first layer of a Sequential model.
     weights: arrays, the initial values of the variables.
     activity_regularizer: a function from the outputs to a scalar penalty, which is divided by the
       batch size and added to the layer's losses.
-    TypeError for any other keyword argument.
+    The constructor raises TypeError for any other keyword argument.
     """
 
     input_spec: Any = None
@@ -66,7 +67,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     """Whether `compute_mask` passes the mask of the inputs on to the outputs."""
 
     stateful = False
-    """Whether the layer keeps state, such as that of a recurrent layer, from one batch to the next.
+    """Whether the layer keeps state, such as that of a recurrent layer, from one batch to
+    the next.
     """
 
     _SHARED_BY_COPIES = ("_graph", "_scope", "_tracked")
@@ -91,7 +93,9 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None if it was not passed, before the first call."""
+        """The dtype of the variables; None before the first call if the constructor received
+        none.
+        """
         return self._dtype
 
     @property
@@ -101,9 +105,7 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call; a call in another graph is an error. None before the first
-        call.
-        """
+        """The graph of the first call, or None before it; a call in another graph is an error."""
         return self._graph
 
     @property
@@ -120,7 +122,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def build(self, input_shape: Any) -> None:
         """Create the layer's variables, for the shape (or structure of shapes) of the inputs.
 
-        The first call of the layer runs this. If the program called it before, the call does not.
+        The first call of the layer runs this method, unless the program has called it before.
         """
         del input_shape
         self.built = True
@@ -133,7 +135,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for the shape of the inputs.
 
-        NotImplementedError if the subclass does not define it.
+        Raise NotImplementedError if the subclass does not define it.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -174,8 +176,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor as a dict of plain Python values.
 
-        NotImplementedError for a subclass whose constructor has further arguments and that does not
-        override this method.
+        Raise NotImplementedError for a subclass whose constructor has further arguments and that
+        does not override this method.
         """
         config: dict[str, Any] = {
             "name": self._name,
@@ -207,10 +209,11 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `call` within the layer's name scope, and before the first call also `build`.
+        """Run `call` within the layer's name scope; before the first call, also run `build`.
 
-        If `call` has parameters `mask` and `training` that are not passed, `mask` is the mask of
-        the inputs, and `training` the value in the layer whose `call` calls this one.
+        If `call` has parameters `mask` and `training` that are not passed, `mask` becomes the mask
+        of the inputs, and `training` the value of the enclosing layer, whose `call` calls this
+        layer.
         """
         inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
@@ -250,7 +253,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
         """Set `_keras_mask` of the outputs to `compute_mask(inputs, mask)`.
 
-        Nothing is set if `call` has set all masks already; a layer without masks sets None.
+        Do nothing if `call` has set all masks already; a layer without masks sets None.
         """
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
@@ -265,8 +268,8 @@ class Layer(LayerWeights, LayerNodes, Module):
                 tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
-        """Return a name for an unnamed layer: `dense`, then `dense_1`. Each graph has its own
-        numbers.
+        """Return a name for an unnamed layer: `dense`, then `dense_1`; each graph counts
+        separately.
         """
         count = get_uid(base_name)
         return base_name if count == 1 else f"{base_name}_{count - 1}"
@@ -282,10 +285,10 @@ class Layer(LayerWeights, LayerNodes, Module):
         self.build_for(*shapes_and_dtype(inputs))
 
     def build_for(self, input_shape: Any, dtype: Any) -> None:
-        """Create the layer's variables unless they exist; a layer calls this for its sublayers too.
+        """Create the variables of this layer and its sublayers unless they exist.
 
-        input_shape: a shape or a structure of shapes. dtype: for the variables, if the layer has
-          none yet.
+        input_shape: a shape or a structure of shapes. dtype: the dtype of the variables, if the
+          layer has none yet.
         """
         if self._dtype is None:
             self._dtype = dtype
@@ -313,8 +316,8 @@ class Layer(LayerWeights, LayerNodes, Module):
             )
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a resource variable; unlike those of `tf.layers`, it is not registered in a
-        variable scope.
+        """Create a resource variable that, unlike in `tf.layers`, is not registered in a variable
+        scope.
         """
         dtype, initializer = options["dtype"], options["initializer"]
         initialize = initializer or default_initializer(name or "Variable", dtype)

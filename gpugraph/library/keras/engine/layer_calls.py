@@ -1,4 +1,4 @@
-"""LayerCall: the mask and training flag of a layer's call, for the layers that its `call` calls."""
+"""LayerCall: the mask and the training flag of a layer's call, which nested calls inherit."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def innermost_call() -> LayerCall | None:
 
 
 def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
-    """Describe the call of a layer that is in progress or about to begin, for an error message.
+    """Describe a layer's call that is in progress or about to begin, for an error message.
 
-    The text has the layer's name and class, its inputs and the layers whose calls surround it.
+    The text has the layer's name and class, its inputs and the enclosing layers.
     """
     around = [call.layer for call in _CALLS.stack if call.layer is not layer]
     return call_text(layer, len(layer.inbound_nodes), inputs, around)
@@ -44,8 +44,8 @@ class LayerCall:
       if `call` has these parameters and they were not passed.
     recorded: all arguments that were passed, by name, for a repetition of the call on other inputs.
     mask: the argument `mask`, or else the masks of the inputs.
-    training: the argument, or else that of the layer whose `call` calls this layer; None if neither
-      has one.
+    training: the argument `training`, or else the value of the enclosing layer's call; None if
+      neither has one.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class LayerCall:
         _CALLS.stack.append(self)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """End the call. If an error ends it and an input is from a Keras layer, add a note on the
-        call.
+        """End the call. If an error ends it and a Keras layer created an input, add a note to the
+        error.
 
-        Only the innermost call adds a note. Raise TypeError in place of an error that a Python loop
-        or branch over tensors caused.
+        Only the innermost call adds a note, which describes the call. Raise TypeError in place of
+        an error that a Python loop or branch over tensors caused.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
             tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
@@ -92,7 +92,9 @@ class LayerCall:
 
 
 def _is_of_control_flow(error: BaseException) -> bool:
-    """Return whether the error is about a tensor in a Python `if`, `while`, `for` or `range`."""
+    """Return whether the error was raised because Python's `if`, `while`, `for` or `range` got a
+    tensor.
+    """
     is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
     first_words = "You are attempting"
     return isinstance(error, OperatorNotAllowedInGraphError) or (
@@ -105,7 +107,7 @@ def _notes_of(error: Any) -> list[str]:
 
 
 def _add_note(error: Any, note: str) -> None:
-    if hasattr(error, "add_note"):  # from Python 3.11 on
+    if hasattr(error, "add_note"):  # `add_note` exists from Python 3.11 on
         error.add_note(note)
 
 

@@ -32,7 +32,8 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 def object_of_argument(name: str, value: Any) -> Any:
     """Return the object for an argument's value, for example the function for `activation="relu"`.
 
-    Other arguments are returned unchanged. An unknown name raises the error of its module.
+    Values of other arguments are returned unchanged. An unknown name raises the error of the module
+    that converts it.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
@@ -49,9 +50,10 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """Return the arguments of a layer's constructor, read from its attributes `name` or `_name`.
+    """Return the arguments of a layer's constructor, read from the layer's attributes.
 
-    NotImplementedError for an argument without such an attribute.
+    An argument `x` is read from the attribute `x` or `_x`. Raise NotImplementedError for an
+    argument without such an attribute.
     """
     config = {}
     for name in inspect.signature(type(layer).__init__).parameters:

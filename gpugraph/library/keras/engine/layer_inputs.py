@@ -72,7 +72,7 @@ def tensor_of_value(value: Any) -> Any:
 def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
     """Return the shapes of inputs, in their structure, and the dtype of the first input.
 
-    Either is None if an input (for the dtype, the first) does not have it.
+    The shapes are None if an input has no shape; the dtype is None if the first input has none.
     """
     tensors = flatten(inputs)
     dtype = getattr(tensors[0], "dtype", None)

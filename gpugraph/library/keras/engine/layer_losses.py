@@ -45,10 +45,10 @@ class LayerLosses:
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of regularizers and the losses of `add_loss`, of this layer and its
+        """The penalties of regularizers and the losses passed to `add_loss`, of this layer and its
         sublayers.
 
-        Functions that `add_loss` received are called at each access.
+        Functions passed to `add_loss` are called at each access.
         """
         called = (_loss_tensor(function()) for function in self._callable_losses)
         losses = [*self._losses, *(loss for loss in called if loss is not None)]
@@ -69,7 +69,7 @@ class LayerLosses:
         raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
 
     def added_metrics(self) -> list[Any]:
-        """Return the metrics of this layer and its sublayers: those of `add_metric` and those in
+        """Return the metrics of this layer and its sublayers, from `add_metric` and from
         attributes.
         """
         items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
@@ -103,9 +103,9 @@ class LayerLosses:
         """Add updates: an operation, a tensor, a function that returns one of these, or a list of
         them.
 
-        inputs: the tensors on which they depend. If None, each update is checked: it is conditional
-          if it is computed from the inputs of the call in progress, or outside of calls from those
-          of any call.
+        inputs: the tensors on which the updates depend. If None, each update is checked: it is
+          conditional if it is computed from the inputs of the call in progress or, outside of
+          calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -116,9 +116,9 @@ class LayerLosses:
         _collect(ops, self._update_collection)
 
     def _reachable(self, ops: list[Any]) -> set[Any]:
-        """Return those of `ops` that are computed from the inputs of a call of the layer.
+        """Return the operations in `ops` that are computed from the inputs of a call of the layer.
 
-        This is the innermost call in progress, or outside of calls any recorded call.
+        The call is the innermost call in progress or, outside of calls, any recorded call.
         """
         call = innermost_call()
         if call is not None:
@@ -135,9 +135,9 @@ class LayerLosses:
         value: a tensor, whose mean over all batches is reported, or the value that a metric object
           returned when it was called.
         aggregation: "mean" for a tensor; None for the value of a metric object.
-        name: of the new metric for a tensor.
-        ValueError for another aggregation, for a tensor without a name or aggregation, and for a
-        value that is not a tensor.
+        name: the name of the new metric for a tensor.
+        Raise ValueError for another aggregation, for a tensor without a name or aggregation, and
+          for a value that is not a tensor.
         """
         if aggregation not in (None, "mean"):
             raise ValueError(
@@ -169,8 +169,9 @@ class LayerLosses:
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """Return the items computed from `inputs`; for None, those whose attribute `flag` is true or
-    missing.
+    """Return the items computed from `inputs`; for None, the items that depend on no inputs.
+
+    flag: the name of the attribute that is true or missing on an item that depends on no inputs.
     """
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
@@ -189,7 +190,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update: an operation, a tensor, or a function of either."""
+    """Return the operation of an update, which is an operation, a tensor, or a function of neither
+    argument.
+    """
     if callable(update) and not hasattr(update, "op"):
         update = update()
     return getattr(update, "op", update)
@@ -218,7 +221,10 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> list[Any]:
-    """Return the distinct items of a layer and of the attribute `name` of its sublayers."""
+    """Return the distinct items of a layer and of its sublayers.
+
+    items_of_layer: the items of the layer. name: the attribute of a sublayer that has its items.
+    """
     items = {id(item): item for item in items_of_layer}
     for layer in layers:
         items.update((id(item), item) for item in getattr(layer, name))

@@ -1,4 +1,4 @@
-"""The calls of a layer on tensors of a network of layers, recorded as nodes of a graph.
+"""The calls of a layer that belong to a network of layers, recorded as nodes of a graph.
 
 A tensor belongs to a network of layers if it has a `_keras_history`: the layer that created it, the
 number of the call among that layer's calls, and the number of the output. A call is recorded only
@@ -24,7 +24,7 @@ def mask_of(tensor: Any) -> Any:
 
 
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
-    """Return a property with `function` of a node's tensors, in their structure.
+    """Return a property with the results of `function` for a node's tensors, in their structure.
 
     tensors: the name of the node's attribute that has the tensors. doc: the property's docstring.
     """
@@ -32,7 +32,9 @@ def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
 
 
 class KerasHistory(NamedTuple):
-    """The source of a tensor: a layer, the number of its call, and that of the call's output."""
+    """The source of a tensor: a layer, the number of the layer's call, and the number of the call's
+    output.
+    """
 
     layer: Any
     node_index: int
@@ -42,8 +44,9 @@ class KerasHistory(NamedTuple):
 class LayerNode:
     """One call of `outbound_layer` on tensors that calls of `inbound_layers` returned.
 
-    inputs, outputs: the structures of tensors of the call. arguments: its other arguments by name.
-    is_input: whether it is the node of an InputLayer, which has an output but no input layers.
+    inputs, outputs: the structures of the call's input and output tensors. arguments: the call's
+      other arguments by name.
+    is_input: whether this is the node of an InputLayer, which has an output but no input layers.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """Return the tensors of other layers that the call requires: its inputs, then those in
+        """Return the tensors of other layers that the call requires: inputs, then tensors in
         arguments.
         """
         if self.is_input:
@@ -81,7 +84,11 @@ class LayerNode:
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
-    """Return a method that returns an attribute of the node of one of a layer's calls."""
+    """Return a method that returns an attribute of the node of one of a layer's calls.
+
+    The method receives the number of the call. name: the name of the method. kind: what the
+    attribute has, for messages.
+    """
     doc = (
         f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "
         "there is none with that number."
@@ -114,7 +121,8 @@ class LayerNodes:
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
-        """Record a call if all its inputs belong to a network of layers, and return its outputs.
+        """Record a call if all its inputs belong to a network of layers, and return the call's
+        outputs.
 
         Operations that computed tensors among the arguments become layers. An output that is also
         an input is replaced by an identity, since a tensor can have only one history and mask.
@@ -138,31 +146,36 @@ class LayerNodes:
 
     @property
     def input(self) -> Any:
-        """The inputs of the first recorded call; AttributeError if there is no recorded call."""
+        """The inputs of the first recorded call.
+
+        Raise AttributeError if there is no recorded call.
+        """
         self._check_called("is not connected, no input to return")
         return self.get_input_at(0)
 
     @property
     def output(self) -> Any:
-        """The outputs of the first recorded call; AttributeError if there is no recorded call."""
+        """The outputs of the first recorded call; raise AttributeError if there is no recorded
+        call.
+        """
         self._check_called("has no inbound nodes")
         return self.get_output_at(0)
 
     @property
     def input_mask(self) -> Any:
-        """The masks of `input`, None for a tensor without a mask."""
+        """The masks of the tensors in `input`; None for a tensor without a mask."""
         return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
-        """The masks of `output`, None for a tensor without a mask."""
+        """The masks of the tensors in `output`; None for a tensor without a mask."""
         return map_structure(mask_of, self.output)
 
     @property
     def input_shape(self) -> Any:
         """The shape of the inputs of all recorded calls.
 
-        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("input", [node.input_shapes for node in self._inbound_nodes])
 
@@ -170,7 +183,7 @@ class LayerNodes:
     def output_shape(self) -> Any:
         """The shape of the outputs of all recorded calls.
 
-        AttributeError if there is no recorded call, or if the shapes differ between calls.
+        Raise AttributeError if there is no recorded call, or if the shapes differ between calls.
         """
         return self._only_shape("output", [node.output_shapes for node in self._inbound_nodes])
 

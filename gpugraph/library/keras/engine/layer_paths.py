@@ -14,7 +14,7 @@ _CALLS_AT_ENDS = 6
 """The number of calls that are shown at each end of a long path."""
 
 _MAX_NODES = 5
-"""The maximum number of a layer's calls for which a message has the path."""
+"""If a layer has more calls than this, a message does not list their paths."""
 
 Call = tuple[Any, int]
 """A layer and the number of one of its calls."""
@@ -36,8 +36,8 @@ def path_text(calls: Sequence[Call]) -> str:
 def calls_to(tensors: Iterable[Any]) -> list[Call]:
     """Return a path of calls that leads to `tensors`; it is empty if no layer created one of them.
 
-    At each call, the path follows only the first input that a layer created. In a cycle it ends
-    where it would reach a call again.
+    At each call, the path follows only the first input that a layer created. In a cycle, the path
+    ends before it reaches a call for the second time.
     """
     calls: dict[Call, None] = {}
     history = _first_history(tensors)
@@ -46,7 +46,9 @@ def calls_to(tensors: Iterable[Any]) -> list[Call]:
         if (layer, index) in calls:
             break
         calls[layer, index] = None
-        nodes = layer.inbound_nodes[index : index + 1]  # empty if the nodes were cleared since
+        nodes = layer.inbound_nodes[
+            index : index + 1
+        ]  # an empty list if the nodes were cleared after the call
         history = _first_history(nodes[0].needed_tensors()) if nodes else None
     return list(reversed(calls))
 

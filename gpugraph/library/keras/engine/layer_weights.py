@@ -49,13 +49,17 @@ def distinct(items: Iterable[Any]) -> list[Any]:
 
 
 class LayerWeights(LayerLosses):
-    """The part of Layer that holds variables: its own, and those of layers in its attributes."""
+    """The part of Layer that holds variables: the layer's own, and those of layers in its
+    attributes.
+    """
 
     built: bool
     _dtype: DType | None
 
     is_metric = False
-    """Whether this is a metric. A metric in an attribute of a layer is not a sublayer of it."""
+    """Whether this is a metric; a metric that is an attribute of a layer does not count as a
+    sublayer.
+    """
 
     def __init__(self, trainable: bool) -> None:
         super().__init__()
@@ -65,7 +69,10 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable(self) -> bool:
-        """Whether training changes its variables; assignment also changes it for all sublayers."""
+        """Whether training changes the layer's variables.
+
+        Assignment also sets it in all sublayers.
+        """
         return self._trainable
 
     @trainable.setter
@@ -83,8 +90,8 @@ class LayerWeights(LayerLosses):
             _initialize_later(leaves(value))
 
     def track_assigned(self) -> None:
-        """Register variables for initialization by Keras's session that were added to lists and
-        dicts.
+        """Register variables that were added to lists and dicts for initialization by Keras's
+        session.
 
         `__setattr__` finds only variables that are in the list or dict when it is assigned.
         """
@@ -126,7 +133,7 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables to train, of this layer and its sublayers; none if the layer is not
+        """The variables of this layer and its sublayers to train; empty if the layer is not
         trainable.
         """
         if not self.trainable:
@@ -237,9 +244,7 @@ class LayerWeights(LayerLosses):
     # -- addition
 
     def _variables_context(self) -> AbstractContextManager[Any]:
-        """Return the context in which the layer's variables are created; the base class's changes
-        nothing.
-        """
+        """Return the context in which the layer's variables are created; here it has no effect."""
         return nullcontext()
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
@@ -263,14 +268,14 @@ class LayerWeights(LayerLosses):
     ) -> Any:
         """Create a variable that belongs to the layer; see `tf.get_variable` for its arguments.
 
-        name: by default "Variable". shape: by default that of a scalar.
+        name: by default "Variable". shape: by default (), for a scalar.
         initializer, regularizer, constraint: functions, or names and configurations that
           `tf.keras.initializers` and so on accept.
         kwargs: `collections`, the graph collections for the variable, and `getter`, which is called
           instead of `_new_variable`.
         The penalty of `regularizer` is added to the layer's losses, unless the variable existed
-        already and is shared. ValueError for a trainable variable that is synchronized ON_READ,
-        TypeError for other keyword arguments.
+          already and is shared. Raise ValueError for a trainable variable that is synchronized
+          ON_READ, and TypeError for other keyword arguments.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -323,10 +328,10 @@ class LayerWeights(LayerLosses):
                 self.add_loss(loss)
 
     def track_variable(self, variable: Any, trainable: bool) -> None:
-        """Add a variable, or the parts of a partitioned one, to the layer's lists of variables.
+        """Add a variable to the layer's lists of variables; for a partitioned one, add its parts.
 
-        trainable: whether to train it; a part whose own `trainable` is False is not trained, unless
-          that is only because the layer is not trainable.
+        trainable: whether to train the variable; a part whose own `trainable` is False is not
+          trained, unless that is only because the layer is not trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (part.trainable or not self.trainable)

@@ -1,7 +1,7 @@
 """Network: a layer that calls other layers, from its inputs to its outputs.
 
-The inputs and outputs of a graph of layers define a network, or a subclass with a `call` method.
-Networks are layers, so a network may contain networks.
+The inputs and outputs of a graph of layers define a network; or a subclass defines `call`. Networks
+are layers, so a network may contain networks.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
 
-    TypeError for other keyword arguments, for inputs without outputs or outputs without inputs, and
-    for inputs created by a layer other than an InputLayer; ValueError for tensors that no layer
-    created, duplicate inputs, and graphs that `network_graph.map_network` rejects.
+    The constructor raises TypeError for other keyword arguments, for inputs without outputs or
+    outputs without inputs, and for inputs created by a layer other than an InputLayer. It raises
+    ValueError for tensors that no layer created, duplicate inputs, and graphs that
+    `network_graph.map_network` rejects.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -74,7 +75,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             self._init_graph(inputs, outputs)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; RuntimeError for a layer if `Network.__init__` has not run before."""
+        """Set an attribute; for a layer, raise RuntimeError before `Network.__init__` has run."""
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
         ):
@@ -104,7 +105,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             layer.outbound_nodes.append(node)
         self._inbound_nodes.append(node)
 
-    # -- its layers
+    # -- the layers of the network
 
     _untracked = Layer._untracked | {"_layers", "_network_graph"}
 
@@ -129,7 +130,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def is_graph_network(self) -> bool:
-        """Whether the inputs and outputs of a graph of layers define it, not a `call` method."""
+        """Whether the inputs and outputs of a graph of layers define the network."""
         return self._network_graph is not None
 
     @property
@@ -145,14 +146,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers_by_depth = OfGraph("The layers, by the maximum depth of their calls.")
 
     def sublayers(self) -> list[Any]:
-        """Return the layers; those of a graph of layers are sorted by depth, the deepest first."""
+        """Return the layers of the network; in a graph of layers, the deepest ones come first."""
         listed = self.__dict__.get("_layers")
         return list(listed) if listed is not None else super().sublayers()
 
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with this index or name. ValueError if there is none."""
+        """Return the layer with this index or name; raise ValueError if there is none."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -207,7 +208,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
-        """Whether a layer keeps state from one batch to the next."""
+        """Whether some layer keeps state from one batch to the next."""
         return any(layer.stateful for layer in self.layers)
 
     @property
@@ -225,7 +226,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """One None for each of several inputs, so calls check their number; otherwise None."""
+        """For several inputs, a list of None, so that calls check their number; otherwise None."""
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
 
@@ -234,8 +235,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def build(self, input_shape: Any) -> None:
         """Create the variables of a subclass, by running its `call` on placeholders.
 
-        ValueError for an invalid shape, and for a `call` that requires arguments other than the
-        inputs and `training` (here False), or inputs of another dtype than `floatx()`.
+        Raise ValueError for an invalid shape, and for a `call` that requires arguments other than
+        the inputs and `training` (here False), or inputs of another dtype than `floatx()`.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -257,7 +258,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Run a program's own `build`; otherwise the first call builds the layers of a subclass."""
+        """Run the program's own `build`; without one, the first call builds a subclass's layers."""
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
             return
@@ -271,9 +272,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the outputs for `inputs`; a graph of layers calls each of its layers again.
 
-        NotImplementedError for a subclass that does not define it.
+        Raise NotImplementedError for a subclass that does not define it.
         """
-        del training  # the layers get it from the enclosing LayerCall
+        del training  # the layers get `training` from the enclosing LayerCall
         if not self.is_graph_network:
             raise NotImplementedError(
                 "When subclassing the `Model` class, you should implement a `call` method."
@@ -301,7 +302,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         """Repeat a node's call on other tensors, by the node's layer or by `layer`.
 
         A recorded argument that is the learning phase is replaced by the enclosing call's
-        `training`. computed: the new tensors by the ids of the recorded ones.
+        `training`. computed: the new tensor for each recorded tensor, by the id of the recorded
+        tensor.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -341,7 +343,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- values and configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Return the layers' configurations and their calls; NotImplementedError for a subclass."""
+        """Return the layers' configurations and calls; a subclass raises NotImplementedError."""
         if not self.is_graph_network:
             raise NotImplementedError(
                 f"{type(self).__name__} is a subclass with its own `call`: it must define "
@@ -351,7 +353,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create a network from a dict that `get_config` returned. It has new variables.
+        """Create a network from a dict that `get_config` returned. The network has new variables.
 
         custom_objects: classes and functions of the program, by name.
         """
@@ -365,8 +367,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     ) -> None:
         """Print a table of the layers, with shapes and numbers of parameters.
 
-        line_length: in characters. positions: ends of columns, in characters or parts of a line.
-        print_fn: receives each line; `print` by default. ValueError before the model is built.
+        line_length: the number of characters of a line. positions: the ends of the columns, in
+          characters or as fractions of a line.
+        print_fn: receives each line; `print` by default. Raise ValueError before the model is
+          built.
         """
         if not self.built:
             raise ValueError(

@@ -106,8 +106,8 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
     """Return the arguments, in addition to the inputs, with which `build` runs the network's
     `call`.
 
-    This is `training=False` if `call` requires it. ValueError if `call` accepts no inputs, or
-    requires other arguments.
+    They are `training=False` if `call` requires it, else none. Raise ValueError if `call` accepts
+    no inputs, or requires other arguments.
     """
     parameters = inspect.signature(network.call).parameters.values()
     positional = [
@@ -130,7 +130,9 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
 
 
 def refuse_legacy_layers(layers: Any) -> None:
-    """Raise TypeError for layers of `tf.layers`, whose variables variable scopes share."""
+    """Raise TypeError for layers of `tf.layers`, because these share variables by variable
+    scopes.
+    """
     legacy = [layer for layer in layers if getattr(layer, "_is_legacy_layer", False)]
     if legacy:
         shown = ", ".join(f"{type(layer).__name__} {layer.name}" for layer in legacy)

@@ -56,14 +56,16 @@ def network_config(network: Any) -> dict[str, Any]:
 
 
 def _call_numbers(network: Any) -> dict[str, int]:
-    """Return the number of each call among those calls of its layer that are in the network, by
+    """Return the number of each call of a layer, counting only calls in the network, by node
     key.
     """
     numbers: dict[str, int] = {}
     for layer in network.network_graph.layers:
         keys = [node_key(layer.name, index) for index in range(len(layer.inbound_nodes))]
         inside = [key for key in keys if key in network.network_graph.nodes]
-        first = 1 if getattr(layer, "is_graph_network", False) else 0  # after its graph's call
+        first = (
+            1 if getattr(layer, "is_graph_network", False) else 0
+        )  # number 0 is the call of its own graph
         numbers |= {key: number for number, key in enumerate(inside, first)}
     return numbers
 
@@ -134,9 +136,9 @@ def network_of_config(
 ) -> tuple[Any, Any, list[Any]]:
     """Create the layers of a configuration, repeat their calls, and return the network's tensors.
 
-    These are its inputs, its outputs, and a list of the outputs of all calls. ValueError for calls
-    whose inputs no layer provides.
-    custom_objects: classes and functions of the program, by name.
+    Return the network's inputs, its outputs, and a list of the outputs of all calls. Raise
+    ValueError for calls whose inputs no layer provides. custom_objects: classes and functions of
+    the program, by name.
     """
     layers: dict[str, Any] = {}
     tensors = repeat_calls(config_entry(config, "layers", _OWNER), layers, custom_objects)
@@ -150,11 +152,11 @@ def repeat_calls(
     """Create the layers that `records` describe, add them to `layers` by name, and repeat their
     calls.
 
-    Calls wait until the layers that compute their inputs have been called. Returns the outputs of
+    Calls wait until the layers that compute their inputs have been called. Return the outputs of
     the calls, layer by layer.
 
-    records: the "layers" of a dict from `network_config`. ValueError for calls whose inputs no
-      layer provides.
+    records: the "layers" of a dict from `network_config`. Raise ValueError for calls whose inputs
+      no layer provides.
     """
     tensors: dict[str, list[Any]] = {}
     waiting: dict[str, deque[Any]] = {}
@@ -221,8 +223,8 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
     """Repeat a layer's next calls as long as their inputs exist; return whether there was such a
     call.
 
-    calls: the remaining calls, from which those repeated are removed. results: receives their
-      outputs.
+    calls: the remaining calls; repeated calls are removed. results: the list to which the outputs
+      of repeated calls are appended.
     """
     count = len(calls)
     while calls:
@@ -245,7 +247,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
     """Convert an argument's plain value: references become tensors, or are added to `missing`.
 
     A reference is [layer name, number of the call, number of the output], optionally after
-    `_TENSOR`. It is missing if that call has not been made yet.
+    `_TENSOR`. Its tensor is missing if that call has not been made yet.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -264,7 +266,7 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
     """Return the tensor of a reference, or None if its call has not been made yet.
 
-    ValueError for a layer or an output that does not exist.
+    Raise ValueError for a layer or an output that does not exist.
     """
     name, index, number = _checked_place(place)[:3]
     if name not in layers:

@@ -46,14 +46,15 @@ def node_key(layer_name: str, node_index: int) -> str:
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one name.
+    Raise ValueError for a cycle, a tensor that the inputs do not determine, or two layers of one
+    name.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)
     node_depths, layer_depths = _depths(calls)
     for tensor in inputs:
         layer = tensor._keras_history.layer
-        if layer not in layer_depths:  # not connected to an output
+        if layer not in layer_depths:  # skips calls that no output depends on
             layer_depths[layer], order[layer] = 0, -1
             node_depths[layer._inbound_nodes[0]] = 0
             calls.append((layer._inbound_nodes[0], 0))
@@ -85,8 +86,8 @@ def extend_network(
 ) -> NetworkGraph:
     """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    These are calls after the outputs, for example for a loss; they have negative depths. ValueError
-    as for `map_network`.
+    These calls come after the outputs, for example for a loss, and have negative depths. Errors are
+    those of `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
@@ -235,8 +236,8 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """A read-only attribute of a network, which returns the attribute of that name of its
-    NetworkGraph.
+    """A read-only attribute of a network, whose value is the NetworkGraph's attribute of the same
+    name.
     """
 
     def __init__(self, doc: str) -> None:

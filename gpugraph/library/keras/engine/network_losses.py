@@ -1,6 +1,7 @@
 """The part of the class Network for losses and metrics.
 
-In a graph of layers they become layers themselves, so configurations of the network contain them.
+In a graph of layers, losses and metrics become layers themselves, so that configurations of the
+network contain them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class NetworkLosses(LayerLosses):
     def extend(self, tensors: Sequence[Any]) -> None:
         """Add the calls that lead from the network's inputs to `tensors`, which are not outputs.
 
-        Calls that the network has already are ignored. ValueError as for `map_network`.
+        Calls that the network has already are ignored. Errors are those of `map_network`.
         """
         graph = self._network_graph
         assert graph is not None, "there is a graph of layers"
@@ -44,8 +45,8 @@ class NetworkLosses(LayerLosses):
         """Add a loss, or a list of losses; see `Layer.add_loss`.
 
         In a graph of layers, each loss computed from layers' tensors becomes the input of an
-        AddLoss layer, and operations between become layers too. ValueError for a loss that depends
-        on other inputs than the network's.
+        AddLoss layer, and operations between layers become layers too. Raise ValueError for a loss
+        that depends on other inputs than the network's.
         """
         for loss in flatten(losses):
             if self._record_in_graph(loss):
@@ -58,8 +59,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor; see `Layer.add_metric`.
 
-        In a graph of layers the tensor becomes the input of an AddMetric layer; ValueError for the
-        value that a metric object returned.
+        In a graph of layers the tensor becomes the input of an AddMetric layer; raise ValueError
+        for the value that a metric object returned.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -74,8 +75,8 @@ class NetworkLosses(LayerLosses):
             super().add_metric(value, aggregation, name)
 
     def _record_in_graph(self, value: Any) -> bool:
-        """Return whether a loss or metric belongs to the graph of layers: it depends on tensors of
-        layers.
+        """Return whether a loss or metric depends on tensors of layers, and so belongs to the graph
+        of layers.
 
         The operations that lead to it become layers.
         """

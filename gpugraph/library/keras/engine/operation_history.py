@@ -1,4 +1,4 @@
-"""The operations between layers, which a program applied to outputs of layers."""
+"""The operations that a program applied to outputs of layers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
     """Return the operations that compute `tensor` from outputs of layers, each after its
     predecessors.
 
-    Each is paired with the list of the indices of its inputs that depend on layers' outputs.
+    Each operation is paired with a list of the indices of its inputs that depend on layers'
+    outputs.
     """
     depends: dict[Operation, list[int]] = {}
     order: list[Operation] = []

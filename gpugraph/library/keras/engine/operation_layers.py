@@ -35,13 +35,13 @@ from gpugraph.ops.op_index import MODULE_OF
 _PREFIX = "tf_op_layer_"
 
 _OF_PLACE = ("_class",)
-"""Attrs that colocate the operation with others, which may be missing in another graph."""
+"""Attrs that colocate an operation with other operations, which may be missing in another graph."""
 
 _OF_LOOPS = frozenset({"Enter", "Exit", "LoopCond", "NextIteration", "RefEnter", "RefExit"})
 """Op types that exist only as parts of while loops and cannot be repeated alone."""
 
 _WITH_EFFECTS = ("collectives", "control.py_func", "files", "queues", "readers", "state", "tables")
-"""Beginnings of the names of modules in gpugraph/ops whose ops have effects.
+"""Prefixes of the names of modules in gpugraph/ops whose ops have side effects.
 
 A model from a file may contain these ops only if the program trusts the file.
 """
@@ -55,8 +55,9 @@ class TensorFlowOpLayer(Layer):
     name: the layer's name without its prefix `tf_op_layer_`.
     constants: the inputs of the operation that are not inputs of the layer, as tensors or arrays by
       their index.
-    ValueError for an invalid NodeDef, for attrs that the op type does not have, and for an
-    operation with effects from a file that is not trusted; NotFoundError for an unknown op type.
+    The constructor raises ValueError for an invalid NodeDef, for attrs that the op type does not
+      have, and for an operation with side effects from a file that is not trusted; NotFoundError
+      for an unknown op type.
     """
 
     def __init__(
@@ -89,16 +90,18 @@ class TensorFlowOpLayer(Layer):
         for place, value in sorted(self.constants.items()):
             inputs.insert(place, self._constant_in(graph, value, types[place]))
         attrs = {name: value for name, value in self._attrs.items() if name not in _OF_PLACE}
-        graph._names.setdefault(self.node_def.name.lower(), 1)  # reserves the name
+        graph._names.setdefault(
+            self.node_def.name.lower(), 1
+        )  # reserves the name, as TensorFlow does
         repeated = graph.create_op(self.node_def.op, inputs, attrs=attrs, name=self.node_def.name)
         outputs = list(repeated.outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """Return the dtypes of the operation's inputs. Raise ValueError for a constant of a wrong
+        """Return the dtypes of the operation's inputs. Raise ValueError for a constant with a wrong
         index.
 
-        count: the number of inputs, for an op type with a variable number.
+        count: the number of inputs, for an op type with a variable number of inputs.
         """
         types = input_types(OP_DEFS[self.node_def.op], self._attrs, count)
         if types is None or any(not 0 <= place < len(types) for place in self.constants):
@@ -106,8 +109,9 @@ class TensorFlowOpLayer(Layer):
         return types
 
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
-        """Return a constant of the layer as a tensor of `graph`: itself, or a constant with its
-        value.
+        """Return a constant of the layer as a tensor of `graph`.
+
+        A tensor of `graph` is returned unchanged; for another value, create a constant.
         """
         if isinstance(value, Tensor) and value.graph is graph:
             return value
@@ -115,9 +119,9 @@ class TensorFlowOpLayer(Layer):
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer, which is computed if necessary.
+        """Return the value of a constant of the layer; a tensor is evaluated if necessary.
 
-        Raise NotImplementedError if it has none: for handles, and for tensors that must be fed.
+        Raise NotImplementedError if it has no value: for handles, and for tensors that must be fed.
         """
         if not isinstance(value, Tensor):
             return value
@@ -157,9 +161,9 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        NotImplementedError for an operation of a loop, and for an operation with an input that is
-        not of a layer and has no value to store: a variable's handle, another resource, or a tensor
-        to feed.
+        Raise NotImplementedError for an operation of a loop, and for an operation with an input
+        that no layer created and that has no value to store: a variable's handle, another resource,
+        or a tensor to feed.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))
@@ -172,7 +176,7 @@ class TensorFlowOpLayer(Layer):
 
 
 class AddLoss(Layer):
-    """Adds its inputs to its losses, and returns them.
+    """A layer that adds its inputs to its losses, and returns them.
 
     unconditional: whether the loss does not depend on the inputs of the model.
     """
@@ -196,7 +200,7 @@ class AddLoss(Layer):
 
 
 class AddMetric(Layer):
-    """Adds a metric of its inputs, and returns the inputs; see `Layer.add_metric`."""
+    """A layer that adds a metric of its inputs, and returns them; see `Layer.add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any
@@ -223,7 +227,9 @@ LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMe
 
 
 def _message_of(node_def: Any) -> Any:
-    """Return a NodeDef message for bytes, or for a dict from JSON; return a message unchanged."""
+    """Return a NodeDef message for serialized bytes or a dict from JSON; return a message
+    unchanged.
+    """
     if isinstance(node_def, Mapping):
         return messages_pb2.message_of_json(messages_pb2.NodeDef, node_def)
     if isinstance(node_def, (bytes, str)):
@@ -233,7 +239,7 @@ def _message_of(node_def: Any) -> Any:
 
 
 def _check_effects(node_def: Any, layer: str) -> None:
-    """Raise ValueError for an operation with effects from a file that is not trusted."""
+    """Raise ValueError for an operation with side effects from a file that is not trusted."""
     if MODULE_OF.get(node_def.op, "").startswith(_WITH_EFFECTS):
         what = f"operation {node_def.op} of layer {layer}"
         kind = "has effects besides its outputs"

@@ -1,4 +1,4 @@
-"""Search for tensors and operations that depend on others.
+"""Search for the tensors and operations that depend on given inputs.
 
 The function is that of TensorFlow's `tf_utils`.
 """
@@ -17,8 +17,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
     """Return `inputs` and all tensors and operations computed from them.
 
-    inputs: tensors, variables or operations; TypeError for others.
-    targets: the search ends when it has found all of these; by default it finds everything.
+    inputs: tensors, variables or operations; raise TypeError for others.
+    targets: tensors or operations at which the search ends when it has found all of them; by
+      default it finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
     reachable = set(flatten(inputs))

@@ -29,15 +29,15 @@ def get_file(
     """Return the path of an existing file in ~/.keras/datasets; nothing is downloaded.
 
     fname: the file's name, or its path. origin: the URL of the file, for messages.
-    untar: whether the file is `fname`.tar.gz, to be unpacked; the path `fname` of its content is
-      returned.
+    untar: whether the file is `fname`.tar.gz and is unpacked; the path `fname` of its content is
+      then returned.
     md5_hash, file_hash: the expected hash of the file, in hexadecimal; hash_algorithm: "md5",
       "sha256", or "auto" to choose by the hash's length.
     extract: whether to unpack the file in its folder; the file's own path is returned.
     archive_format: "tar", "zip", "auto" for either, or None for neither.
     cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
       "datasets".
-    FileNotFoundError if the file is missing, ValueError if its hash differs.
+    Raise FileNotFoundError if the file is missing, and ValueError if its hash differs.
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     whole = folder / fname

@@ -1,7 +1,8 @@
-"""Enqueuers: they prepare batches in advance, in threads or processes, and return them in order.
+"""Enqueuers, which prepare batches in advance, in threads or processes, and return them in order.
 
 An error in a worker is raised where its batch is taken. The consumer submits further batches
-whenever it takes one, so there is no scheduling thread, and none is left when an enqueuer stops.
+whenever it takes one, so there is no scheduling thread, and no thread is left when an enqueuer
+stops.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ END = "end of the generator"
 """The result of a worker when the generator has no further batch."""
 
 _SOURCES: dict[int, Any] = {}
-"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes inherit it.
+"""The data sets of running enqueuers by the enqueuers' numbers; forked worker processes
+inherit it.
 """
 
 _NUMBERS = itertools.count()
@@ -37,7 +39,7 @@ class SequenceEnqueuer:
     """Base class of enqueuers: call `start`, take batches from the iterator `get()`, then call
     `stop`.
 
-    use_multiprocessing: whether the workers are forked processes instead of threads.
+    use_multiprocessing: whether the workers are forked processes; otherwise they are threads.
     """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
@@ -71,9 +73,9 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches in order; an error of a worker is raised where its batch would come.
+        """Yield the batches in order; an error of a worker is raised in place of its batch.
 
-        RuntimeError if a worker process ended before its batch was ready.
+        Raise RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
@@ -109,7 +111,7 @@ class SequenceEnqueuer:
 
 
 class OrderedEnqueuer(SequenceEnqueuer):
-    """Yields the batches of a `Sequence`, epoch after epoch.
+    """An enqueuer that yields the batches of a `Sequence`, epoch after epoch.
 
     shuffle: whether each epoch has a new random order.
     """
@@ -146,7 +148,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
-    """Yields the batches of a generator until it ends; a single worker takes batches from it.
+    """An enqueuer that yields the batches of a generator until it ends; a single worker takes them.
 
     random_seed: the seed of NumPy's generator in the worker process.
     """
@@ -161,8 +163,9 @@ class GeneratorEnqueuer(SequenceEnqueuer):
         return super()._seed() if self.random_seed is None else self.random_seed
 
     def start(self, workers: int = 1, max_queue_size: int = 10) -> None:
-        """Start one worker, whatever `workers` is: a generator computes its batches one after the
-        other.
+        """Start a single worker, because a generator computes its batches one after the other.
+
+        workers: ignored. max_queue_size: see `SequenceEnqueuer.start`.
         """
         super().start(1, max_queue_size)
 
@@ -182,7 +185,7 @@ class _Locked:
         self._lock = threading.Lock()
 
     def take(self) -> Any:
-        """Return the next value, or END."""
+        """Return the generator's next value, or END."""
         with self._lock:
             return next(self._generator, END)
 
@@ -207,15 +210,15 @@ def _item(sequence: Sequence, index: int) -> Any:
 
 
 def _next(generator: _Locked, _: Any) -> Any:
-    """Return the next batch of a generator."""
+    """Return the next batch of a generator, or END."""
     return generator.take()
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that can be pickled, for its way back from a worker process.
+    """Return an error that can be pickled, to send it from a worker process.
 
-    It is the error itself, if its class allows that or can be registered with `copyreg`, or else a
-    RuntimeError with its class and message.
+    This is the error itself if its class allows that or can be registered with `copyreg`; otherwise
+    a RuntimeError with the error's class and message.
     """
     if _can_be_pickled(error):
         return error
@@ -233,7 +236,9 @@ def _can_be_pickled(value: Any) -> bool:
 
 
 def _reduced(error: Exception) -> tuple[Any, ...]:
-    """Reduce an error for pickling, so unpickling does not call the constructor of its class."""
+    """Reduce an error for pickling such that unpickling does not call the constructor of its
+    class.
+    """
     attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
     return _error_of, (type(error), error.args, attributes)
 

@@ -16,8 +16,8 @@ class HDF5Matrix:
     datapath, dataset: the file's path and the array's name in it. end: None for all rows from
       `start` on. normalizer: a function that is applied to the values read, or None.
     The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows
-    of a batch together. OSError for a file that is not HDF5, ValueError for a name that is not in
-    it, ImportError without h5py.
+      of a batch together. The constructor raises OSError for a file that is not HDF5, ValueError
+      for a name that is not in it, and ImportError without h5py.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}
@@ -42,7 +42,7 @@ class HDF5Matrix:
         return int(self.end - self.start)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return rows for an index, a slice, or an array or list of indices.
+        """Return the rows for an index, a slice, or an array or list of indices.
 
         Raise IndexError beyond the end.
         """
@@ -62,10 +62,10 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Return rows of the file.
+        """Return the rows of the array in the file that `place`, an index, slice or list, selects.
 
-        The rows in a list are read once each and in ascending order, as h5py requires, then
-        rearranged.
+        For a list, each row is read once and in ascending order, as h5py requires; then the rows
+        are rearranged.
         """
         if not isinstance(place, list):
             return self.data[place]

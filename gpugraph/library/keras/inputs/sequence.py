@@ -1,4 +1,4 @@
-"""Sequence: a data set as batches with indices, which several workers can compute in any order."""
+"""Sequence: a data set as numbered batches, which several workers can compute in any order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Sequence:
     """Base class of data sets of batches: subclasses define `__getitem__` and `__len__`."""
 
     def __getitem__(self, index: int) -> Any:
-        """Return the batch with an index: (inputs, targets) or (inputs, targets, weights)."""
+        """Return batch number `index`: (inputs, targets) or (inputs, targets, weights)."""
         raise NotImplementedError(f"{type(self).__name__} does not define `__getitem__`")
 
     def __len__(self) -> int:
@@ -18,7 +18,9 @@ class Sequence:
         raise NotImplementedError(f"{type(self).__name__} does not define `__len__`")
 
     def on_epoch_end(self) -> None:
-        """Run after each epoch, when no worker computes a batch; subclasses may override it."""
+        """Handle the end of an epoch, when no worker computes a batch; subclasses may override
+        this.
+        """
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the batches of one epoch."""

@@ -47,6 +47,7 @@ from gpugraph.library.keras.layers.dense_dropout_flatten import (
     SpatialDropout3D as SpatialDropout3D,
 )
 from gpugraph.library.keras.layers.embedding_layer import Embedding as Embedding
+from gpugraph.library.keras.layers.feature_layers import DenseFeatures as DenseFeatures
 from gpugraph.library.keras.layers.global_pooling_layers import (
     GlobalAveragePooling1D as GlobalAveragePooling1D,
     GlobalAveragePooling2D as GlobalAveragePooling2D,

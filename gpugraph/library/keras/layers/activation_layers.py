@@ -1,4 +1,4 @@
-"""Layers that apply an activation function with parameters."""
+"""Layers that apply an activation function with parameters, such as LeakyReLU and PReLU."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from gpugraph.ops.arrays.cast import cast
 
 
 def _rounded(value: Any) -> float:
-    """Round a number to the dtype `floatx()`, as configurations of TensorFlow contain it."""
+    """Round a number to the dtype `floatx()`, because TensorFlow's configurations contain rounded
+    numbers.
+    """
     return float(cast_to_floatx(value))
 
 
 class LeakyReLU(SameShape):
-    """Returns x where it is positive, else alpha * x."""
+    """A layer that returns x where it is positive, else alpha * x."""
 
     def __init__(self, alpha: Any = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -32,7 +34,8 @@ class LeakyReLU(SameShape):
 
 
 class PReLU(SameShape):
-    """Returns x where it is positive, else alpha * x, with a trained alpha for each element.
+    """A layer that returns x where it is positive, else alpha * x, with a trained alpha per
+    element.
 
     shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
       alpha.
@@ -67,7 +70,7 @@ class PReLU(SameShape):
 
 
 class ELU(SameShape):
-    """Returns x where it is positive, else alpha * (exp(x) - 1)."""
+    """A layer that returns x where it is positive, else alpha * (exp(x) - 1)."""
 
     def __init__(self, alpha: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -80,7 +83,7 @@ class ELU(SameShape):
 
 
 class ThresholdedReLU(SameShape):
-    """Returns x where it is greater than theta, else 0."""
+    """A layer that returns x where it is greater than theta, else 0."""
 
     def __init__(self, theta: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -94,7 +97,7 @@ class ThresholdedReLU(SameShape):
 
 
 class Softmax(SameShape):
-    """Returns exp(x) / sum(exp(x)), the sum along `axis`."""
+    """A layer that returns exp(x) / sum(exp(x)), the sum along `axis`."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -107,9 +110,10 @@ class Softmax(SameShape):
 
 
 class ReLU(SameShape):
-    """Returns min(x, max_value) where x > threshold, else negative_slope * (x - threshold).
+    """A layer that returns min(x, max_value) where x > threshold, else negative_slope * (x -
+    threshold).
 
-    ValueError for a negative `max_value` or `negative_slope`.
+    The constructor raises ValueError for a negative `max_value` or `negative_slope`.
     """
 
     def __init__(

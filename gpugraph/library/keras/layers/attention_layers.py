@@ -27,7 +27,8 @@ class _Attention(ConfiguredLayer):
     query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
     causal: whether query i ignores the values after value i.
     Masks: [query mask, value mask]. The results of masked-out queries become 0; masked-out values
-    are ignored by all queries. ValueError for inputs or masks that are not such lists.
+      are ignored by all queries. A call raises ValueError for inputs or masks that are not such
+      lists.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:
@@ -70,7 +71,7 @@ class _Attention(ConfiguredLayer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the queries, which is that of the outputs."""
+        """Return the mask of the outputs, which is the mask of the queries."""
         self._check(inputs, mask)
         return None if mask is None else mask[0]
 

@@ -1,7 +1,7 @@
-"""Batch normalization, with the moments of the batch in training, else with moving averages.
+"""Batch normalization, by the batch's mean and variance in training, otherwise by moving averages.
 
-Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
-Internal Covariate Shift.
+Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+Covariate Shift.
 """
 
 from __future__ import annotations
@@ -52,38 +52,43 @@ _TENSORFLOWS = {
     "renorm": False, "renorm_clipping": None, "renorm_momentum": None, "fused": None,
     "virtual_batch_size": None, "adjustment": None,
 }  # fmt: skip
-"""Arguments that only TensorFlow has, not Keras; configurations leave them out at these values."""
+"""Arguments that only TensorFlow has, not Keras; configurations omit them if they have these
+values.
+"""
 
 
 class BatchNormalization(SameShape):
-    """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel along `axis`.
+    """A layer that normalizes: (inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    In training, mean and variance are those of the batch, and updates of the layer set the averages
-    `moving_mean` and `moving_variance` to average * momentum + value * (1 - momentum). Otherwise
-    mean and variance are these averages.
+    Each channel along `axis` is normalized. In training, mean and variance are those of the batch,
+    and updates of the layer set the averages `moving_mean` and `moving_variance` to average *
+    momentum + value * (1 - momentum). Otherwise mean and variance are these averages.
 
-    axis: the channel axis, or a list of axes whose elements are normalized separately.
-    center, scale: whether there are `beta` and `gamma`.
-    *_initializer, *_regularizer, *_constraint: those of `gamma`, `beta` and the averages.
-    renorm: whether to correct the outputs in training towards averages of mean and deviation,
+    axis: the channel axis, or a list of axes whose elements are normalized separately. center,
+    scale: whether there are `beta` and `gamma`.
+    *_initializer, *_regularizer, *_constraint: options of `gamma`, `beta` and the averages. renorm:
+      whether to correct the outputs in training towards averages of mean and deviation,
       `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`. renorm_clipping:
       a dict with the bounds `rmin`, `rmax` and `dmax` of the correction. Source: Ioffe, 2017
       (arXiv:1702.03275).
-    fused: whether images (rank 4) are normalized by a single op; by default they are. Never with
-      renorm, virtual batches, an adjustment, float64, or a channel axis other than the second or
-      last. `moving_variance` then averages sample variances, with the divisor n - 1.
+    fused: whether images (rank 4) are normalized by a single op, which is the default. The op is
+      never used with renorm, virtual batches, an adjustment, float64, or a channel axis other than
+      the second or last. With the op, `moving_variance` averages sample variances, with the divisor
+      n - 1.
     virtual_batch_size: the number of examples in each part of a batch that is normalized
       separately.
     adjustment: a function from the shape of the inputs, a tensor, to a scale and a bias that are
       applied to the normalized inputs before `gamma` and `beta`, in training.
-    TypeError for an axis that is not a number; ValueError for inputs of unknown rank or channels,
-    an axis that does not exist or occurs twice, unknown bounds, and a virtual batch size that is
-    not positive or is combined with `adjustment` or channels on axis 0.
+
+    The constructor raises TypeError for an axis that is not a number. It raises ValueError for
+    inputs of unknown rank or channels, an axis that does not exist or occurs twice, unknown bounds,
+    and a virtual batch size that is not positive or is combined with `adjustment` or channels on
+    axis 0.
     """
 
     moving_mean_initializer: Any
     moving_variance_initializer: Any
-    _bessels_correction_test_only = True  # tests of programs set it to False
+    _bessels_correction_test_only = True  # tests of user programs set it to False
     parameter_order = ("gamma", "beta")
     """The order in which `build` creates the trained variables."""
 
@@ -130,7 +135,9 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, without unset arguments that only TensorFlow has."""
+        """Return the constructor's arguments, without arguments that only TensorFlow has and that
+        are not set.
+        """
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
             if name == "fused" or config[name] == plain or (not self.renorm and "renorm" in name):
@@ -149,7 +156,9 @@ class BatchNormalization(SameShape):
         self.input_spec = InputSpec(ndim=len(sizes), axes=channels)
         self._check_virtual_batches()
         plain = not self.renorm and self.virtual_batch_size is None and self.adjustment is None
-        plain = plain and self.dtype != dtypes.float64  # as in later versions; 1.15 fails
+        plain = (
+            plain and self.dtype != dtypes.float64
+        )  # as in later versions; with float64, TensorFlow 1.15 fails
         self.fused = self.fused and plain and len(sizes) == 4 and axes in ([1], [3])
         if len(axes) == 1 and self.virtual_batch_size is None:
             shape = [int(sizes[axes[0]] or 0)]
@@ -219,9 +228,11 @@ class BatchNormalization(SameShape):
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
-        """Do not partition variables created in this context, whatever the scope's partitioner."""
+        """Create variables in this context without partitions, even if the variable scope has a
+        partitioner.
+        """
         scope = getattr(self, "_scope", None)
-        if scope is None:  # in the style of tf.keras nothing is partitioned
+        if scope is None:  # a layer in the style of tf.keras has no scope and partitions nothing
             yield
             return
         partitioner = scope.partitioner
@@ -278,8 +289,8 @@ class BatchNormalization(SameShape):
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
         """Add updates of the averages with the batch's mean and variance, for the fused op.
 
-        If `training` is a tensor, an update outside of training has a momentum of 1, without
-        effect.
+        If `training` is a tensor, the update uses a momentum of 1 outside of training, which
+        changes nothing.
         """
         known = static_bool(training)
         if known is None:
@@ -335,9 +346,10 @@ class BatchNormalization(SameShape):
         return moments(inputs, axes, keepdims=keepdims)
 
     def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
-        """Return the mean and variance to normalize with, and a list of those for the averages.
+        """Return the mean and variance to normalize with, and a list of the mean and variance for
+        the averages.
 
-        The latter are means over the virtual batches.
+        The list has means over the virtual batches.
         """
         axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
         is_divided = self.virtual_batch_size is not None
@@ -360,9 +372,7 @@ class BatchNormalization(SameShape):
     # -- averages
 
     def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add updates of the averages with a mean and a variance; they change nothing outside of
-        training.
-        """
+        """Add updates of the averages; outside of training, the updates change nothing."""
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)
         if not self.renorm:
@@ -382,7 +392,7 @@ class BatchNormalization(SameShape):
         self.add_update(smart_cond(training, update, keep), inputs=value)
 
     def follow(self, average: Any, value: Any, momentum: Any = None) -> Tensor:
-        """Return an op that sets an average to average * momentum + value * (1 - momentum).
+        """Return an op that sets `average` to average * momentum + value * (1 - momentum).
 
         momentum: by default the layer's.
         """

@@ -29,7 +29,9 @@ def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class DeviationInitializer:
-    """An initializer of a standard deviation: the square roots of a variance's initial values."""
+    """An initializer of standard deviations: the square roots of the values of a variance's
+    initializer.
+    """
 
     def __init__(self, of_variance: Any) -> None:
         self.of_variance = of_variance
@@ -45,8 +47,8 @@ def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[An
 
     With the batch's deviation sqrt(variance + epsilon), the scale is deviation / `renorm_stddev`
     and the bias (mean - `renorm_mean`) / `renorm_stddev`, within the layer's bounds; outside of
-    training they are 1 and 0. No gradient passes through them. The mean and variance are those of
-    the batch, for the moving averages. `renorm_mean` and `renorm_stddev` are updated after they are
+    training they are 1 and 0. No gradient passes through them. The mean and variance are the
+    batch's, for the moving averages. `renorm_mean` and `renorm_stddev` are updated after they are
     read here.
     """
     graph = get_default_graph()
@@ -85,7 +87,10 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Return scale and bias of (x * scale + bias) * gamma + beta, without a factor that is None."""
+    """Return the scale and bias that are equal to (x * scale + bias) * gamma + beta.
+
+    gamma, beta: None if there is none.
+    """
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma
     return scale, bias if beta is None else bias + beta

@@ -1,4 +1,4 @@
-"""ConfiguredLayer: a layer whose constructor arguments become attributes and its configuration.
+"""ConfiguredLayer: a layer whose constructor arguments become its attributes and its configuration.
 
 This module also has the checks of arguments that several layers share.
 """
@@ -53,10 +53,11 @@ class ConfiguredLayer(Layer):
         return {**super().get_config(), **arguments}
 
     def add_parameter(self, name: str, shape: Any, dtype: Any = None, options: str = "") -> Any:
-        """Create a trained variable, with its initializer, regularizer and constraint from
+        """Create a trained variable; its initializer, regularizer and constraint come from
         attributes.
 
-        options: the prefix of these attributes, as in `kernel_initializer`; by default `name`.
+        options: the prefix of these attributes' names, as in `kernel_initializer`; by default
+        `name`.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)
@@ -76,10 +77,9 @@ class SameShape(ConfiguredLayer):
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """Return a tuple of `count` ints for one int, which is repeated, or for a sequence of `count`
-    ints.
+    """Return a tuple of `count` ints: one int that is repeated, or the ints of a sequence.
 
-    Raise ValueError, with the argument's name, for anything else.
+    name: the argument's name, for the message of the ValueError that is raised for anything else.
     """
     if isinstance(value, int):
         return (value,) * count
@@ -109,8 +109,8 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return "valid", "same" or one of `further` in lower case. Raise ValueError for another
-    padding.
+    """Return the padding in lower case. Raise ValueError unless it is "valid", "same" or in
+    `further`.
     """
     padding = str(value).lower()
     known = ("valid", "same", *further)

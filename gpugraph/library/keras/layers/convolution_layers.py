@@ -25,7 +25,8 @@ _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 class Convolution(ConfiguredLayer):
-    """activation(convolution(inputs, kernel) + bias), for inputs [n, ..., channels].
+    """A layer that returns activation(convolution(inputs, kernel) + bias), for inputs [n, ...,
+    channels].
 
     filters: the number of output channels.
     kernel_size, strides, dilation_rate: a number, or one for each spatial axis: the size of a
@@ -33,10 +34,11 @@ class Convolution(ConfiguredLayer):
     padding: "valid" or "same"; `Conv1D` also has "causal".
     data_format: "channels_first" for inputs [n, channels, ...].
     use_bias: whether there is a `bias` [filters].
-    *_initializer, *_regularizer, *_constraint: those of `kernel` [..., channels, filters] and
+    *_initializer, *_regularizer, *_constraint: options of `kernel` [..., channels, filters] and
       `bias`.
-    ValueError for inputs of another rank, for channels that are unknown or differ from those of the
-    first inputs, and for windows larger than the inputs.
+
+    The constructor raises ValueError for inputs of another rank, for channels that are unknown or
+    differ from those of the first inputs, and for windows larger than the inputs.
     """
 
     dimensions = 2
@@ -95,7 +97,8 @@ class Convolution(ConfiguredLayer):
         return self.shape_by_trial(input_shape)
 
     def channels(self, input_shape: TensorShape) -> int:
-        """Return the number of channels of the inputs, and require it of all later inputs.
+        """Return the number of channels of the inputs, and make all later calls require the same
+        number.
 
         Raise ValueError if it is unknown.
         """

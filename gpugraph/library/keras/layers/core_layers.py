@@ -24,7 +24,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Activation(SameShape):
-    """Applies an activation: a function, or the name of one; see `tf.keras.activations.get`."""
+    """A layer that applies an activation: a function, or the name of a function.
+
+    See `tf.keras.activations.get`.
+    """
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -36,7 +39,9 @@ class Activation(SameShape):
 
 
 class Masking(SameShape):
-    """Masks out the steps of inputs [n, steps, features] whose features all equal `mask_value`."""
+    """A layer that masks out the steps of inputs [n, steps, features] whose features all equal
+    `mask_value`.
+    """
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -57,9 +62,10 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """Gives each example the shape `target_shape`, in which one size may be -1, to be inferred.
+    """A layer that gives each example the shape `target_shape`, in which one size may be -1, to be
+    inferred.
 
-    ValueError for a shape with another number of elements.
+    A call raises ValueError for examples with another number of elements.
     """
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
@@ -97,7 +103,9 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """Transposes each example by the permutation `dims`; its first axis has the number 1."""
+    """A layer that transposes the axes of each example by the permutation `dims`, which counts from
+    1.
+    """
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -121,7 +129,7 @@ class Permute(ConfiguredLayer):
 
 
 class RepeatVector(ConfiguredLayer):
-    """Repeats vectors [batch, size] `n` times: [batch, n, size]."""
+    """A layer that repeats vectors [batch, size] `n` times: [batch, n, size]."""
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -142,7 +150,9 @@ class RepeatVector(ConfiguredLayer):
 
 
 class ActivityRegularization(SameShape):
-    """Returns its inputs, and adds their penalty l1 * sum(|x|) + l2 * sum(x ** 2) to the losses."""
+    """A layer that returns its inputs, and adds their penalty l1 * sum(|x|) + l2 * sum(x ** 2) to
+    the losses.
+    """
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
@@ -150,7 +160,7 @@ class ActivityRegularization(SameShape):
 
 
 class GaussianNoise(SameShape):
-    """Adds normally distributed noise of standard deviation `stddev` in training."""
+    """A layer that adds normally distributed noise of standard deviation `stddev` in training."""
 
     def __init__(self, stddev: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -170,10 +180,10 @@ class GaussianNoise(SameShape):
 
 
 class GaussianDropout(SameShape):
-    """Multiplies by normally distributed noise in training.
+    """A layer that multiplies by normally distributed noise in training.
 
-    Its mean is 1 and its standard deviation sqrt(rate / (1 - rate)). A `rate` outside of (0, 1)
-    disables the noise.
+    The noise has mean 1 and standard deviation sqrt(rate / (1 - rate)). A `rate` outside of (0, 1)
+    disables it.
     """
 
     def __init__(self, rate: float, **kwargs: Any) -> None:
@@ -213,7 +223,7 @@ class AlphaDropout(SameShape):
     ) -> None:
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
-        self._argument_names = ("rate",)  # as in TensorFlow
+        self._argument_names = ("rate",)  # TensorFlow's configuration has only this argument
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
         """Return the inputs with dropout in training, otherwise the inputs.

@@ -26,13 +26,16 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class Dense(ConfiguredLayer):
-    """activation(inputs @ kernel + bias), along the last axis of inputs [..., size].
+    """A layer that returns activation(inputs @ kernel + bias), along the last axis of inputs [...,
+    size].
 
-    units: the number of outputs of an example, which are the columns of `kernel` [size, units].
+    units: the number of outputs of an example, which is the number of columns of `kernel` [size,
+      units].
     use_bias: whether there is a `bias` [units].
-    *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`; see `tf.get_variable`.
-    ValueError for inputs whose last size is unknown, or differs from that of the first inputs;
-    TypeError for inputs that are not floating point numbers.
+    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`; see
+      `tf.get_variable`. The first call raises ValueError for inputs whose last size is unknown,
+      later calls for a last size that differs from it; calls raise TypeError for inputs that are
+      not floating point numbers.
     """
 
     def __init__(
@@ -108,9 +111,10 @@ class Dense(ConfiguredLayer):
 
 
 class Dropout(SameShape):
-    """Sets elements to 0 with probability `rate` in training, and divides the others by 1 - rate.
+    """A layer that sets elements to 0 with probability `rate` in training, and divides the others
+    by 1 - rate.
 
-    noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements along
+    noise_shape: the shape of the random choices, which are broadcast to the inputs: elements along
       an axis of size 1 are dropped together. None in it stands for the inputs' size.
     seed: see `tf.set_random_seed`.
     """
@@ -136,7 +140,9 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with the inputs' sizes in place of None, or None if it is None."""
+        """Return `noise_shape` with each None replaced by the inputs' size; None if there is no
+        noise_shape.
+        """
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
         sizes = shape(inputs)
@@ -163,8 +169,8 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Sets whole channels of sequences [n, steps, channels] to 0, instead of elements as `Dropout`
-    does.
+    """A layer that sets whole channels of sequences [n, steps, channels] to 0, not elements as
+    `Dropout` does.
     """
 
     def __init__(self, rate: Any, **kwargs: Any) -> None:
@@ -172,19 +178,19 @@ class SpatialDropout1D(_SpatialDropout):
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Sets whole channels of images to 0, instead of single elements as `Dropout` does."""
+    """A layer that sets whole channels of images to 0, not elements as `Dropout` does."""
 
     dimensions = 2
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Sets whole channels of volumes to 0, instead of single elements as `Dropout` does."""
+    """A layer that sets whole channels of volumes to 0, not elements as `Dropout` does."""
 
     dimensions = 3
 
 
 class Flatten(ConfiguredLayer):
-    """Flattens each example to a vector: [n, ...] to [n, size].
+    """A layer that flattens each example to a vector: [n, ...] becomes [n, size].
 
     data_format: "channels_first" for inputs [n, channels, ...], which are transposed to channels
       last before they are flattened.

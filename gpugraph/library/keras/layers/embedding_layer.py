@@ -14,15 +14,16 @@ from gpugraph.ops.indexing.embedding_lookup import embedding_lookup
 
 
 class Embedding(ConfiguredLayer):
-    """Maps integers [...] to rows of the variable `embeddings` [input_dim, output_dim].
+    """A layer that maps integers [...] to rows of the variable `embeddings` [input_dim,
+    output_dim].
 
     The result has the shape [..., output_dim].
 
     input_dim: the number of different integers, which begin at 0. output_dim: the length of a
       vector.
     mask_zero: whether 0 stands for padding, which the mask of the outputs excludes.
-    input_length: the number of integers in an example if it is fixed, or a tuple of sizes.
-      ValueError for inputs of another length.
+    input_length: the number of integers in an example if it is fixed, or a tuple of sizes. A call
+      raises ValueError for inputs of another length.
     """
 
     def __init__(

@@ -1,10 +1,11 @@
-"""Functions of the program in configurations: named functions by their names, others as bytecode.
+"""Functions of the program in configurations: named functions are represented by their names,
+others by bytecode.
 
 Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
 the contents of the closure. It is run only if this process put it into a configuration that was not
 read from a file, or if `load_model(..., safe_mode=False)` permits it. For a configuration that this
-process created, a named function is found without `custom_objects` if no other function of the
-same module has its name.
+process created, a named function is found without `custom_objects` if no other function of the same
+module has its name.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
     module.
 
-    The value of a lambda is its bytecode, that of another function its name. ValueError for a
+    The value of a lambda is its bytecode, that of another function its name. Raise ValueError for a
     callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
@@ -46,9 +47,7 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
 
 
 def bytecode_of(function: types.FunctionType) -> list[Any]:
-    """Return the bytecode in base64, the default arguments and the closure's contents of a
-    function.
-    """
+    """Return a function's bytecode in base64, its default arguments, and its closure's contents."""
     code = base64.encodebytes(marshal.dumps(function.__code__)).decode("ascii")
     remember_own_code(code, function.__module__)
     contents = tuple(cell.cell_contents for cell in function.__closure__ or ())
@@ -60,8 +59,8 @@ def function_of_config(
 ) -> Any:
     """Return the function for the values that `function_config` returned.
 
-    layer: the name of the layer, for errors. ValueError for bytecode that must not be run, and for
-      an unknown name.
+    layer: the name of the layer, for errors. Raise ValueError for bytecode that must not be run,
+      and for an unknown name.
     """
     if kind == "function":
         known, kind = own_functions(value, module), f"function of the Lambda layer {layer}"

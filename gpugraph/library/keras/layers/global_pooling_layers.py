@@ -18,7 +18,9 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 
 
 class _GlobalPooling(ConfiguredLayer):
-    """Base class: reduces the spatial axes of inputs [n, ..., channels] to [n, channels]."""
+    """Base class of layers that reduce inputs [n, ..., channels] over the spatial axes to [n,
+    channels].
+    """
 
     dimensions = 2
     is_mean = False
@@ -32,7 +34,7 @@ class _GlobalPooling(ConfiguredLayer):
         self.axes = list(range(2 if first else 1, self.dimensions + (2 if first else 1)))
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, channels]."""
+        """Return the shape [n, channels] of the outputs."""
         sizes = as_shape(input_shape).as_list()
         return TensorShape([sizes[0], sizes[1 if self.axes[0] == 2 else -1]])
 
@@ -43,23 +45,26 @@ class _GlobalPooling(ConfiguredLayer):
 
 
 class GlobalMaxPooling1D(_GlobalPooling):
-    """The maximum of each channel of sequences [n, steps, channels]."""
+    """A layer that returns the maximum of each channel of sequences [n, steps, channels]."""
 
     dimensions = 1
 
 
 class GlobalMaxPooling2D(_GlobalPooling):
-    """The maximum of each channel of images."""
+    """A layer that returns the maximum of each channel of images."""
 
 
 class GlobalMaxPooling3D(_GlobalPooling):
-    """The maximum of each channel of volumes."""
+    """A layer that returns the maximum of each channel of volumes."""
 
     dimensions = 3
 
 
 class GlobalAveragePooling1D(_GlobalPooling):
-    """The mean of each channel of sequences [n, steps, channels]; steps masked out do not count."""
+    """A layer that returns the mean of each channel of sequences [n, steps, channels].
+
+    Steps that the mask excludes do not count.
+    """
 
     dimensions, is_mean, supports_masking = 1, True, True
 
@@ -73,16 +78,16 @@ class GlobalAveragePooling1D(_GlobalPooling):
         return kept
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None: the mask is one of steps, which the outputs do not have."""
+        """Return None: the mask excludes steps, which the outputs do not have."""
 
 
 class GlobalAveragePooling2D(_GlobalPooling):
-    """The mean of each channel of images."""
+    """A layer that returns the mean of each channel of images."""
 
     is_mean = True
 
 
 class GlobalAveragePooling3D(_GlobalPooling):
-    """The mean of each channel of volumes."""
+    """A layer that returns the mean of each channel of volumes."""
 
     dimensions, is_mean = 3, True

@@ -22,8 +22,8 @@ class Lambda(Layer):
     """A layer that calls a function of the program.
 
     function: called with the inputs, and with `mask` and `training` if it has these parameters.
-    output_shape: that of the outputs without the batch axis, or a function from the inputs' shape;
-      for several inputs or outputs a list of shapes.
+    output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
+      shape; for several inputs or outputs a list of shapes.
     mask: the mask of the outputs, or a function of the inputs and their mask.
     arguments: a dict of further arguments for `function`.
 
@@ -50,7 +50,7 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """Those of `function`, `output_shape` and `mask` that are named functions, by name."""
+        """The named functions among `function`, `output_shape` and `mask`, by name."""
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
@@ -65,11 +65,11 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`, or that of a call in a separate graph if it is
-        None.
+        """Return the constructor's `output_shape`; if it is None, the shape from a call in a
+        separate graph.
 
-        NotImplementedError if this call fails, as it does for a function that uses tensors of the
-        program.
+        Raise NotImplementedError if this call fails, as it does for a function that uses tensors of
+        the program.
         """
         if self._output_shape is None:
             return self._shape_by_call(input_shape)
@@ -109,7 +109,10 @@ class Lambda(Layer):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create the layer of a configuration. ValueError for bytecode that must not be run."""
+        """Create the layer of a configuration.
+
+        Raise ValueError for bytecode that must not be run.
+        """
         config = dict(config)
         for name in _FUNCTIONS:
             kind = config.pop(f"{name}_type", "function" if name == "function" else "raw")

@@ -24,7 +24,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _LocallyConnected(ConfiguredLayer):
-    """activation(sums + bias), where sums are over windows, as in a convolution.
+    """A layer that returns activation(sums + bias); the sums are over windows, as in a convolution.
 
     Each output position has its own kernel and bias.
 
@@ -35,8 +35,9 @@ class _LocallyConnected(ConfiguredLayer):
       outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
       sorted by output, then by input.
     use_bias: whether there is a `bias` [..., filters], with an element for each output.
-    *_initializer, *_regularizer, *_constraint: those of `kernel` and `bias`.
-    ValueError for inputs whose sizes are unknown, for other paddings and implementations.
+    *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`.
+    The constructor raises ValueError for inputs whose sizes are unknown, for other paddings and
+      implementations.
     """
 
     dimensions = 1
@@ -100,7 +101,8 @@ class _LocallyConnected(ConfiguredLayer):
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
         """Return whether an input is in an output's window: bools [*sizes, *outputs].
 
-        The sizes of both channel axes are 1.
+        sizes, outputs: the sizes of an example of the inputs and of the outputs. In the result, the
+        sizes of both channel axes are 1.
         """
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)

@@ -30,16 +30,18 @@ Shape = tuple[int | None, ...]
 
 
 class Merge(Layer):
-    """An elementwise function of several tensors.
+    """A layer that applies an elementwise function to several tensors.
 
-    Tensors of lower rank get axes of size 1 after the batch axis. ValueError for fewer than two
-    inputs, and for shapes that do not broadcast.
+    Tensors of lower rank get axes of size 1 after the batch axis. A call raises ValueError for
+    fewer than two inputs, and for shapes that do not broadcast.
     """
 
     supports_masking = True
 
     function: Callable[[Any, Any], Tensor]
-    """The function of two tensors that is applied from the first input to the last."""
+    """The function of two tensors that combines the first two inputs, then each result and the next
+    input.
+    """
 
     def __init_subclass__(cls, function: Callable[[Any, Any], Tensor] | None = None) -> None:
         super().__init_subclass__()
@@ -84,7 +86,7 @@ class Merge(Layer):
         return TensorShape([batches.pop() if len(batches) == 1 else None, *sizes])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the logical and of those inputs' masks that exist, or None."""
+        """Return the logical and of the inputs' masks that exist, or None if there are none."""
         if mask is None or all(part is None for part in mask):
             return None
         return reduce(logical_and, [cast(part, "bool") for part in mask if part is not None])
@@ -119,11 +121,14 @@ def _broadcast(one: Shape, other: Shape) -> Shape:
 
 
 class Add(Merge, function=sum_of_two):
-    """The sum of the inputs."""
+    """A layer that returns the sum of its inputs."""
 
 
 class Subtract(Merge, function=difference_of_two):
-    """The first input minus the second. ValueError unless there are two inputs."""
+    """A layer that returns its first input minus the second.
+
+    A call raises ValueError unless there are two inputs.
+    """
 
     def build(self, input_shape: Any) -> None:
         """Check that there are two inputs."""
@@ -133,11 +138,11 @@ class Subtract(Merge, function=difference_of_two):
 
 
 class Multiply(Merge, function=product_of_two):
-    """The product of the inputs."""
+    """A layer that returns the product of its inputs."""
 
 
 class Average(Add):
-    """The mean of the inputs."""
+    """A layer that returns the mean of its inputs."""
 
     def merge(self, inputs: Sequence[Tensor]) -> Tensor:
         """Return the mean of the inputs."""
@@ -145,15 +150,18 @@ class Average(Add):
 
 
 class Maximum(Merge, function=maximum_of_two):
-    """The elementwise maximum of the inputs."""
+    """A layer that returns the elementwise maximum of its inputs."""
 
 
 class Minimum(Merge, function=minimum_of_two):
-    """The elementwise minimum of the inputs."""
+    """A layer that returns the elementwise minimum of its inputs."""
 
 
 class Concatenate(Merge):
-    """Concatenates the inputs along `axis`. ValueError if they differ in another size."""
+    """A layer that concatenates its inputs along `axis`.
+
+    A call raises ValueError if the inputs differ in another size.
+    """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -205,11 +213,13 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """Dot products of two inputs along one axis of each, separately for each example.
+    """A layer that returns dot products of two inputs along one axis of each, separately for each
+    example.
 
     axes: an axis of both inputs, or a pair with an axis of each.
-    normalize: whether vectors along these axes are first scaled to length 1.
-    TypeError and ValueError for other `axes`; ValueError for inputs whose sizes along them differ.
+    normalize: whether vectors along these axes are first scaled to length 1. The constructor raises
+      TypeError or ValueError for other `axes`; a call raises ValueError for inputs whose sizes
+      along these axes differ.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:

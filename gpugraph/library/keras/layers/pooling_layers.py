@@ -19,13 +19,15 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 
 
 class _Pooling(ConfiguredLayer):
-    """Base class: pooling of windows of inputs [n, ..., channels] ("channels_first": [n, channels,
+    """Base class of layers that pool windows of inputs [n, ..., channels] ("channels_first": [n,
+    channels,
     ...]).
 
     pool_size, strides: the size of a window, and the distance between windows: a number, or one for
       each spatial axis. strides: by default `pool_size`.
     padding: "valid" or "same".
-    ValueError for inputs of another rank, and for windows larger than the inputs.
+    The constructor raises ValueError for inputs of another rank, and for windows larger than the
+      inputs.
     """
 
     dimensions = 2
@@ -72,40 +74,54 @@ class _Pooling(ConfiguredLayer):
 
 
 class MaxPooling1D(_Pooling):
-    """The maximum of windows along inputs [n, steps, channels], for each channel."""
+    """A layer that returns the maximum of each window of inputs [n, steps, channels], for each
+    channel.
+    """
 
     dimensions = 1
     pool_function = staticmethod(max_pool)
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of windows along inputs [n, steps, channels], for each channel."""
+    """A layer that returns the mean of each window of inputs [n, steps, channels], for each
+    channel.
+    """
 
     dimensions = 1
     pool_function = staticmethod(avg_pool)
 
 
 class MaxPooling2D(_Pooling):
-    """The maximum of windows over images [n, h, w, channels]; see `tf.nn.max_pool`."""
+    """A layer that returns the maximum of each window of images [n, h, w, channels]; see
+    `tf.nn.max_pool`.
+    """
 
     pool_function = staticmethod(max_pool)
 
 
 class AveragePooling2D(_Pooling):
-    """The mean of windows over images [n, h, w, channels]; see `tf.nn.avg_pool`."""
+    """A layer that returns the mean of each window of images [n, h, w, channels]; see
+    `tf.nn.avg_pool`.
+    """
 
     pool_function = staticmethod(avg_pool)
 
 
 class MaxPooling3D(_Pooling):
-    """The maximum of windows in volumes [n, d, h, w, channels]; see `tf.nn.max_pool3d`."""
+    """A layer that returns the maximum of each window of volumes [n, d, h, w, channels].
+
+    See `tf.nn.max_pool3d`.
+    """
 
     dimensions = 3
     pool_function = staticmethod(max_pool3d)
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of windows in volumes [n, d, h, w, channels]; see `tf.nn.avg_pool3d`."""
+    """A layer that returns the mean of each window of volumes [n, d, h, w, channels].
+
+    See `tf.nn.avg_pool3d`.
+    """
 
     dimensions = 3
     pool_function = staticmethod(avg_pool3d)

@@ -26,9 +26,9 @@ _DEPTHWISE = (
 class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
-    With the padding "same", an output axis has size * stride elements, where `size` is that of the
-    input axis. With "valid" there are max(kernel size - stride, 0) more. `kernel` is [..., filters,
-    channels].
+    With the padding "same", an output axis has size * stride elements, where `size` is the size of
+    the input axis. With "valid" it has max(kernel size - stride, 0) more. `kernel` is [...,
+    filters, channels].
 
     output_padding: if passed, an output axis has (size - 1) * stride + kernel size + output_padding
       elements; with "same", 2 * (kernel size // 2) fewer. It must be less than the stride.
@@ -103,7 +103,7 @@ class Transposed(Convolution):
     def _length(self, place: int, size: Any) -> Any:
         """Return the size of an output axis.
 
-        place: the number of the spatial axis, from 0. size: that of the input axis, an int or a
+        place: the number of the spatial axis, from 0. size: the size of the input axis, an int or a
           tensor.
         """
         stride = self.strides[place]
@@ -133,7 +133,7 @@ class Conv3DTranspose(Transposed):
 
 
 class Separable(Convolution):
-    """A convolution of each channel, followed by a pointwise convolution of all channels.
+    """A layer that convolves each channel, and then mixes the channels by a pointwise convolution.
 
     depth_multiplier: the number of channels that are computed from each input channel, by
       `depthwise_kernel` [..., channels, depth_multiplier]. They are then mixed by
@@ -226,7 +226,8 @@ class SeparableConv1D(Separable):
 
 
 class DepthwiseConv2D(Convolution):
-    """A separate convolution of each channel, which gives `depth_multiplier` channels for each.
+    """A layer that convolves each channel separately, giving `depth_multiplier` output channels for
+    each.
 
     `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. Other arguments: see
     `Convolution`.

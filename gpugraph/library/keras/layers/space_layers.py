@@ -44,10 +44,10 @@ class _Space(ConfiguredLayer):
 
 
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
-    """Return `count` pairs, for one number, for `count` numbers, or for `count` pairs.
+    """Return `count` pairs (before, after) for a number, for `count` numbers, or for `count` pairs.
 
-    A number n stands for the pair (n, n). Raise ValueError, with the argument's name, for other
-    values.
+    A number n stands for the pair (n, n). name: the argument's name, for the message of the
+    ValueError that is raised for other values.
     """
     if count == 1 and isinstance(value, (tuple, list)) and not isinstance(value[0], (tuple, list)):
         value = (value,)
@@ -64,7 +64,7 @@ def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
 
 
 class _Padding(_Space):
-    """Base class: adds zeros before and after the elements of the spatial axes.
+    """Base class of layers that add zeros before and after the elements of the spatial axes.
 
     padding: a number for all ends, one for each axis, or a pair (before, after) for each axis.
     """
@@ -86,7 +86,7 @@ class _Padding(_Space):
 
 
 class _Cropping(_Space):
-    """Base class: removes elements at the beginning and the end of the spatial axes.
+    """Base class of layers that remove elements at the beginning and the end of the spatial axes.
 
     cropping: a number for all ends, one for each axis, or a pair (before, after) for each axis.
     """
@@ -110,7 +110,7 @@ class _Cropping(_Space):
 
 
 class _Upsampling(_Space):
-    """Base class: repeats each element along the spatial axes.
+    """Base class of layers that repeat each element along the spatial axes.
 
     size: the number of repetitions, or one number for each axis.
     """
@@ -138,7 +138,7 @@ def _format_argument(layer: _Space) -> dict[str, Any]:
 
 
 class ZeroPadding1D(_Padding):
-    """Adds zeros before and after the steps of [n, steps, channels]."""
+    """A layer that adds zeros before and after the steps of [n, steps, channels]."""
 
     dimensions, has_format = 1, False
 
@@ -152,7 +152,7 @@ class ZeroPadding1D(_Padding):
 
 
 class ZeroPadding2D(_Padding):
-    """Adds zeros around images [n, rows, columns, channels]."""
+    """A layer that adds zeros around images [n, rows, columns, channels]."""
 
     def __init__(
         self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any
@@ -161,7 +161,7 @@ class ZeroPadding2D(_Padding):
 
 
 class ZeroPadding3D(_Padding):
-    """Adds zeros around volumes."""
+    """A layer that adds zeros around volumes [n, depth, rows, columns, channels]."""
 
     dimensions = 3
 
@@ -172,7 +172,7 @@ class ZeroPadding3D(_Padding):
 
 
 class Cropping1D(_Cropping):
-    """Removes steps before and after sequences [n, steps, channels]."""
+    """A layer that removes the first and the last steps of sequences [n, steps, channels]."""
 
     dimensions, has_format = 1, False
 
@@ -185,7 +185,7 @@ class Cropping1D(_Cropping):
 
 
 class Cropping2D(_Cropping):
-    """Removes outer rows and columns of images [n, rows, columns, channels]."""
+    """A layer that removes outer rows and columns of images [n, rows, columns, channels]."""
 
     def __init__(
         self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
@@ -194,7 +194,7 @@ class Cropping2D(_Cropping):
 
 
 class Cropping3D(_Cropping):
-    """Removes the outer elements of volumes [n, depth, rows, columns, channels]."""
+    """A layer that removes the outer elements of volumes [n, depth, rows, columns, channels]."""
 
     dimensions = 3
 
@@ -208,7 +208,7 @@ class Cropping3D(_Cropping):
 
 
 class UpSampling1D(_Upsampling):
-    """Repeats each step of [n, steps, channels] `size` times."""
+    """A layer that repeats each step of [n, steps, channels] `size` times."""
 
     dimensions, has_format = 1, False
 
@@ -221,7 +221,7 @@ class UpSampling1D(_Upsampling):
 
 
 class UpSampling2D(_Upsampling):
-    """Enlarges images by integer factors.
+    """A layer that enlarges images by integer factors.
 
     size: the factors of the rows and the columns. interpolation: "nearest" or "bilinear".
     """
@@ -249,7 +249,9 @@ class UpSampling2D(_Upsampling):
 
 
 class UpSampling3D(_Upsampling):
-    """Enlarges volumes by integer factors: repeats each element along the three spatial axes."""
+    """A layer that enlarges volumes by integer factors: it repeats each element along the spatial
+    axes.
+    """
 
     dimensions = 3
 

@@ -20,8 +20,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer that contains another one, `layer`, and has its variables. ValueError for a
-    non-layer.
+    """A layer that contains another layer, `layer`, and has its variables.
+
+    The constructor raises ValueError for an object that is not a layer.
     """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
@@ -62,7 +63,8 @@ def takes(layer: Any, name: str) -> bool:
 
 
 class TimeDistributed(Wrapper):
-    """Applies a layer to each step of inputs [n, steps, ...]; the outputs are [n, steps, ...].
+    """A layer that applies another layer to each step of inputs [n, steps, ...]; the outputs are
+    [n, steps, ...].
 
     Normally the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
     ...]. If `n` is known statically, a layer that is stateful, or whose class is not part of
@@ -77,7 +79,9 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. ValueError for inputs of fewer than three axes."""
+        """Build the wrapped layer for one step. Raise ValueError for inputs of fewer than three
+        axes.
+        """
         shapes = _shapes(input_shape)
         for shape in flatten(shapes):
             if shape.rank is None or shape.rank < 3:
@@ -104,7 +108,7 @@ class TimeDistributed(Wrapper):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Return the wrapped layer's outputs for all steps.
 
-        mask: that of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
+        mask: the mask of the inputs, [n, steps, ...]; the wrapped layer receives it if its `call`
           accepts one.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
@@ -126,7 +130,7 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the wrapped layer's outputs, or else that of the steps."""
+        """Return the masks of the wrapped layer's outputs, or else the mask of the steps."""
         first = flatten(inputs)[0]
         if self._goes_by_step(first):
             return mask
@@ -155,13 +159,13 @@ def _shapes(structure: Any) -> Any:
 
 
 def _without_steps(shape: TensorShape) -> TensorShape:
-    """Return the shape of one step, for that of a sequence."""
+    """Return the shape of one step, from the shape of a sequence."""
     batch, _, *sizes = shape.as_list()
     return TensorShape([batch, *sizes])
 
 
 def _sizes(tensor: Tensor, begin: int) -> list[Any]:
-    """Return the sizes of a tensor's axes from `begin` on; unknown ones are tensors."""
+    """Return the sizes of a tensor's axes from `begin` on; an unknown size is a scalar tensor."""
     dynamic = None
     sizes: list[Any] = tensor.shape.as_list()[begin:]
     for axis, size in enumerate(sizes):

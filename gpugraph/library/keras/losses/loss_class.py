@@ -1,4 +1,4 @@
-"""Loss, the base class of losses, which reduces the losses of examples to a number."""
+"""Loss, the base class of losses: it reduces the losses of examples to a number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 class ReductionV2:
     """The ways to reduce the losses of examples to one number.
 
-    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: their sum, divided by their
-    number. AUTO: the same as SUM_OVER_BATCH_SIZE.
+    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: the sum of the losses,
+    divided by their number. AUTO: the same as SUM_OVER_BATCH_SIZE.
     """
 
     AUTO = "auto"
@@ -43,15 +43,15 @@ _REDUCTIONS = {
     ReductionV2.SUM: Reduction.SUM,
     ReductionV2.SUM_OVER_BATCH_SIZE: Reduction.SUM_OVER_BATCH_SIZE,
 }
-"""The corresponding reductions of `tf.losses`."""
+"""The reduction of `tf.losses` that corresponds to each reduction here."""
 
 
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
     sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an axis
-      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; ValueError for
-      another.
+      of size 1 is added or removed at its end. reduction: one of `ReductionV2`; raise ValueError
+      for another.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)
@@ -60,7 +60,7 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
 
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return targets and predictions of the same rank, by removing a last axis of size 1 from one.
+    """Return targets and predictions with equal ranks: an extra last axis of size 1 is removed.
 
     If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
     class indices: both are returned unchanged.
@@ -78,7 +78,8 @@ class Loss:
     """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
     loss.
 
-    reduction: one of `tf.keras.losses.Reduction`; ValueError for another. name: that of the loss.
+    reduction: one of `tf.keras.losses.Reduction`; the constructor raises ValueError for another.
+    name: the name of the loss.
     """
 
     def __init__(self, reduction: str = ReductionV2.AUTO, name: str | None = None) -> None:
@@ -92,7 +93,9 @@ class Loss:
             return weighted_loss(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each example; NotImplementedError unless a subclass overrides this."""
+        """Return the loss of each example; raise NotImplementedError unless a subclass overrides
+        this.
+        """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def get_config(self) -> dict[str, Any]:
@@ -120,7 +123,7 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return `fn(y_true, y_pred, **kwargs)`; a last axis of size 1 may be removed from one
+        """Return `fn(y_true, y_pred, **kwargs)`; an extra last axis of size 1 is removed from one
         argument.
         """
         y_true, y_pred = of_one_rank(y_true, y_pred)

@@ -135,8 +135,8 @@ class CosineSimilarity(LossFunctionWrapper):
 
 
 class Huber(LossFunctionWrapper):
-    """The mean of d ** 2 / 2 for differences |d| <= `delta`, and of a linear function for larger
-    ones.
+    """The mean of the Huber loss: d ** 2 / 2 for a difference |d| <= `delta`, linear in d beyond
+    it.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Losses of examples, as functions of targets and predictions [..., size], with results [...].
 
 Targets and predictions have the same shape, unless the targets are class indices; the last axis is
-reduced. Targets of another dtype are cast to that of the predictions.
+reduced. Targets of another dtype are cast to the dtype of the predictions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return `y_true` and `y_pred` as tensors, both of the dtype of the predictions."""
+    """Return (y_true, y_pred) as tensors; both get the dtype of the predictions."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
@@ -84,9 +84,9 @@ def logcosh(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Return d ** 2 / 2 for each difference |d| <= `delta`, and a linear function for larger ones.
+    """Return the Huber loss of each element: d ** 2 / 2 for |d| <= `delta`, linear in d beyond it.
 
-    The result is elementwise: no axis is reduced.
+    d is the difference of target and prediction. No axis is reduced.
     """
     return huber_errors(cast(y_true, floatx()), cast(y_pred, floatx()), delta)
 
@@ -95,7 +95,7 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Return targets of -1 and 1: if all are 0 or 1, then 0 becomes -1."""
+    """Return the targets as -1 and 1: if all targets are 0 or 1, 0 becomes -1."""
     is_binary = reduce_all(logical_or(equal(y_true, 0), equal(y_true, 1)))
     return cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
 

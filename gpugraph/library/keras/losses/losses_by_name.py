@@ -37,7 +37,7 @@ SHORT_NAMES = {
     "cosine": "cosine_similarity",
     "cosine_proximity": "cosine_similarity",
 }
-"""Short names of the functions."""
+"""The short name of a loss function, with its full name."""
 
 BY_NAME: dict[str, Any] = {
     **FUNCTIONS,
@@ -64,6 +64,6 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return the loss with a name or a configuration; None and callables are returned unchanged.
 
-    ValueError for anything else.
+    Raise ValueError for anything else.
     """
     return None if identifier is None else object_of(identifier, deserialize, "loss function")

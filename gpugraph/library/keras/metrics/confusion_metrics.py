@@ -70,8 +70,8 @@ class ConfusionMetric(Metric):
         """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
         1].
 
-        top_k: count only the `top_k` largest predictions of a row as positive. class_id: count only
-          the predictions of this class.
+        top_k: the number of largest predictions of a row that may be positive. class_id: the only
+          class whose predictions are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
@@ -101,19 +101,23 @@ class ConfusionMetric(Metric):
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """Return the predictions with all but the k largest of each row replaced by `BELOW_ALL`."""
+    """Return the predictions; all except the k largest of each row are replaced by `BELOW_ALL`."""
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
     return where(cast(chosen, bool_type), y_pred, fill(shape(y_pred), np.float32(BELOW_ALL)))
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
-    """Return the first value if there is one threshold, else all values."""
+    """Return the first value if there is one threshold, otherwise all values."""
     return values[0] if len(thresholds) == 1 else values
 
 
 class _Count(ConfusionMetric):
-    """Base class: the weighted count of one kind at each threshold; the default is 0.5."""
+    """Base class of metrics that count predictions of one kind at each threshold; the default is
+    0.5.
+
+    The counts are weighted.
+    """
 
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         self.init_thresholds = thresholds
@@ -158,7 +162,9 @@ class FalseNegatives(_Count):
 
 
 class _Quotient(ConfusionMetric):
-    """Base class: true positives / (true positives + another count); 0 if both are 0."""
+    """Base class of metrics true positives / (true positives + another count); 0 if both counts are
+    0.
+    """
 
     def __init__(
         self,
@@ -194,14 +200,16 @@ class Precision(_Quotient):
 
     thresholds: predictions above a threshold are positive, by default 0.5. top_k: only the `top_k`
       largest predictions of a row may be positive; the default is then no threshold. class_id: the
-      index of the only class that counts; by default all do.
+      index of the only class that counts; by default all classes count.
     """
 
     kinds = ("tp", "fp")
 
 
 class Recall(_Quotient):
-    """The fraction of true targets whose prediction is positive; arguments as for `Precision`."""
+    """The fraction of true targets whose prediction is positive; the arguments are those of
+    `Precision`.
+    """
 
     kinds = ("tp", "fn")
 

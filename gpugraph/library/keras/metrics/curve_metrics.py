@@ -1,4 +1,6 @@
-"""Metrics from curves over thresholds: the area under a curve, and values at one of its points."""
+"""Metrics from curves over thresholds: the area under a curve, and the value at one of its
+points.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ _METHODS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under a curve over thresholds.
 
-    num_thresholds: the number of thresholds, evenly spaced from 0 to 1.
+    num_thresholds: the number of evenly spaced thresholds from 0 to 1.
     thresholds: the thresholds besides 0 and 1, instead of `num_thresholds`.
     curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-    summation_method: between two points the curve is interpolated, for "interpolation", or has the
-      minimum ("minoring") or the maximum ("majoring") of the two values.
-    ValueError for other arguments.
+    summation_method: the form of the curve between two points: "interpolation", or the ("minoring")
+      or the maximum ("majoring") of the two values.
+    The constructor raises ValueError for other arguments.
     """
 
     kinds = ("tp", "tn", "fp", "fn")
@@ -85,13 +87,15 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """Base class: a measure at the threshold at which another one is nearest to a given value."""
+    """Base class of metrics that return one measure at the threshold where another is nearest to a
+    value.
+    """
 
     kinds = ("tp", "tn", "fp", "fn")
     measures: ClassVar[tuple[tuple[str, str], tuple[str, str]]]
     """The measure to compare with the value, then the measure to return.
 
-    A pair (part, other) of kinds stands for part / (part + other).
+    A measure is a pair (part, other) of kinds, which stands for part / (part + other).
     """
 
     value_name: ClassVar[str]
@@ -115,7 +119,7 @@ class _PointOfCurve(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the second measure at the threshold at which the first one is nearest to the
+        """Return the second measure at the threshold where the first measure is nearest to the
         value.
         """
         nearest, measured = (self.quotient(*kinds) for kinds in self.measures)

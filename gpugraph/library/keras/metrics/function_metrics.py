@@ -33,7 +33,7 @@ class CategoricalAccuracy(FunctionMetric):
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The fraction of examples whose largest prediction has the index that is the target."""
+    """The fraction of examples whose largest prediction has the target as its index."""
 
     function = staticmethod(metric_functions.sparse_categorical_accuracy)
 
@@ -99,7 +99,9 @@ class KLDivergence(FunctionMetric):
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The fraction of predictions above `threshold` for the target 1, or not above it for 0."""
+    """The fraction of correct predictions: above `threshold` for the target 1, not above it for
+    0.
+    """
 
     def __init__(
         self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5

@@ -30,9 +30,9 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 class Metric(Layer):
     """Base class of metrics: subclasses add variables and define `update_state` and `result`.
 
-    A call adds a batch, and returns the result for all batches including it.
+    A call adds a batch, and returns the result for all batches so far, including this one.
 
-    dtype: that of the variables and the result; `floatx()` by default.
+    dtype: the dtype of the variables and the result; `floatx()` by default.
     """
 
     is_metric = True
@@ -44,15 +44,15 @@ class Metric(Layer):
         self.call_result: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap `update_state` of a program's class: its op then includes all writes of variables in
-        it.
+        """Wrap `update_state` of a class that a program defines, so that its op includes all
+        variable writes.
         """
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
             cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the result for all batches so far, after `update_state` has added one."""
+        """Add a batch by `update_state`, and return the result for all batches so far."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)
@@ -63,11 +63,13 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Return an op that adds a batch to the variables; NotImplementedError by default."""
+        """Return an op that adds a batch to the variables; the base class raises
+        NotImplementedError.
+        """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:
-        """Return the value for all batches so far; NotImplementedError in the base class."""
+        """Return the value for all batches so far; the base class raises NotImplementedError."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def reset_states(self) -> None:
@@ -104,7 +106,7 @@ class Metric(Layer):
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to return an op that runs the function's result and all its writes of
+    """Wrap a function so that it returns an op that runs its result and all its writes of
     variables.
     """
 

@@ -22,7 +22,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return 1 where a prediction equals its target, else 0."""
+    """Return 1 where a prediction equals its target, otherwise 0."""
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     y_pred.shape.assert_is_compatible_with(y_true.shape)
     return cast(equal(cast(y_true, y_pred.dtype.base_dtype), y_pred), floatx())
@@ -39,15 +39,16 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return for each example 1 if the largest prediction has the class of the largest target, else
-    0.
+    """Return for each example 1 if the largest prediction is at the index of the largest target,
+    else 0.
     """
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
 def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
-    """Return class indices as a tensor without a last axis of size 1, if it has the predictions'
-    rank.
+    """Return class indices as a tensor; if it has the predictions' rank, its last axis is removed.
+
+    That axis has size 1.
     """
     y_true = convert_to_tensor(y_true)
     ranks = y_true.shape.rank, y_pred.shape.rank
@@ -55,7 +56,9 @@ def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return for each example 1 if its largest prediction has the target as index, else 0."""
+    """Return for each example 1 if its largest prediction is at the index that is the target, else
+    0.
+    """
     y_pred = convert_to_tensor(y_pred)
     classes = _classes(y_true, y_pred)
     largest = cast(argmax(y_pred, axis=-1), classes.dtype.base_dtype)
@@ -63,7 +66,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
-    """Return 1 where a class index [...] is that of one of the k largest predictions [...,
+    """Return 1 where a class index [...] is the index of one of the k largest predictions [...,
     classes].
 
     Elsewhere the result is 0.
@@ -77,14 +80,18 @@ def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return for each example 1 if the class of the largest target has one of the k largest
+    """Return for each example 1 if the class of the largest target is among the k largest
     predictions.
+
+    For other examples the result is 0.
     """
     return _in_top(y_pred, argmax(y_true, axis=-1), k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return for each example 1 if its target has one of the k largest predictions, else 0."""
+    """Return for each example 1 if its target is the index of one of the k largest predictions,
+    else 0.
+    """
     y_pred = convert_to_tensor(y_pred)
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)
 

@@ -1,4 +1,4 @@
-"""Metrics that are sums and means of values over batches, of all elements or for each element."""
+"""Metrics that are sums or means of values over batches, of all elements or for each element."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
     """Return values * weights, and the weights broadcast to them; without weights, `values` and
     None.
 
-    averages: if the weights do not broadcast, the further axes of the values are averaged first, or
-    summed if `averages` is False.
+    averages: if the weights do not broadcast, the values' axes beyond the weights' are reduced
+    first: averaged if this is true, otherwise summed.
     """
     if sample_weight is None:
         return values, None
@@ -49,7 +49,7 @@ class Sum(Metric):
         self.total = self.add_weight("total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds values, times weights that broadcast to them, to the sum."""
+        """Return an op that adds `values`, times weights that broadcast to them, to the sum."""
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))
 
@@ -67,7 +67,7 @@ class Mean(Metric):
         self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds values, with weights that broadcast to them, to the mean."""
+        """Return an op that adds `values`, with weights that broadcast to them, to the mean."""
         values, weights = weighted(cast(values, self._dtype), sample_weight, True)
         count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
         return group(self.total.assign_add(reduce_sum(values)), self.count.assign_add(count))
@@ -142,7 +142,8 @@ class MeanMetricWrapper(Mean):
 class MeanTensor(Metric):
     """The weighted mean for each element of tensors, which all have the shape of the first one.
 
-    ValueError for a tensor of another shape, and for `result` before `update_state`.
+    `update_state` raises ValueError for a tensor of another shape, and `result` before
+    `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:

@@ -58,6 +58,6 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return the metric with a name or a configuration; a callable is returned unchanged.
 
-    ValueError for anything else.
+    Raise ValueError for anything else.
     """
     return object_of(identifier, deserialize, "metric function")

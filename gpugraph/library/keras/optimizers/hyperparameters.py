@@ -35,8 +35,8 @@ class Hyperparameters(Trackable):
     `learning_rate`.
 
     A number becomes a variable when a program reads the attribute or the optimizer creates a step.
-    After that an assignment to the attribute sets the variable, so a program can change the setting
-    between steps. A schedule, a tensor or a function is stored unchanged.
+    After that, an assignment to the attribute sets the variable, so that a program can change the
+    setting between steps. A schedule, a tensor or a function is stored unchanged.
     """
 
     _name: str
@@ -56,7 +56,10 @@ class Hyperparameters(Trackable):
             object.__setattr__(self, name, value)
 
     def _set_hyper(self, name: str, value: Any) -> None:
-        """Store a setting, or set its variable if it has become one and `value` is a number."""
+        """Store a setting.
+
+        If it is a variable already and `value` is a number, set the variable.
+        """
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
         if isinstance(before, Variable) and is_number:
@@ -65,8 +68,9 @@ class Hyperparameters(Trackable):
             self._hyper[name] = value
 
     def _get_hyper(self, name: str, dtype: Any = None) -> Any:
-        """Return a setting: a schedule, or a variable or tensor, cast to `dtype` if that is not
-        None.
+        """Return a setting: a schedule, or a variable or tensor.
+
+        dtype: the dtype to which the setting is cast; None for no cast.
         """
         self._create_hypers()
         value = self._hyper[name]
@@ -77,7 +81,7 @@ class Hyperparameters(Trackable):
         return value if dtype is None else cast(value, dtype)
 
     def _create_hypers(self) -> None:
-        """Replace those settings that are still numbers by variables."""
+        """Replace the settings that are still numbers by variables."""
         for name, value in sorted(self._hyper.items()):
             if not callable(value) and not isinstance(value, (Tensor, Variable)):
                 with_scope = f"{self._name}/{name}"

@@ -27,7 +27,7 @@ class LearningRateSchedule:
         raise NotImplementedError("Learning rate schedule must override __call__")
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor; NotImplementedError in the base class."""
+        """Return the arguments of the constructor; the base class raises NotImplementedError."""
         raise NotImplementedError("Learning rate schedule must override get_config")
 
     @classmethod
@@ -37,9 +37,7 @@ class LearningRateSchedule:
 
 
 class _Decay(LearningRateSchedule):
-    """Base class of schedules that call the class attribute `decay` with their arguments and the
-    step.
-    """
+    """Base class of schedules that call the function `decay` with their arguments and the step."""
 
     decay: ClassVar[Callable[..., Tensor]]
 
@@ -59,7 +57,7 @@ class _Decay(LearningRateSchedule):
 
 
 class ExponentialDecay(_Decay):
-    """The rate initial_learning_rate * decay_rate ** (step / decay_steps).
+    """A schedule with the rate initial_learning_rate * decay_rate ** (step / decay_steps).
 
     staircase: whether to round step / decay_steps down to an integer.
     """
@@ -78,7 +76,7 @@ class ExponentialDecay(_Decay):
 
 
 class InverseTimeDecay(_Decay):
-    """The rate initial_learning_rate / (1 + decay_rate * step / decay_steps).
+    """A schedule with the rate initial_learning_rate / (1 + decay_rate * step / decay_steps).
 
     staircase: whether to round step / decay_steps down to an integer.
     """
@@ -97,9 +95,10 @@ class InverseTimeDecay(_Decay):
 
 
 class PolynomialDecay(_Decay):
-    """A polynomial of degree `power` from the initial to the end rate in `decay_steps` steps.
+    """A schedule that is a polynomial of degree `power` from the initial to the end rate.
 
-    cycle: whether the decay starts again afterwards; see `tf.train.polynomial_decay`.
+    decay_steps: the number of steps of the decay. cycle: whether the decay starts again afterwards;
+    see `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)
@@ -117,7 +116,9 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """A decay from initial_learning_rate to alpha * initial_learning_rate along half a cosine."""
+    """A schedule that falls from initial_learning_rate to alpha * initial_learning_rate on half a
+    cosine.
+    """
 
     decay = staticmethod(learning_rate_decay.cosine_decay)
 
@@ -132,10 +133,10 @@ class CosineDecay(_Decay):
 
 
 class CosineDecayRestarts(_Decay):
-    """A sequence of decays like `CosineDecay`.
+    """A schedule that is a sequence of decays like `CosineDecay`.
 
-    The first has `first_decay_steps` steps. Each has `t_mul` times as many steps as the one before,
-    and an initial rate that is `m_mul` times as high.
+    The first decay has `first_decay_steps` steps. Each decay has `t_mul` times as many steps as the
+    previous one, and an initial rate that is `m_mul` times as high.
     """
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
@@ -153,7 +154,7 @@ class CosineDecayRestarts(_Decay):
 
 
 class LinearCosineDecay(_Decay):
-    """A linear decay, multiplied by a cosine wave; see `tf.train.linear_cosine_decay`."""
+    """A schedule that is a linear decay times a cosine wave; see `tf.train.linear_cosine_decay`."""
 
     decay = staticmethod(learning_rate_decay.linear_cosine_decay)
 
@@ -170,8 +171,9 @@ class LinearCosineDecay(_Decay):
 
 
 class NoisyLinearCosineDecay(_Decay):
-    """LinearCosineDecay with noise of decreasing variance; see
-    `tf.train.noisy_linear_cosine_decay`.
+    """A schedule like LinearCosineDecay, with noise of decreasing variance.
+
+    See `tf.train.noisy_linear_cosine_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
@@ -191,10 +193,10 @@ class NoisyLinearCosineDecay(_Decay):
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """The rate values[0] up to step boundaries[0], then values[1] up to step boundaries[1], and so
-    on.
+    """A schedule with the rate values[0] up to step boundaries[0], then values[1] up to
+    boundaries[1], and so on.
 
-    ValueError unless there is one value more than boundaries.
+    The constructor raises ValueError unless there is one value more than boundaries.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class _Moments(OptimizerV2):
-    """Base class: optimizers with settings `beta_1` and `beta_2`, and slots for every variable.
+    """Base class of optimizers with settings `beta_1` and `beta_2`, and slots for every variable.
 
     A slot is a variable of the optimizer that belongs to a variable it trains.
     """
@@ -125,7 +125,9 @@ class Adam(_Moments):
         return {**super().get_config(), "amsgrad": self.amsgrad}
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Remove the "vhat" that Keras 2 stores for every variable, if this optimizer has none."""
+        """Remove the array "vhat", which Keras 2 stores for every variable, if this optimizer has
+        no such slot.
+        """
         count = len(self._weights)
         if not self.amsgrad and 2 * (len(arrays) - 1) == 3 * (count - 1):
             return arrays[:count]
@@ -133,9 +135,10 @@ class Adam(_Moments):
 
 
 class Adamax(_Moments):
-    """Adam with the maximum of gradients: v = max(beta_2 * v, |gradient|), m as in `Adam`.
+    """Adam with the maximum of gradients in place of the mean of their squares.
 
-    var -= lr_t * m / (v + epsilon), with lr_t = lr / (1 - beta_1^t) in step t. Slots: "m", "v".
+    v = max(beta_2 * v, |gradient|), and m is as in `Adam`. var -= lr_t * m / (v + epsilon), with
+    lr_t = lr / (1 - beta_1^t) in step t. Slots: "m", "v".
     """
 
     def __init__(
@@ -179,8 +182,7 @@ class Nadam(_Moments):
     """Adam with Nesterov's momentum (Dozat, 2015).
 
     The momentum of step t is beta_1 * (1 - 0.5 * 0.96^(t * schedule_decay)), which approaches
-    beta_1.
-    Slots: "m", "v". ValueError for a schedule as the learning rate.
+    beta_1. Slots: "m", "v". The constructor raises ValueError for a schedule as the learning rate.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {1: 1.0}
@@ -219,8 +221,8 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """Return the momenta of this step and of the next, and the products of all momenta up to
-        each.
+        """Return the momenta of this and of the next step, and the products of all momenta up to
+        each step.
         """
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:
@@ -238,7 +240,7 @@ class Nadam(_Moments):
         return self._schedules[dtype]
 
     def _mixed(self, variable: Any, first: Any, second: Any, grad: Tensor) -> Any:
-        """Return the amount to subtract from the variable. first, second: the new m and v."""
+        """Return the amount to subtract from the variable; first, second: the new m and v."""
         now, following, product, next_product = self._schedule(variable)
         unbiased = (1.0 - now) * grad / (1.0 - product) + following * first / (1.0 - next_product)
         spread = second / (1.0 - self._powers(variable)[1])

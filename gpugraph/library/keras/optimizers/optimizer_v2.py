@@ -44,11 +44,11 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
-    name: a prefix for the names of ops and variables.
-    clipnorm, clipvalue: the maximum norm of a variable's gradient, and the maximum of |element|.
-    lr: the learning rate, by its short name.
-    decay: the learning rate is divided by 1 + decay * (number of steps taken).
-    TypeError for another keyword argument, ValueError for one below 0.
+    name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
+      gradient. clipvalue: the maximum magnitude of its elements.
+    lr: a short name of learning_rate.
+    decay: the learning rate is divided by 1 + decay * (number of steps taken). The constructor
+      raises TypeError for another keyword argument, and ValueError for a value below 0.
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -70,7 +70,7 @@ class OptimizerV2(Hyperparameters):
         self._numbers: dict[Any, dict[str, Any]] = {}
 
     def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
-        """Store the learning rate, which `lr` in `kwargs` overrides, and its decay."""
+        """Store the learning rate and its decay; `lr` in `kwargs` overrides `learning_rate`."""
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
 
@@ -101,7 +101,7 @@ class OptimizerV2(Hyperparameters):
         """Return the gradients of a loss with respect to the variables `params`, clipped as
         configured.
 
-        ValueError for a variable without a gradient.
+        Raise ValueError for a variable without a gradient.
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -128,14 +128,17 @@ class OptimizerV2(Hyperparameters):
         return clipped
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [op that takes one step on a loss]; ValueError as for `get_gradients`."""
+        """Return a list with an op that takes one step on a loss.
+
+        See `get_gradients` for errors.
+        """
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
 
     def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
         """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
-        A variable without a gradient causes a warning, ValueError if there are no others.
+        A variable without a gradient causes a warning; raise ValueError if all lack one.
         """
         pairs = _with_gradients(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
@@ -194,7 +197,7 @@ class OptimizerV2(Hyperparameters):
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """Return this step's learning rate: the schedule's, or the setting reduced by `decay`."""
+        """Return this step's learning rate: a schedule's value, or the setting after `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -204,7 +207,9 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype, and this step's rate `lr` and its `step`."""
+        """Return the settings in a variable's dtype, with this step's rate `lr` and number
+        `step`.
+        """
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
             graph = get_default_graph()
@@ -251,7 +256,8 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """Return the variable's slot of this name, created with its shape and dtype if missing.
+        """Return the variable's slot of this name; create it with the variable's shape and dtype if
+        missing.
 
         initializer: "zeros", a number, or an initializer.
         """
@@ -292,7 +298,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """`iterations`, and settings that are variables; checkpoints find the slots separately."""
+        """`iterations`, and settings that are variables; slots are recorded in another way."""
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
@@ -300,7 +306,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def weights(self) -> list[Any]:
-        """The variables `iterations`, the slots and those of `add_weight`, as they were created."""
+        """The optimizer's variables in the order of creation: `iterations`, slots, and others."""
         return self._weights
 
     def variables(self) -> list[Any]:
@@ -314,7 +320,8 @@ class OptimizerV2(Hyperparameters):
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Set the values of `weights`. Raise ValueError for a wrong number or shape of arrays.
 
-        weights: arrays, which may be those of Keras 2's optimizer of this name, with some missing.
+        weights: arrays. They may come from Keras 2's optimizer of this name, which lacks some of
+        them.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):
@@ -335,7 +342,7 @@ class OptimizerV2(Hyperparameters):
     """The indices in `weights` of variables that Keras 2's optimizer lacks, with their values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Return arrays for `weights`, from arrays that Keras 2 may have written."""
+        """Return arrays for `weights`, from arrays of Keras 2, which may lack some of them."""
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))
@@ -366,9 +373,9 @@ def _references(variables: Sequence[Any]) -> list[Any]:
 
 
 def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return those pairs (gradient, variable) that have a gradient; others cause a warning.
+    """Return the (gradient, variable) pairs that have a gradient; the other pairs cause a warning.
 
-    Raise ValueError if no pair has one.
+    Raise ValueError if no pair has a gradient.
     """
     if not pairs:
         raise ValueError("No variables provided.")
@@ -384,7 +391,7 @@ def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:
-    """Create the op of type `op_type` on a variable, its slots, and then `numbers`."""
+    """Create the op `op_type`, whose inputs are a variable, its slots, and `numbers`."""
     return change(op_type, variable._ref(), *[slot._ref() for slot in slots], *numbers)
 
 

@@ -30,8 +30,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Return the optimizer of a configuration, in which the case of Keras's class names does not
     matter.
 
-    As in TensorFlow, such a name is changed to lower case in `config` itself. ValueError for an
-    unknown class.
+    As in TensorFlow, the class name is changed to lower case in `config` itself. Raise ValueError
+    for an unknown class.
     """
     name = config_entry(config, "class_name", "an optimizer")
     if isinstance(name, str) and name.lower() in _BY_NAME:
@@ -42,7 +42,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """Return the optimizer with a name or a configuration; an optimizer is returned unchanged.
 
-    An optimizer of `tf.train` is wrapped in a TFOptimizer. ValueError for anything else.
+    An optimizer of `tf.train` is wrapped in a TFOptimizer. Raise ValueError for anything else.
     """
     if isinstance(identifier, (OptimizerV2, TFOptimizer)):
         return identifier

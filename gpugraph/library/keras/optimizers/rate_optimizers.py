@@ -1,6 +1,7 @@
 """The optimizers SGD, RMSprop, Adagrad, Adadelta and Ftrl.
 
-They multiply the gradient by a rate, which all except SGD derive from squares of past gradients.
+They multiply the gradient by a rate; all of them except SGD compute the rate from the squares of
+past gradients.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class SGD(OptimizerV2):
-    """velocity = momentum * velocity - lr * gradient; var += velocity.
+    """Gradient descent with momentum: velocity = momentum * velocity - lr * gradient; var +=
+    velocity.
 
     nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
-    "momentum" holds the velocity. ValueError for a momentum outside of [0, 1].
+    "momentum" holds the velocity. The constructor raises ValueError for a momentum outside of [0,
+    1].
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class RMSprop(OptimizerV2):
     momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
     centered: whether rms - mg ** 2 takes the place of rms in both divisors, where mg is the running
       mean of the gradient.
-    Slots: "rms", with momentum "momentum", and with centered "mg".
+    Slots: "rms"; "momentum" if there is momentum; "mg" if `centered`.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -112,7 +115,7 @@ class RMSprop(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _op(self, kind: str, variable: Any, *grad: Any) -> Any:
-        """Create the op of a step with momentum. kind: "Apply", or "SparseApply" for rows."""
+        """Create the op of a step with momentum; kind: "Apply", or "SparseApply" for rows."""
         numbers = self.numbers(variable)
         names = ["mg", "rms", "momentum"] if self.centered else ["rms", "momentum"]
         op_type = f"{kind}{'Centered' if self.centered else ''}RMSProp"
@@ -172,7 +175,8 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 class Adagrad(OptimizerV2):
     """accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) + epsilon).
 
-    initial_accumulator_value: the initial value of the slot "accumulator"; ValueError if negative.
+    initial_accumulator_value: the initial value of the slot "accumulator"; the constructor raises
+    ValueError if it is negative.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -266,8 +270,8 @@ class Adadelta(OptimizerV2):
 class Ftrl(OptimizerV2):
     """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
 
-    Slots: "accumulator" and "linear". ValueError for a negative strength or initial value, and for
-      a positive `learning_rate_power`.
+    Slots: "accumulator" and "linear". The constructor raises ValueError for a negative strength or
+      initial value, and for a positive `learning_rate_power`.
     """
 
     def __init__(

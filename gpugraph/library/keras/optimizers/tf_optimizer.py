@@ -31,14 +31,15 @@ class TFOptimizer(Trackable):
         return done
 
     def get_grads(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to the variables `params`, None where it has
-        none.
+        """Return the gradients of a loss with respect to the variables `params`; None where there
+        is none.
         """
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return [op], where the op takes one step on a loss; ValueError if no variable has a
-        gradient.
+        """Return a list with an op that takes one step on a loss.
+
+        Raise ValueError if no variable has a gradient.
         """
         return [self.apply_gradients(self.optimizer.compute_gradients(loss, flatten(params)))]
 

@@ -2,9 +2,9 @@
 boxes.
 
 The boxes of a row are sorted by the mean position of their neighbours in adjacent rows (Sugiyama's
-method). In this order, each is placed as near to the mean centre of its neighbours as the widths
-allow: a least-squares fit with a minimum distance between boxes, by pooling adjacent violators. An
-edge over several ranks passes through a narrow gap in each row in between.
+method). In this order, each box is placed as near to the mean centre of its neighbours as the
+widths allow: a least-squares fit with a minimum distance between boxes, by pooling adjacent
+violators. An edge over several ranks passes through a narrow gap in each row in between.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 _GAP = 24.0
-"""Pixels between two boxes of a row."""
+"""The distance between two boxes of a row, in pixels."""
 
 _ROW_GAP = 36.0
-"""Pixels between two rows, where the edges bend."""
+"""The distance between two rows, where the edges bend, in pixels."""
 
 _BEND_WIDTH = 4.0
 """The width of the gap for an edge that passes a row, in pixels."""
@@ -30,8 +30,8 @@ _SWEEPS = 6
 class Box:
     """A box: its size and, after the layout, the position of its centre, in pixels.
 
-    rank: the number of its row, from the top. is_bend: whether it is only the gap for an edge that
-      passes the row.
+    rank: the number of its row, from the top. is_bend: whether the box is only a gap through which
+    an edge passes the row.
     """
 
     width: float
@@ -93,9 +93,10 @@ def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[B
 
 
 def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
-    """Sort each row by the mean position of the boxes' neighbours in the row above, or below.
+    """Sort each row by the mean position of the boxes' neighbours in the previous row.
 
-    downwards: whether to begin with the top row, and use neighbours above.
+    downwards: whether to begin with the top row, so that the previous row is the row above;
+    otherwise begin at the bottom.
     """
     for row in rows if downwards else reversed(rows):
         for place, box in enumerate(row):
@@ -137,7 +138,7 @@ def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
 
 
 def _finish(rows: Sequence[Sequence[Box]], routes: list[list[Box]]) -> Layout:
-    """Move all boxes so the picture's corner is (0, 0), set the rows' positions, and return the
+    """Move all boxes so that the picture's corner is (0, 0), set the rows' heights, and return the
     layout.
     """
     left = min((box.x - box.width / 2 for row in rows for box in row), default=0.0)

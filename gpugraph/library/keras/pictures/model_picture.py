@@ -40,9 +40,7 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """Restrict CSS rules to elements of these pictures, since a notebook's page has other elements
-    too.
-    """
+    """Restrict CSS rules to these pictures, since a notebook's page has other elements too."""
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -64,7 +62,7 @@ class PictureOptions:
 
 @dataclass
 class _Drawing:
-    """SVG elements that are drawn together, and their size in pixels."""
+    """SVG elements that are drawn together, and the size of their drawing in pixels."""
 
     elements: str
     width: float

@@ -25,7 +25,9 @@ PACKAGE = "gpugraph.keras.preprocessing"
 
 
 class _Older(ModuleType):
-    """A module with names that it no longer has in its current version, for keras-preprocessing."""
+    """A module that has, in addition, names that its current version lacks and keras-preprocessing
+    uses.
+    """
 
     def __init__(self, module: Any, **lost: Any) -> None:
         super().__init__(module.__name__)
@@ -39,7 +41,7 @@ def _mend(sequence: Any, transformations: Any) -> None:
     """Give keras-preprocessing the names that NumPy 2 has removed and that SciPy deprecates."""
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
-        if scipy := getattr(transformations, "ndimage", None):  # optional
+        if scipy := getattr(transformations, "ndimage", None):  # SciPy is optional
             transformations.ndimage = _Older(scipy, interpolation=scipy)
 
 
@@ -93,8 +95,10 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """Return a subclass with Keras's defaults, and for a class of batches also a Sequence; once per
-    class.
+    """Return a subclass of a class of keras-preprocessing, with Keras's defaults; it is created
+    once.
+
+    A subclass of a class of batches is also a Sequence.
     """
     if kind not in _CLASSES:
         _CLASSES[kind] = _new_class(kind)
@@ -113,8 +117,9 @@ def _new_class(kind: Any) -> Any:
 
 
 def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so `image_data_format()` and `floatx()` are its `data_format` and `dtype` for
-    None.
+    """Wrap a function so that None for `data_format` and `dtype` means Keras's default.
+
+    The defaults are `image_data_format()` and `floatx()`.
     """
     signature = inspect.signature(function)
     names = [name for name in _SETTINGS if name in signature.parameters]
@@ -131,7 +136,9 @@ def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _flow(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method that returns an iterator, whose class becomes the one by `_class_of_keras`."""
+    """Wrap a method that returns an iterator so that the iterator's class is that of
+    `_class_of_keras`.
+    """
 
     @functools.wraps(method)
     def flow(*args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Values are matched by the path of attributes from the network to a variable, as in
 `tf.train.Checkpoint`. Variables, and slots of the optimizer, that are created after `load` get
-their values then.
+their values when they are created.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class CheckpointedWeights:
     def load(self, path: str) -> LoadStatus:
         """Set the existing variables from a checkpoint, and others when they are created.
 
-        NotImplementedError for a checkpoint of a `tf.train.Saver`, AssertionError if no variable
-        matches; other errors as for `NewCheckpointReader`.
+        Raise NotImplementedError for a checkpoint of a `tf.train.Saver`, and AssertionError if no
+        variable matches; other errors are those of `NewCheckpointReader`.
         """
         session = self._session()
         with session.graph.as_default():

@@ -71,7 +71,7 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """Return the LSTMs and GRUs in a layer, or the layer itself if it is one."""
+    """Return the LSTMs and GRUs in a layer; for an LSTM or GRU, a list of the layer itself."""
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]

@@ -42,7 +42,9 @@ def kind_text(path: Any) -> str:
 
 
 def _archive_text(path: str) -> str:
-    """Return the remark on a zip archive: whether it is a `.keras` file, and by which version."""
+    """Return the remark on a zip archive: whether it is a `.keras` file, and by which version of
+    Keras.
+    """
     with contextlib.suppress(OSError, ValueError, RuntimeError, zipfile.BadZipFile, KeyError):
         with zipfile.ZipFile(path) as archive:
             if "config.json" not in archive.namelist():
@@ -59,8 +61,8 @@ def _archive_text(path: str) -> str:
 def version_text(version: str | None, config: str = "") -> str:
     """Return a remark on the version of Keras that wrote a file; "" for Keras 2 and tf.keras.
 
-    version: as recorded in the file, or None. config: the model's configuration as JSON, which is
-    searched for arguments of Keras 1 if there is no version.
+    version: the version that the file records, or None. config: the model's configuration as JSON,
+    which is searched for arguments of Keras 1 if there is no version.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):

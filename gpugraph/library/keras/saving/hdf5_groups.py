@@ -1,7 +1,7 @@
-"""HDF5 files through h5py, which are written completely or not at all, and not trusted when read.
+"""HDF5 files through h5py: written completely or not at all, and checked before they are trusted.
 
-A group has an attribute with the ordered names of its parts. A list that exceeds an HDF5 header
-is divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
+A group has an attribute with the ordered names of its parts. A list that exceeds an HDF5 header is
+divided among attributes `name0`, `name1` ... An array is read only if its data is in the file
 itself, and only after its shape is checked. Therefore a file can neither access other files by
 links nor make a load use more memory than the model's arrays do.
 
@@ -35,8 +35,9 @@ _MAX_BYTES = 64512
 
 
 _SECONDS, _MEGABYTES = 5, 1024
-"""Limits of processor time and memory for the check of a small file; they grow with the file's
-size.
+"""Limits of processor seconds and megabytes for the check of a small file.
+
+Both grow with the file's size.
 """
 
 _STARTED = (
@@ -55,20 +56,22 @@ def hdf5_library() -> Any:
 
 
 def is_open_file(file: Any) -> bool:
-    """Return whether `file` is an open file or group of h5py, and not a path."""
+    """Return whether `file` is an open file or group of h5py; otherwise it is a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
 @contextmanager
 def written_file(file: Any) -> Iterator[Any]:
-    """Yield an h5py file to write to: `file` itself, or for a path one that is written there at the
-    end.
+    """Yield an h5py file to write to: `file` itself, or for a path a new file.
+
+    The new file is written to the path at the end of the block.
     """
     if is_open_file(file):
         yield file
         return
     path = local_path(file)
-    image = io.BytesIO()  # libhdf5 crashes if a write fails, for example on a full disk
+    # written in memory first, because libhdf5 crashes if a write fails, for example on a full disk
+    image = io.BytesIO()
     with hdf5_library().File(image, "w") as opened:
         yield opened
     write_whole(path, image.getbuffer())
@@ -89,7 +92,7 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the HDF5 file at a path for reading, after its structure is checked once.
+    """Open the HDF5 file at a path for reading; its structure is checked the first time.
 
     Raise OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
     """
@@ -144,7 +147,7 @@ def _check_structure(path: str, size: int) -> None:
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
     """Store names as one attribute, or as several if they are too long for one.
 
-    RuntimeError for a single name that is too long.
+    Raise RuntimeError for a single name that is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):
@@ -192,7 +195,7 @@ def has_part(group: Any, name: str) -> bool:
 def _attribute(group: Any, name: str) -> Any:
     """Return an attribute of a group, or None if there is none.
 
-    ValueError for a damaged attribute, for which h5py's `get` would return None.
+    Raise ValueError for a damaged attribute; h5py's `get` would return None for it.
     """
     with _refusals(group, name):
         return group.attrs[name] if name in group.attrs else None  # noqa: SIM401
@@ -201,7 +204,7 @@ def _attribute(group: Any, name: str) -> Any:
 def read_names(group: Any, attribute: str) -> list[str]:
     """Return the names that `write_names` stored; an empty list without such an attribute.
 
-    ValueError if the file is damaged.
+    Raise ValueError if the file is damaged.
     """
     names = _attribute(group, attribute)
     if names is not None:
@@ -221,8 +224,9 @@ def read_text(group: Any, attribute: str) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """Return a text from an HDF5 file as str. Raise ValueError for bytes that are not UTF-8, or no
-    text.
+    """Return a text from an HDF5 file as str.
+
+    Raise ValueError for bytes that are not UTF-8, and for a value that is not text.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8")
@@ -239,7 +243,7 @@ def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
 def part_of(group: Any, name: str) -> Any:
     """Return a group or array in a group, by its path of names.
 
-    ValueError for a name that does not exist, and for a link to another file.
+    Raise ValueError for a name that does not exist, and for a link to another file.
     """
     library = hdf5_library()
     part = group
@@ -260,7 +264,8 @@ def part_of(group: Any, name: str) -> Any:
 class StoredArray:
     """An array in an HDF5 file: its shape is known, and `value` reads its elements.
 
-    ValueError for a part that is not an array of numbers, or whose data is in another file.
+    The constructor raises ValueError for a part that is not an array of numbers, or whose data is
+    in another file.
     """
 
     def __init__(self, group: Any, name: str) -> None:

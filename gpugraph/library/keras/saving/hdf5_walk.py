@@ -1,9 +1,9 @@
-"""A program that reads the structure of an HDF5 file, to test whether libhdf5 returns from this.
+"""A program that reads the structure of an HDF5 file, to test whether libhdf5 survives the file.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
 libhdf5 does not always return from a damaged file: it may read in a cycle, or write to invalid
-memory. This process, which has limits, ends then instead of the process of the program.
+memory. In this case, this process, which has limits, ends instead of the process of the program.
 
 It reads each group, link and attribute, the description of each array and the positions of its
 chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises them

@@ -1,7 +1,8 @@
 """Conversion of configurations that later versions of Keras wrote to those of 1.15.
 
-Later versions have more arguments. They are removed if they have the value that 1.15 uses always;
-others remain, and the layer rejects them. Classes of the program receive all their arguments.
+Later versions have more arguments. An argument is removed if it has the value that 1.15 always
+uses; otherwise it remains, and the layer rejects it. Classes of the program receive all their
+arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from gpugraph.library.keras.keras_objects import config_entry, improper, is_custom_object
 
 _NAMES = {"Functional": "Model", "L1": "L1L2", "L2": "L1L2"}
-"""Names of classes in later versions, with their names in 1.15."""
+"""By name in later versions, the name of the class in 1.15."""
 
 _ALWAYS: dict[str, Any] = {
     "groups": 1, "keepdims": False, "synchronized": False, "score_mode": "dot", "sparse": False,
@@ -20,8 +21,8 @@ _ALWAYS: dict[str, Any] = {
     "ragged": False, "weight_decay": None, "multi_label": False, "num_labels": None,
     "label_weights": None, "from_logits": False, "axis": -1,
 }  # fmt: skip
-"""Arguments that are removed if they have this value: the only one that 1.15 supports, or its
-default.
+"""Arguments that are removed if they have this value, which is the only one or the default
+in 1.15.
 """
 
 _OF_FUNCTIONS = ("LossFunctionWrapper", "MeanMetricWrapper")
@@ -57,7 +58,7 @@ def as_in_1_15(config: Any) -> Any:
 
 
 def _must_keep(class_name: str, name: str, value: Any) -> bool:
-    """Return whether an argument must be kept, because 1.15 would not use this value without it."""
+    """Return whether an argument must be kept, because 1.15 would use another value without it."""
     if name == "fn":
         return class_name in _OF_FUNCTIONS
     return name not in _ALWAYS or value != _ALWAYS[name]

@@ -59,8 +59,8 @@ def save_model(
     filepath: the path of the file, which appears when it is complete, or an open file of h5py.
     overwrite: whether to replace an existing file without a prompt on the terminal.
     include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
-    save_format: "h5"; NotImplementedError for "tf", and for signatures.
-    NotImplementedError for a subclass that defines `call` and no `get_config`.
+    save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
+      defines `call` and no `get_config`.
     """
     if save_format not in (None, "h5") or signatures is not None:
         raise NotImplementedError(
@@ -120,13 +120,13 @@ def load_model(
 ) -> Any:
     """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
 
-    custom_objects: classes and functions of the program, by their names in the file.
-    compile: whether to call `compile` with the arguments in the file; without any, a warning is
-    logged.
-    safe_mode: whether code in the file, such as that of Lambda layers, is rejected. Else it runs.
+    custom_objects: classes and functions of the program, by their names in the file. compile:
+      whether to call `compile` with the arguments in the file; without any, a warning is logged.
+    safe_mode: whether code in the file, such as that of Lambda layers, is rejected; otherwise it
+      runs.
 
-    OSError for a file that is not HDF5; ValueError for a file without a model, for unknown classes,
-    damaged or wrong variables, and code.
+    Raise OSError for a file that is not HDF5; raise ValueError for a file without a model, for
+    unknown classes, damaged or wrong variables, and code.
     """
     scope = custom_object_scope(custom_objects or {})
     source = "file" if safe_mode else "trusted"

@@ -1,4 +1,4 @@
-"""Models as JSON: their class name, configuration and version, without variables."""
+"""Models as JSON: the model's class name, configuration and Keras version, without variables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
-    """Return a value that JSON can represent, for another one: the `default` of `json.dumps`.
+    """Convert a value to one that JSON can represent: the argument `default` of `json.dumps`.
 
-    TypeError for a value that can't be converted, ValueError for bytes that are not UTF-8.
+    Raise TypeError for a value that can't be converted, and ValueError for bytes that are not
+    UTF-8.
     """
     if isinstance(value, DType):
         return value.name
@@ -69,7 +70,7 @@ def model_config(model: Any) -> dict[str, Any]:
 
 
 def model_to_json(model: Any, **options: Any) -> str:
-    """Return a model's class name, configuration and version as JSON; see `Model.to_json`."""
+    """Return a model's class name, configuration and Keras version as JSON; see `Model.to_json`."""
     versions = {"keras_version": KERAS_VERSION, "backend": "tensorflow"}
     return to_json_text({**model_config(model), **versions}, **options)
 
@@ -77,9 +78,9 @@ def model_to_json(model: Any, **options: Any) -> str:
 def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Create the model that `{"class_name": ..., "config": ...}` describes, with new variables.
 
-    custom_objects: classes and functions of the program, by their names in the
-      configuration.
-    TypeError for a list, which `Sequential.from_config` accepts; ValueError for an unknown class.
+    custom_objects: classes and functions of the program, by their names in the configuration.
+    Raise TypeError for a list, which `Sequential.from_config` accepts; raise ValueError for an
+      unknown class.
     """
     if isinstance(config, list):
         raise TypeError(
@@ -91,7 +92,10 @@ def model_from_config(config: Any, custom_objects: Mapping[str, Any] | None = No
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Create the model of a text from `Model.to_json`; errors as for `model_from_config`."""
+    """Create the model that a text from `Model.to_json` describes.
+
+    Errors are those of `model_from_config`.
+    """
     config = from_json_text(json_string)
     version = config.get("keras_version") if isinstance(config, dict) else None
     with code_of_files("text"), naming_version(version, json_string):

@@ -29,7 +29,7 @@ _HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
-    """The part of Network for files: of its configuration, of its variables, or of both."""
+    """The part of Network that writes files of its configuration, its variables, or both."""
 
     built: bool
     name: Any
@@ -40,7 +40,8 @@ class NetworkFiles:
     def to_json(self, **kwargs: Any) -> str:
         """Return the class name and configuration as JSON, for `model_from_json`.
 
-        kwargs: those of `json.dumps`. NotImplementedError for a subclass that defines `call`.
+        kwargs: arguments of `json.dumps`. Raise NotImplementedError for a subclass that defines
+        `call`.
         """
         return model_to_json(self, **kwargs)
 
@@ -68,14 +69,13 @@ class NetworkFiles:
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None
     ) -> None:
-        """Write the variables to an HDF5 file, or with those of the optimizer to a checkpoint.
+        """Write the variables to an HDF5 file, or with the optimizer's variables to a checkpoint.
 
         filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's paths.
         overwrite: whether to replace an existing file without a prompt on the terminal.
         save_format: "h5" or "tf"; None: HDF5 if the path has the suffix `.h5`, `.hdf5` or `.keras`,
-          else a checkpoint.
-        ValueError for another format, for a checkpoint with an HDF5 file's suffix, and before the
-        variables are created.
+          else a checkpoint. Raise ValueError for another format, for a checkpoint with an HDF5
+          file's suffix, and before the variables are created.
         """
         if not self.is_graph_network and not self.built:
             raise ValueError(
@@ -98,13 +98,14 @@ class NetworkFiles:
 
         filepath: an HDF5 file, or an object checkpoint, which may contain the optimizer's variables
           too and also sets variables that are created later.
-        by_name: whether to match layers by name and ignore others; else they are matched by order.
+        by_name: whether to match layers by name and ignore layers without a match; otherwise layers
+          are matched by order.
         skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of variables
           differ.
 
-        For a checkpoint, returns the result of `tf.train.Checkpoint.restore`; `by_name` raises
-        NotImplementedError. ValueError if layers, numbers of variables or shapes differ from an
-        HDF5 file; then no variable is changed.
+        For a checkpoint, return the result of `tf.train.Checkpoint.restore`; `by_name` raises
+        NotImplementedError. For an HDF5 file, raise ValueError if layers, numbers of variables or
+        shapes differ; then no variable is changed.
         """
         if skip_mismatch and not by_name:
             raise ValueError(
@@ -144,7 +145,9 @@ def _version_of_weights(group: Any) -> str:
     layout.
     """
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
-        return read_text(group, "keras_version") or "1"  # TensorFlow's default
+        return (
+            read_text(group, "keras_version") or "1"
+        )  # TensorFlow assumes this version by default
     is_later = has_part(group, "layers") or has_part(group, "_layer_checkpoint_dependencies")
     return "3, or 2.12 and later (`.weights.h5`)" if is_later else "2"
 
@@ -154,9 +157,10 @@ def _has_hdf5_suffix(filepath: Any) -> bool:
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Return whether `save_weights` writes HDF5, by the format or else the path's suffix.
+    """Return whether `save_weights` writes HDF5, by the format or, without one, by the path's
+    suffix.
 
-    ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
+    Raise ValueError for another format, and for a checkpoint with an HDF5 file's suffix.
     """
     if save_format is None:
         return _has_hdf5_suffix(filepath)
@@ -174,7 +178,9 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether a path has an HDF5 file's suffix, or is a file and no checkpoint's prefix."""
+    """Return whether to read a path as HDF5: it has such a suffix, or is a file and no checkpoint's
+    prefix.
+    """
     if _has_hdf5_suffix(filepath):
         return True
     path = local_path(filepath)

@@ -24,7 +24,9 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """Return the variables of a layer in the order of files: trainable, then not trainable."""
+    """Return the variables of a layer in the order of files: trainable variables, then the
+    others.
+    """
     trainable = list(layer.trainable_weights)
     return trainable + list(layer.non_trainable_weights)
 
@@ -66,7 +68,7 @@ def read_arrays(group: Any) -> list[StoredArray]:
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
     """Set the variables of layers from a group, matching layers by order.
 
-    Layers without variables are ignored. ValueError if the number of layers, the number of a
+    Layers without variables are ignored. Raise ValueError if the number of layers, the number of a
     layer's variables, or a shape differs.
     """
     weighted = [layer for layer in layers if ordered_weights(layer)]
@@ -99,7 +101,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
     """Set the variables of the layers whose names are in the group; others are left unchanged.
 
     skip_mismatch: whether a layer whose number or shapes of variables differ is ignored with a
-      warning, instead of a ValueError.
+    warning; otherwise it raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):

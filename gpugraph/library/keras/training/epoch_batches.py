@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Return the rows of an array, a sparse matrix or an array in a file with these numbers."""
+    """Return the rows with these numbers of an array, a sparse matrix or an array in a file."""
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
@@ -42,8 +42,8 @@ def take(array: Any, rows: Any) -> Any:
 class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
-    shuffle: False; True for a new random order of examples in each epoch; "batch" for one of
-      batches.
+    shuffle: True for a new random order of examples in each epoch; "batch" for a random order of
+      batches; False for neither.
     steps: the number of batches in an epoch.
     """
 
@@ -107,9 +107,10 @@ class StepBatches:
 class GeneratorBatches:
     """Batches of a generator, iterator or Sequence, which workers prepare in advance.
 
-    convert: returns a Batch for a value of the source. steps: the number of batches in an epoch;
-      None for the length of a Sequence, or for all that a generator yields.
-    workers: 0 for none. steps_name: the name of the user's argument for `steps`, for messages.
+    convert: a function from a value of the source to a Batch. steps: the number of batches in an
+    epoch; None for the length of a Sequence, or for all batches that a generator yields. workers:
+    the number of workers; 0 for none. steps_name: the name of the user's argument for `steps`, for
+    messages.
     """
 
     counts_samples = False
@@ -162,9 +163,7 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Return whether another epoch starts at the beginning of the data, as it does for a
-        Sequence.
-        """
+        """Return whether each epoch starts at the beginning of the data, as for a Sequence."""
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:
@@ -176,8 +175,8 @@ class GeneratorBatches:
 
 
 def has_tensors(data: Any) -> bool:
-    """Return whether `data` is, or a list or dict of it contains, a tensor or variable of the
-    graph.
+    """Return whether `data` is a tensor or variable of the graph, or a list or dict that contains
+    one.
     """
     if isinstance(data, dict):
         return any(is_tensor(value) for value in data.values())

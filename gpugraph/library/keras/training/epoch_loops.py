@@ -16,7 +16,7 @@ from gpugraph.platform import logging
 class Functions:
     """The prepared functions of one kind of step ("train", "test" or "predict").
 
-    There is one for each set of outputs whose examples have weights.
+    There is a function for each set of outputs whose examples have weights.
     """
 
     def __init__(self, setup: Any, kind: str) -> None:
@@ -24,7 +24,9 @@ class Functions:
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """Return the function for batches with weights for these outputs, created on first use."""
+        """Return the function for batches in which these outputs have weights; it is created on
+        first use.
+        """
         run = self._prepared.get(weighted)
         if run is None:
             run = self._prepared[weighted] = self._setup.function(self._kind, weighted).prepared()
@@ -32,9 +34,9 @@ class Functions:
 
 
 class Hooks:
-    """The methods of callbacks, and of a progress bar, to call before and after each batch.
+    """The methods of callbacks, and of a progress bar, that are called before and after each batch.
 
-    mode: "train", "test" or "predict". names: those of a step's results.
+    mode: "train", "test" or "predict". names: the names of a step's results.
     """
 
     def __init__(self, callbacks: CallbackList, mode: str, names: Sequence[str]) -> None:
@@ -43,13 +45,13 @@ class Hooks:
         self.names = names
 
     def before(self, index: int, size: int) -> None:
-        """Call the methods for the beginning of a batch of `size` examples."""
+        """Call the methods for the beginning of batch number `index`, with `size` examples."""
         logs = {"batch": index, "size": size}
         for hook in self.begin:
             hook(index, logs)
 
     def after(self, index: int, size: int, results: Sequence[Any]) -> None:
-        """Call the methods for the end of a batch, with its results by name."""
+        """Call the methods for the end of batch number `index`, with its results by name."""
         logs: dict[str, Any] = {"batch": index, "size": size}
         logs.update(zip(self.names, results))
         for hook in self.end:
@@ -61,8 +63,8 @@ def run_epoch(
 ) -> tuple[list[Any], int]:
     """Run the step of each batch, and return [mean loss, metrics ...] and the number of batches.
 
-    The mean is over examples for batches of arrays, else over batches. The metrics are those after
-    the last batch. The list is empty if there is no batch.
+    The mean is over examples for batches of arrays, else over batches. The metrics have their
+    values after the last batch. The list is empty if there is no batch.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -108,8 +110,8 @@ def evaluate_batches(
 ) -> list[Any]:
     """Return [mean loss, metrics ...] for all batches. Raise ValueError if there is no batch.
 
-    If a generator has fewer batches than `steps`, `model.stop_training` is set, which ends the
-    training that this validates.
+    If a generator has fewer batches than `steps`, set `model.stop_training`; this ends the training
+    if these batches are its validation.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)

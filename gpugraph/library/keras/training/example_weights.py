@@ -1,4 +1,4 @@
-"""Weights of examples, of time steps and of classes, as one array for each output."""
+"""Weights of examples, of time steps and of classes, converted to one array for each output."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 
 
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
-    """Return a list with an argument's value for each output.
+    """Return a list with the weights of each output.
 
-    weights: a list of these, a dict by the outputs' names, or a value for a single output. kind:
-      the argument's name, for messages.
-    ValueError for a list of another length and for unknown names, TypeError for other values.
+    weights: a list with a value for each output, a dict by the outputs' names, or a value for a
+      single output. kind: the argument's name, for messages.
+    Raise ValueError for a list of another length and for unknown names, and TypeError for other
+      values.
     """
     if weights is None or (isinstance(weights, (list, dict)) and not weights):
         return [None] * len(names)
@@ -47,8 +48,8 @@ def standardize_weights(target: Any, weights: Any, class_weights: Any, is_tempor
     """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
 
     target: the targets of the output. weights: the weights that the program passed, or None.
-    class_weights: a dict from class to weight, or None; its weights are further factors.
-    ValueError for weights of a wrong shape, and for a class without a weight.
+    class_weights: a dict from class to weight, or None; its weights are further factors. Raise
+      ValueError for weights of a wrong shape, and for a class without a weight.
     """
     weights = as_array(weights)
     if is_temporal and (weights is not None or class_weights is not None):

@@ -1,4 +1,6 @@
-"""The methods of a model for generators, such as `fit_generator`, which call `fit` and so on."""
+"""The methods of a model for generators, such as `fit_generator`; they call `fit`, `evaluate`,
+`predict`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """Train on a Sequence or generator; the same as `fit`, which accepts these too."""
+        """Train on a Sequence or generator. This is the same as `fit`, which accepts both too."""
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -53,7 +55,9 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Evaluate on a Sequence or generator; the same as `evaluate`, which accepts these too."""
+        """Evaluate on a Sequence or generator. This is the same as `evaluate`, which accepts both
+        too.
+        """
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,
@@ -70,7 +74,9 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Predict for a Sequence or generator; the same as `predict`, which accepts these too."""
+        """Predict for a Sequence or generator. This is the same as `predict`, which accepts both
+        too.
+        """
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
             max_queue_size=max_queue_size, workers=workers,

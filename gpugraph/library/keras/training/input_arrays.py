@@ -15,8 +15,9 @@ Shape = tuple[int | None, ...] | None
 
 
 def as_array(value: Any) -> Any:
-    """Return an array for a value; a memory map, HDF5 dataset, sparse matrix or tensor is
-    unchanged.
+    """Return `value` as an array.
+
+    A memory map, HDF5 dataset, sparse matrix or tensor is unchanged.
     """
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
@@ -55,12 +56,12 @@ def standardize_arrays(
     """Return a list with the array for each name, from an array, a list of arrays, or a dict by
     name.
 
-    shapes: those of the placeholders. An array of one axis gets a second axis of size 1, unless its
-      placeholder has one axis.
+    shapes: the shapes of the placeholders. An array of one axis gets a second axis of size 1,
+      unless its placeholder has one axis.
     prefix: "input" or "target", for messages. checks_batch: whether the first axis is checked too.
-    ValueError for a wrong number of arrays, for missing names, for rows of different lengths and
-    for shapes that do not fit; TypeError for a value that is not an array where several are
-    expected.
+    Raise ValueError for a wrong number of arrays, for missing names, for rows of different lengths
+      and for shapes that do not fit; raise TypeError for a value that is not an array where several
+      are expected.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]

@@ -55,7 +55,7 @@ class CompiledNetwork(Network):
     ) -> None:
         """Configure the training of the model.
 
-        optimizer: one of `tf.keras.optimizers` or `tf.train`, or a name.
+        optimizer: an optimizer of `tf.keras.optimizers` or `tf.train`, or its name.
         loss: a loss, or a list or dict of losses by output. An output with the loss None is not
           trained.
         metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
@@ -66,14 +66,16 @@ class CompiledNetwork(Network):
         target_tensors: tensors of the graph to use as targets, instead of placeholders.
         kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
           ignored.
-        ValueError and TypeError for arguments that do not fit the outputs, NotImplementedError for
-        `distribute` and `run_eagerly`.
+        Raise ValueError or TypeError for arguments that do not fit the outputs, and
+          NotImplementedError for `distribute` and `run_eagerly`.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(
                 "Models train on one replica, by the graph: leave out `distribute`, `run_eagerly`"
             )
-        kwargs.pop("experimental_run_tf_function", None)  # chooses between two loops of TensorFlow
+        kwargs.pop(
+            "experimental_run_tf_function", None
+        )  # In TensorFlow, this chooses between two loops.
         unknown = [key for key in kwargs if key not in _OPTIONS]
         if unknown:
             raise ValueError(
@@ -120,7 +122,7 @@ class CompiledNetwork(Network):
     def setup(self) -> TrainingSetup:
         """The TrainingSetup for the arguments of `compile`, created on first access.
 
-        RuntimeError before `compile`, ValueError if the model has no outputs yet.
+        Access raises RuntimeError before `compile`, and ValueError if the model has no outputs yet.
         """
         if not self._compiled:
             raise RuntimeError(
@@ -137,7 +139,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The TrainingSetup that `predict` uses; before `compile` it is one without losses."""
+        """The TrainingSetup that `predict` uses; before `compile`, it has no losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -168,7 +170,9 @@ class CompiledNetwork(Network):
 
     @property
     def feed_inputs(self) -> list[Any]:
-        """The inputs to feed: placeholders, not the program's other tensors."""
+        """The inputs to feed: the inputs that are placeholders, not other tensors of the
+        program.
+        """
         return [tensor for tensor in self.inputs if _is_fed(tensor)]
 
     @property
@@ -193,8 +197,8 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """ "loss", the names of several outputs' losses, and of the metrics, in the order of a
-        step's results.
+        """The names of a step's results in order: "loss", the losses of several outputs, and the
+        metrics.
         """
         if self._setup is None:
             return ["loss"]
@@ -220,7 +224,8 @@ class CompiledNetwork(Network):
         """Create placeholders that match the data `x`, and call the model on them, unless it has
         outputs.
 
-        ValueError without data, and if `y` is a dict, since the names of outputs are not known.
+        Raise ValueError without data, and if the targets `y` are a dict, since the names of outputs
+        are not known.
         """
         if self.outputs:
             return

@@ -29,7 +29,9 @@ from gpugraph.library.keras.training.input_arrays import (
 )
 
 _MAX_BYTES = 1 << 28
-"""The maximum size in bytes of an array that is converted to its placeholder's dtype as a whole."""
+"""The maximum size in bytes of an array that is converted to its placeholder's dtype in one
+piece.
+"""
 
 
 def is_generator(data: Any) -> bool:
@@ -66,7 +68,7 @@ class ModelData:
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
         """Return the arrays of a batch, or of all data, in the order of a step's inputs.
 
-        These are inputs, targets, and the weights of those outputs for which weights are passed.
+        The arrays are inputs, targets, and the weights of the outputs for which weights are passed.
         """
         inputs = self.inputs(x)
         trained = [output for output in self.setup.trained if output.has_placeholder]
@@ -120,8 +122,8 @@ class ModelData:
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
         """Return batches of data that contains tensors, whose values each step computes first.
 
-        batch: a function from the values of (x, y) to a Batch. ValueError without the number of
-          steps.
+        batch: a function from the values of (x, y) to a Batch. Raise ValueError without the number
+          of steps.
         """
         if steps is None:
             raise ValueError(
@@ -137,7 +139,7 @@ class ModelData:
         return StepBatches(values, steps)
 
     def needs_no_data(self) -> bool:
-        """Return whether no data is fed, since all inputs and targets are existing tensors of the
+        """Return whether no data is fed, because all inputs and targets are existing tensors of the
         graph.
         """
         targets = self.setup.trained if self.setup is not None else []

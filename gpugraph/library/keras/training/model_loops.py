@@ -70,9 +70,10 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
           time step.
         initial_epoch: the number of the first epoch, from 0 on.
         steps_per_epoch, validation_steps: the number of steps for tensors and generators.
-        validation_freq: epochs from one validation to the next, or a collection of epochs.
+        validation_freq: the number of epochs from one validation to the next, or a collection of
+          epochs.
         max_queue_size, workers, use_multiprocessing: see `SequenceEnqueuer`.
-        RuntimeError before `compile`; ValueError for data that does not fit the model.
+        Raise RuntimeError before `compile`, and ValueError for data that does not fit the model.
         """
         if kwargs:
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
@@ -120,8 +121,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         workers: int = 1,
         use_multiprocessing: bool = False,
     ) -> Any:
-        """Return the loss, or a list of the loss and metrics as in `metrics_names`; arguments: see
-        `fit`.
+        """Return the loss, or a list of the loss and metrics in the order of `metrics_names`.
+
+        See `fit` for the arguments.
         """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         if is_generator(x):
@@ -229,7 +231,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _generated(
         self, x: Any, steps: int | None, class_weight: Any, shuffle: Any, options: Any, name: str
     ) -> GeneratorBatches:
-        """Return the batches of a Sequence or generator. name: that of the argument `steps`."""
+        """Return the batches of a Sequence or generator; name: the name of the argument `steps`."""
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
         data = ModelData(self, self.setup)
@@ -270,7 +272,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        ValueError if they differ, and for a value that is not a number of examples.
+        Raise ValueError if they differ, and for a value that is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -339,8 +341,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Return outputs as an array for a single one, as a dict if the model's are one, else as a
-        list.
+        """Return outputs as an array if there is one, as a dict if the model's outputs are one,
+        else as a list.
         """
         if len(outputs) == 1:
             return outputs[0]
@@ -359,7 +361,7 @@ def _check_part(validation_split: float) -> None:
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
     """Divide batches into the first examples for training and the last ones for validation.
 
-    part: the fraction for validation. ValueError for data that is not in arrays.
+    part: the fraction for validation. Raise ValueError for data that is not in arrays.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(

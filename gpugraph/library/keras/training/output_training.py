@@ -27,16 +27,19 @@ _BY_OUTPUT = {
         "sparse_categorical_crossentropy",
     ),
 }
-"""The functions for general names of metrics: for two classes, for many, and for class indices."""
+"""Functions for general names of metrics: for two classes, for more classes, and for class
+indices.
+"""
 
 _GENERAL = {"acc": "acc", "accuracy": "acc", "crossentropy": "crossentropy", "ce": "crossentropy"}
 _SUFFIXES = {"acc": "acc", "crossentropy": "ce"}
 
 
 class OutputTraining:
-    """An output of a model in training, with its loss, or None if it is not trained.
+    """An output of a model in training, with its loss; the loss is None if the output is not
+    trained.
 
-    target: the tensor or placeholder of the targets. is_temporal: whether weights are of time
+    target: the tensor or placeholder of the targets. is_temporal: whether weights are those of time
       steps.
     """
 
@@ -58,16 +61,20 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function that computes the loss: that of a LossFunctionWrapper, or the loss."""
+        """The function that computes the loss: the wrapped function of a LossFunctionWrapper, or
+        the loss.
+        """
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the loss takes class indices as targets."""
+        """Whether the loss accepts class indices as targets."""
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
-        """Return the shape to check targets with: all sizes for class indices, else only a rank."""
+        """Return the shape that targets must have: all sizes for class indices, otherwise only a
+        rank.
+        """
         shape = self.shape
         if shape is None:
             return None
@@ -134,8 +141,10 @@ def _loss_object(loss: Any) -> Any:
 
 
 def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
-    """Return the factor of each output's loss; ValueError as `losses_by_output`, TypeError for
-    others.
+    """Return the factor of each output's loss.
+
+    Raise ValueError as `losses_by_output` does, and TypeError for a value that is not a list or
+    dict.
     """
     if weights is None:
         return [1.0] * len(names)
@@ -176,8 +185,8 @@ def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
 def metrics_by_output(metrics: Any, names: Sequence[str]) -> list[list[Any]]:
     """Return a list of metrics for each output.
 
-    Raise TypeError for a value that is neither list nor dict, ValueError for unknown names and a
-    wrong number of lists.
+    Raise TypeError for a value that is neither list nor dict, and ValueError for unknown names and
+    a wrong number of lists.
     """
     if not metrics:
         return [[] for _ in names]
@@ -208,7 +217,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _copied(metric: Any) -> Any:
-    """Return a new metric with the configuration of this one and its own variables; a name is
+    """Return a new metric of the same configuration, with separate variables; return a name
     unchanged.
     """
     return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric

@@ -76,8 +76,12 @@ class Sequential(Model):
         self._take_outputs(outputs)
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Create inputs that match data; ValueError for a dict. See `CompiledNetwork`."""
-        if isinstance(x, dict) and not self.outputs:
+        """Create inputs that match data; see `CompiledNetwork`.
+
+        ValueError for a dict, unless the first layer takes a dict of features.
+        """
+        takes_dicts = bool(self._layers) and getattr(self._layers[0], "_is_feature_layer", False)
+        if isinstance(x, dict) and not self.outputs and not takes_dicts:
             raise ValueError(
                 "Passing a dictionary input to a Sequential Model which doesn't have FeatureLayer "
                 "as the first layer is an error. Pass an array, or give the first layer its "

@@ -70,7 +70,7 @@ class StepFunction:
         return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the values of the outputs. arrays: one for each input."""
+        """Return the values of the outputs; arrays: a value for each input."""
         return self.prepared()(*arrays)
 
 

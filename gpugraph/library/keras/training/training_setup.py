@@ -70,7 +70,9 @@ class TrainingSetup:
                 ]
         self._graphs: dict[Weighted, StepGraph] = {}
         self._functions: dict[Any, StepFunction] = {}
-        self._trained_weights = list(model.trainable_weights)  # at `compile`
+        self._trained_weights = list(
+            model.trainable_weights
+        )  # the variables at the time of `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
         """Return a metric for an output as a Metric, with a name that no other metric of the model
@@ -99,8 +101,8 @@ class TrainingSetup:
     def all_metrics(self) -> list[Metric]:
         """Return the metrics whose results a step returns, in order.
 
-        First, for a model of several outputs, the mean loss of each; then the outputs' metrics;
-        then the metrics that layers and the program have added.
+        For a model of several outputs, the mean loss of each output comes first; then the outputs'
+        metrics; then the metrics that layers and the program have added.
         """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())
@@ -108,7 +110,10 @@ class TrainingSetup:
     # -- the graph of a step
 
     def step_graph(self, weighted: Weighted) -> StepGraph:
-        """Return the loss and metrics of a step in which these outputs have weights; built once."""
+        """Return the loss and metrics of a step in which these outputs have weights.
+
+        They are built once for each set of outputs.
+        """
         if weighted not in self._graphs:
             with self.model.graph.as_default():
                 self._graphs[weighted] = self._build(weighted)
@@ -154,7 +159,8 @@ class TrainingSetup:
     # -- functions
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
-        """Return the function for a step of the kind "train", "test" or "predict"; created once.
+        """Return the function for a step of the kind "train", "test" or "predict"; it is created
+        once.
 
         weighted: which outputs have weights.
         """
@@ -190,7 +196,7 @@ class TrainingSetup:
         return updates
 
     def check_trained_weights(self) -> None:
-        """Log a warning if the trainable variables are not those at the time of `compile`."""
+        """Log a warning if the trainable variables have changed since `compile`."""
         if list(map(id, self.model.trainable_weights)) != list(map(id, self._trained_weights)):
             logging.warning(
                 "Discrepancy between trainable weights and collected trainable weights, did you "
@@ -199,7 +205,7 @@ class TrainingSetup:
 
 
 def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
-    """Return the loss of an output; its mask is a further factor of the weights."""
+    """Return the loss of an output; the output's mask multiplies the weights."""
     with name_scope(None, f"loss/{output.name}_loss", [output.output]):
         weights = _masked(weights, mask_of(output.output), output.output)
         loss = output.loss
@@ -211,7 +217,7 @@ def _loss_of(output: OutputTraining, weights: Any) -> Tensor:
 
 
 def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
-    """Return the weights times the mask, as 0 and 1, or None without either."""
+    """Return the weights times the mask (0 and 1); None if there are neither weights nor a mask."""
     if mask is None:
         return weights
     mask = cast(mask, output.dtype.base_dtype)
@@ -219,7 +225,10 @@ def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
 
 
 def _results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
-    """Return the results of an output's metrics including this batch, the weighted metrics last."""
+    """Return the results of an output's metrics including this batch.
+
+    Weighted metrics come last.
+    """
     mask = mask_of(output.output)
     with name_scope(None, f"metrics/{output.name}", [output.output]):
         arguments = output.target, output.output

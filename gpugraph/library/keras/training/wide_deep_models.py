@@ -14,10 +14,11 @@ from gpugraph.ops.nn.normalization.bias_and_moments import bias_add
 
 
 class LinearModel(Model):
-    """activation(sum of a linear function of each input + bias): [batch, units].
+    """A model that computes activation(sum of a linear function of each input + bias): [batch,
+    units].
 
-    units: the number of outputs of an example. The other arguments are those of `Dense`.
-    ValueError for a call with another number of inputs than the first one.
+    units: the number of outputs of an example. The other arguments are those of `Dense`. A call
+    raises ValueError if it has another number of inputs than the first call.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class LinearModel(Model):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the activation of the sum and the bias."""
+        """Return the activation of the sum of the inputs' linear functions and the bias."""
         del training, mask
         tensors = flatten(inputs)
         if len(tensors) != len(self.dense_layers):
@@ -95,15 +96,15 @@ class LinearModel(Model):
 
 
 class WideDeepModel(Model):
-    """activation(mean of the outputs of a linear and a deep model).
+    """A model that computes activation(mean of the outputs of a linear and a deep model).
 
     The two models may be trained by different optimizers.
 
     linear_model, dnn_model: models with outputs of the same shape, or lists of them. activation:
-      that of the mean.
-    Both models receive all inputs; but of two inputs, the first is for the linear model, and the
-    second for the deep one. `optimizer` of `compile` is one for all variables, or a list of one for
-    each model, in this order. Source: Cheng et al., arXiv:1606.07792.
+      the activation of the mean. Both models receive all inputs, except that of exactly two inputs,
+      the linear model receives the first and the deep model the second. `optimizer` of `compile` is
+      one optimizer for all variables, or a list of one for each model, in this order. Source: Cheng
+      et al., arXiv:1606.07792.
     """
 
     def __init__(

@@ -103,8 +103,8 @@ def _by_tag(tensors: Any) -> tuple[Iterable[Any], dict[Any, Any]]:
 def _tensor(item: Any) -> Any:
     """Return `item` if it is of the default graph, or the element that it names there.
 
-    The name of an operation, `loss`, stands for its only output, `loss:0`. ValueError for an item
-    of another graph and for an operation with several outputs.
+    The name of an operation, `loss`, stands for its only output, `loss:0`. Raise ValueError for an
+    item of another graph and for an operation with several outputs.
     """
     graph = get_default_graph()
     if not isinstance(item, str):

@@ -128,7 +128,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
 
-    ValueError for another or an unknown rank.
+    Raise ValueError for another or an unknown rank.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -197,7 +197,7 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """Return the kind of a shuffling queue; ValueError if nothing could be dequeued."""
+    """Return the kind of a shuffling queue; raise ValueError if nothing could be dequeued."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
@@ -229,7 +229,7 @@ def batch(
     compute anew each time. The result has the same structure with a row for each of `batch_size`
     elements, except that a list of one becomes its tensor. enqueue_many: whether `tensors` holds
     several elements, one in each row. num_threads: the number of threads; their runner is added to
-    the graph. shapes: those of an element's tensors, if they are unknown. dynamic_pad: whether
+    the graph. shapes: the shapes of an element's tensors, if they are unknown. dynamic_pad: whether
     elements of different sizes are padded with zeros. allow_smaller_final_batch: whether the
     remaining elements at the end of the input form a batch too.
 

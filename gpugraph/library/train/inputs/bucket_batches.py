@@ -175,11 +175,11 @@ def bucket_by_sequence_length(
 ) -> tuple[Tensor, Any]:
     """Return batches of sequences of similar length: the lengths, an int32 vector, and the batch.
 
-    input_length: the length of an element, an int32 scalar. bucket_boundaries: increasing; bucket
-    n has lengths from boundary n - 1 up to, and without, boundary n. There is one bucket more than
+    input_length: the length of an element, an int32 scalar. bucket_boundaries: increasing; bucket n
+    has lengths from boundary n - 1 up to, and without, boundary n. There is one bucket more than
     boundaries. The other arguments are those of `bucket`; the batch of a list of one is a list.
 
-    Raises TypeError for boundaries that are no list of ints, ValueError unless they increase.
+    Raises TypeError for boundaries that are no list of ints, and ValueError unless they increase.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

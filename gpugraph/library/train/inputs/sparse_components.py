@@ -23,7 +23,8 @@ def without_sparse(tensors: Sequence[Any]) -> list[Any]:
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
     """Return the components that are SparseTensors, by position in the first list.
 
-    Raises ValueError if their positions differ among the lists, TypeError if their dtypes do."""
+    Raises ValueError if their positions differ among the lists, and TypeError if their dtypes do.
+    """
     sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
         for tensors in lists

@@ -249,7 +249,10 @@ class Supervisor:
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
-        """Write a summary, at `global_step` or the session's; RuntimeError without a writer."""
+        """Write a summary, at `global_step` or the session's.
+
+        Raise RuntimeError without a writer.
+        """
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
         if global_step is None and self.global_step is not None:

@@ -23,7 +23,8 @@ def register_session_provider(provide: Callable[[], Any]) -> None:
 
 
 def session_or_default(session: Any, action: str) -> Any:
-    """Return `session`, else the default session, else that of a provider; RuntimeError for none.
+    """Return `session`, else the default session, else that of a provider; raise RuntimeError for
+    none.
 
     action: the action that needs a session, for the error.
     """

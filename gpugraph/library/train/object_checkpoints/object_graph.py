@@ -67,7 +67,10 @@ class ObjectGraph:
         return node
 
     def _enter_slots(self) -> None:
-        """Add the slots of optimizers; NotImplementedError for one that is also a dependency."""
+        """Add the slots of optimizers.
+
+        Raise NotImplementedError for one that is also a dependency.
+        """
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]
         for node in known:

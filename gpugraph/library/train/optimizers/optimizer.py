@@ -92,7 +92,7 @@ class Optimizer(Trackable):
 
         gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
         are computed; with GATE_GRAPH, none before all gradients are. `var_list` may contain tensors
-        too. Raises ValueError if it is empty and for a loss that is not floating,
+        too. Raises ValueError if it is empty and for a loss that is not floating, and
         NotImplementedError for other objects in it.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
@@ -135,8 +135,8 @@ class Optimizer(Trackable):
         """Return an operation that changes the variables by these gradients.
 
         It then increments `global_step`, if there is one. Raises ValueError if there are no
-        gradients, TypeError for one that is no tensor, NotImplementedError for an object that is no
-        variable.
+        gradients, TypeError for one that is no tensor, and NotImplementedError for an object that
+        is no variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:

@@ -14,7 +14,7 @@ from gpugraph.platform import files
 class CheckpointReader:
     """The tensors of a checkpoint by their names.
 
-    Raises NotFoundError if there is no checkpoint, DataLossError for a damaged one.
+    Raises NotFoundError if there is no checkpoint, and DataLossError for a damaged one.
     """
 
     def __init__(self, filename: str) -> None:
@@ -27,7 +27,7 @@ class CheckpointReader:
     def get_tensor(self, tensor_str: Any) -> Any:
         """Return the values of a tensor; a tensor saved in parts is returned as a whole.
 
-        Raises NotFoundError for another name, DataLossError for damaged files.
+        Raises NotFoundError for another name, and DataLossError for damaged files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))

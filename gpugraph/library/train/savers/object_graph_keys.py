@@ -35,7 +35,7 @@ def object_metadata(save_path: Any) -> Any:
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
     """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
 
-    Raises NotFoundError if there is none, DataLossError for a malformed one.
+    Raises NotFoundError if there is none, and DataLossError for a malformed one.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)

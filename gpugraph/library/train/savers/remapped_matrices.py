@@ -45,7 +45,7 @@ class RemappedMatrix:
     ) -> Any:
         """Return the matrix, or the rows of the part that `partition_info` describes.
 
-        Raises TypeError for another dtype, ValueError for another shape.
+        Raises TypeError for another dtype, and ValueError for another shape.
         """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0

@@ -154,7 +154,7 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     """Return a dict from names in a checkpoint to the variables and saveables of a list.
 
     Parts of a variable become a list under the whole's name. Raises TypeError unless it is a list
-    of variables, ValueError for two variables of one name.
+    of variables, and ValueError for two variables of one name.
     """
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list!r}")
@@ -184,7 +184,9 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """Return a variable's reference, or a resource variable's read; TypeError for other objects."""
+    """Return a variable's reference, or a resource variable's read; raise TypeError for other
+    objects.
+    """
     if isinstance(item, ResourceVariable):
         read = item.value() if item._snapshot is None else item._snapshot
         while read.op.type == "Identity":  # of a caching device
@@ -243,7 +245,7 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """Yield the saveables of the parts of one variable; ValueError for parts of several."""
+    """Yield the saveables of the parts of one variable; raise ValueError for parts of several."""
     full_name = None
     for part in parts:
         if isinstance(part, SaveableObject):

@@ -202,12 +202,11 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the SaverDef with `export_scope` removed from names; None if outside of it."""
-        if not is_in_scope(self.saver_def.filename_tensor_name, export_scope):
+        """Return the SaverDef without `export_scope`; None outside of it, or if not built."""
+        saver = self.saver_def
+        if saver is None or not is_in_scope(saver.filename_tensor_name, export_scope):
             return None
-        if not export_scope:
-            return self.saver_def
-        return _renamed(self.saver_def, strip_name_scope, export_scope)
+        return _renamed(saver, strip_name_scope, export_scope) if export_scope else saver
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:

@@ -241,7 +241,7 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Group saveables by device, sorted; ValueError for one with tensors on several."""
+    """Group saveables by device, sorted; raise ValueError for one with tensors on several."""
     groups: dict[str, list[_SaveableObject]] = {}
     for saveable in saveables:
         names = {DeviceSpec.from_string(spec.device or "").to_string() for spec in saveable.specs}

@@ -192,7 +192,8 @@ def test_a_package_of_which_something_is_left(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("package", "version", "says"),
     [
-        ("cupy-cuda12x", "11040", "serves CUDA 11.4 at most, cupy-cuda12x needs 12.0"),
+        ("cupy-cuda12x", "11040", "serves CUDA 11.4 at most, cupy-cuda12x needs 12.1"),
+        ("cupy-cuda12x", "12000", "serves CUDA 12.0 at most, cupy-cuda12x needs 12.1"),
         ("cupy-cuda13x", "12080", "serves CUDA 12.8 at most, cupy-cuda13x needs 13.0"),
     ],
 )

@@ -18,11 +18,11 @@ typedef struct {
 } Result;
 typedef struct { int compute, scale, transa, transb; uint32_t epilogue; void *bias; } Desc;
 typedef struct { int type; uint64_t rows, cols; int64_t ld; int32_t batch; int64_t stride; } Layout;
-typedef struct { uint64_t workspace; uint32_t alignments[4]; } Preference;
+typedef struct { uint64_t workspace; uint32_t alignments[4], schemes; } Preference;
 
 struct {
   int64_t result_bytes, live, compute, scale, types[3], workspace, alignments[4];
-  int64_t used_workspace, used_bytes, stream, same_algorithm, products, epilogue;
+  int64_t used_workspace, used_bytes, stream, same_algorithm, products, epilogue, schemes;
 } fake = {.result_bytes = sizeof(Result)};
 
 static int made(void **out, void *value) {
@@ -71,11 +71,14 @@ int cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute, const void *
 }
 
 int cublasLtMatmulPreferenceCreate(Preference **out) {
-  return made((void **)out, calloc(1, sizeof(Preference)));
+  Preference *preference = calloc(1, sizeof(Preference));
+  preference->schemes = 7; /* by default all */
+  return made((void **)out, preference);
 }
 int cublasLtMatmulPreferenceDestroy(Preference *preference) { return destroyed(preference); }
 int cublasLtMatmulPreferenceSetAttribute(Preference *p, int attribute, const void *v, size_t size) {
   if (attribute == 1) { p->workspace = *(const uint64_t *)v; return size == 8 ? 0 : 7; }
+  if (attribute == 3) { p->schemes = *(const uint32_t *)v; return size == 4 ? 0 : 7; }
   if (attribute < 5 || attribute > 8) return 7;
   p->alignments[attribute - 5] = *(const uint32_t *)v;
   return size == 4 ? 0 : 7;
@@ -86,6 +89,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, Desc *desc, Layout *a, Layout *
   fake.compute = desc->compute, fake.scale = desc->scale, fake.workspace = p->workspace;
   fake.types[0] = a->type, fake.types[1] = b->type, fake.types[2] = c->type;
   for (int i = 0; i < 4; ++i) fake.alignments[i] = p->alignments[i];
+  fake.schemes = p->schemes;
   *count = 0;
   if (c != d || asked != 1) return 7;
   fake.epilogue = desc->epilogue;

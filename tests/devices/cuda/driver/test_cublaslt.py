@@ -32,7 +32,7 @@ class Seen(ctypes.Structure):
         ("workspace", ctypes.c_int64),
         ("alignments", ctypes.c_int64 * 4),
         *((name, ctypes.c_int64) for name in ("used_workspace", "used_bytes", "stream")),
-        *((name, ctypes.c_int64) for name in ("same_algorithm", "products", "epilogue")),
+        *((name, ctypes.c_int64) for name in ("same_algorithm", "products", "epilogue", "schemes")),
     )
 
 
@@ -155,6 +155,7 @@ def test_precision_is_what_was_promised(
     assert cublaslt.bind(product, (4096, 1024), 5) is not None
     result = seen(library)
     assert (result.compute, result.scale, list(result.types)) == (compute, scale, [data] * 3)
+    assert result.schemes == 2  # CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: parts are not rounded
 
 
 def test_workspace_stream_and_alignments_are_told(library: ctypes.CDLL, cublaslt: CublasLt) -> None:

@@ -13,8 +13,13 @@ from hypothesis import given, settings, strategies as st
 import gpugraph as tf
 from gpugraph.base.errors import InternalError, ResourceExhaustedError
 from gpugraph.devices import CudaDevice
+from gpugraph.devices.cuda import cuda_device
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.emulation.host_driver import HostMachine
+from gpugraph.devices.cuda.launching import matrix_products
+from gpugraph.devices.cuda.launching.view_copies import StandIns, copies
+from gpugraph.devices.cuda.transfers import pinned_staging
+from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.cuda.transfers.pinned_staging import LARGE
 from gpugraph.devices.native import NotNativeError
 from gpugraph.kernel import Epilogue, MatmulWithEpilogue, MatrixProducts, ViewCopies
@@ -323,3 +328,48 @@ def test_what_does_not_broadcast_is_compared_as_on_the_host() -> None:
             assert "don't broadcast" in str(session.explain([same, other], feeds))
             for _ in range(3):
                 assert session.run([same, other], feeds) == [False, True]
+
+
+def test_values_may_be_larger_than_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinned_staging, "MAX_PIECE_BYTES", 1 << 18)
+    monkeypatch.setattr(cuda_device, "PINNED_BYTES", 1 << 21)
+    value = numbers(1 << 10, 1 << 10)
+    with closing(gpu()) as device:
+        array = on_gpu(device, value.T)  # not contiguous on the host
+        np.testing.assert_array_equal(device.read(array), value.T)
+        fetch = device.fetching(array)
+        fetch.begin()
+        np.testing.assert_array_equal(fetch.read(), value.T)
+
+
+def test_views_of_arrays_larger_than_the_hosts_memory_have_addresses() -> None:
+    array = Array(1 << 20, (1 << 22, 1 << 18), np.float32)  # 4 TiB
+    stand_ins = StandIns([array, Array(1 << 50, (4,), np.float32)])
+    whole, small = stand_ins.arrays
+    assert stand_ins.of(whole[-1, -1:]) == array.address + array.nbytes - 4
+    assert stand_ins.of(whole[1:, 2:]) == array.address + (1 << 20) + 8
+    assert stand_ins.of(small[1:]) == (1 << 50) + 4
+    [copy] = copies(stand_ins, whole[7, :4], small)
+    assert copy == (1 << 50, array.address + 7 * (1 << 20), 16)
+
+
+@pytest.mark.parametrize(("batch", "rows"), [(11, 2), (3, 70), (1, 200)])
+def test_products_beyond_a_grid_are_computed_in_parts(
+    device: CudaDevice,
+    without_library: CudaDevice,
+    monkeypatch: pytest.MonkeyPatch,
+    batch: int,
+    rows: int,
+) -> None:
+    monkeypatch.setattr(matrix_products, "MAX_BLOCKS", 1)  # a matrix, and a tile of rows
+    a, b, bias = numbers(batch, rows, 5), numbers(batch, 5, 3), numbers(3)
+    addend = numbers(batch, rows, 3)
+    for gpu_device in (device, without_library):
+        arrays = [on_gpu(gpu_device, value) for value in (a, b, bias, addend, addend * 0)]
+        kernel = MatmulWithEpilogue(
+            MatrixProducts(lambda _, a, b, *rest: [(a, b, rest[-1])]),
+            lambda _, a, b, bias, addend, out: Epilogue(bias=bias, addend=addend),
+        )
+        step = gpu_device.kernels.products(kernel, None, arrays)
+        step()
+        np.testing.assert_allclose(gpu_device.read(arrays[-1]), a @ b + bias + addend, 1e-4, 1e-4)

@@ -1,6 +1,7 @@
 """The common parts of AlexNet, OverFeat and the VGG networks.
 
-A table of rows declares the first layers (`network_rows`); three convolutions classify.
+A table of rows declares the first layers (`network_rows`); the last three layers are convolutions
+that compute the logits.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from gpugraph.ops.random.variable_initializers import Constant, TruncatedNormal,
 
 
 def convolution_arg_scope(weight_decay: float, bias: float, **of_pools: Any) -> Scope:
-    """Return default arguments for layers: Relu, weight decay and biases that start at `bias`.
+    """Return default arguments for layers: Relu, weight decay, and `bias` as the initial value of
+    biases.
 
     of_pools: default arguments of max pooling.
     """
@@ -54,8 +56,8 @@ def classifier(
     """Return the function of the network: layers of the table `rows`, then `fc6`, `fc7` and `fc8`.
 
     layers: the number of filters and the kernel size of `fc6` and `fc7`. drawn: the initial
-      standard deviation of the weights of these three layers; with it, biases start at 0.1, those
-      of `fc8` at 0.
+    standard deviation of the weights of these three layers; if it is given, the initial biases are
+    0.1, and 0 in `fc8`.
     """
 
     @named(
@@ -98,8 +100,8 @@ def classifier(
 
 
 def _initial(drawn: float | None) -> dict[str, Any]:
-    """Return initializers for weights of standard deviation `drawn` and biases of 0.1; {} for
-    None.
+    """Return initializers: for weights, of standard deviation `drawn`; for biases, 0.1. Return {}
+    for None.
     """
     if drawn is None:
         return {}

@@ -1,4 +1,4 @@
-"""The functions of all inception networks in one module, as in slim."""
+"""The functions of all inception networks, which slim has in one module."""
 
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_arg_scope as inception_arg_scope,

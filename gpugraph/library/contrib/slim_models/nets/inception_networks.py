@@ -1,5 +1,5 @@
-"""The common parts of the inception networks: default arguments, scaled filter numbers,
-classifiers.
+"""The common parts of inception networks: default arguments, scaled filter numbers, final
+layers.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def normalized_arg_scope(
 
 
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
-    """Return a function that scales a number of filters; ValueError for a multiplier <= 0.
+    """Return a function that scales a number of filters by `depth_multiplier`.
 
-    min_depth: the minimum of its results.
+    min_depth: the minimum of its results. Raise ValueError for a multiplier that is not positive.
     """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
@@ -77,7 +77,10 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 
 @contextmanager
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
-    """Set stride 1 and `padding` as defaults of the layers within the block."""
+    """Set stride 1 and `padding` as default arguments of the layers within the block.
+
+    of_convolutions: further default arguments of the convolutions.
+    """
     layers = [conv2d, max_pool2d, avg_pool2d, separable_conv2d]
     with (
         arg_scope([conv2d, fully_connected], **of_convolutions),
@@ -90,7 +93,9 @@ def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[
 def inception_scope(
     scope: Any, name: str, values: Any, is_training: Any, reuse: Any
 ) -> Iterator[Any]:
-    """Open the variable scope of a network, where `is_training` is a default of the layers."""
+    """Open the variable scope of a network, and make `is_training` a default argument of its
+    layers.
+    """
     with (
         variable_scope(scope, name, values, reuse=reuse) as within,
         arg_scope([batch_norm, dropout], is_training=is_training),

@@ -71,8 +71,8 @@ def inception_v1(
     reuse: Any = None,
     scope: Any = "InceptionV1",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of
-    layers.
+    """Return logits [n, num_classes] for images [n, 224, 224, 3], and the layers' outputs by
+    name.
     """
     with inception_scope(scope, "InceptionV1", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v1_base(inputs, scope=within)

@@ -83,7 +83,7 @@ def inception_v2_base(
     it.
 
     depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
-    the product.
+    the scaled number.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV2", [inputs]), inception_layers():
@@ -109,8 +109,8 @@ def inception_v2(
     reuse: Any = None,
     scope: Any = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 224, 224, 3], and a dict of outputs of
-    layers.
+    """Return logits [n, num_classes] for images [n, 224, 224, 3], and the layers' outputs by
+    name.
     """
     with inception_scope(scope, "InceptionV2", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v2_base(

@@ -35,7 +35,7 @@ def inception_v3_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    batch_norm_var_collection: the collection for the moving averages. Other arguments: of
+    batch_norm_var_collection: the collection for the moving averages. Other arguments are those of
     `batch_norm`.
     """
     return normalized_arg_scope(
@@ -117,7 +117,7 @@ def inception_v3_base(
     it.
 
     depth_multiplier: a factor for the number of filters of each layer. min_depth: the minimum of
-    the product.
+    the scaled number.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV3", [inputs]):
@@ -145,9 +145,9 @@ def inception_v3(
     create_aux_logits: bool = True,
     scope: Any = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] of images [n, 299, 299, 3], and a dict of outputs of layers.
+    """Return logits [n, num_classes] for images [n, 299, 299, 3], and the layers' outputs by name.
 
-    In the dict, "AuxLogits" are the logits of a second classifier, which reads the output of
+    Among the outputs, "AuxLogits" are the logits of a second classifier, which reads the output of
     `Mixed_6e`.
     """
     depth = scaled_depth(depth_multiplier, min_depth)

@@ -5,7 +5,7 @@
     Mixed: a 64 1x1 | b 96 1x1, c 128 3x3 & d 128 1x3
                                   two branches; the second ends in two parallel layers
 
-The layers' scopes are their names; those of branches are `Branch_0` and so on.
+A layer's variable scope has the layer's name; the scopes of branches are `Branch_0` and so on.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def same_depth(filters: int) -> int:
 
 
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the outputs of each row; each row reads the outputs of the one before.
+    """Yield the name and the outputs of each row; each row reads the outputs of the previous row.
 
-    net: the input of the first row; depth: as of `LayerRow.run`.
+    net: the input of the first row; depth: see `LayerRow.run`.
     """
     for row in filter(None, map(str.strip, rows.splitlines())):
         name, _, branches = row.partition(":")
@@ -102,7 +102,7 @@ def run_until(
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
     it.
 
-    ValueError if no row has that name.
+    Raise ValueError if no row has that name.
     """
     end_points = {}
     for name, outputs in run_rows(net, rows, depth):
@@ -123,10 +123,9 @@ def end_points_of(collection: str) -> dict[str, Any]:
 def as_classifier(
     net: Any, scope: Any, squeezed: str, end_points: dict[str, Any], spatial_squeeze: bool
 ) -> Any:
-    """Squeeze logits [n, 1, 1, classes] to [n, classes] if `spatial_squeeze`, and add them to a
-    dict.
+    """Return logits, and add them to `end_points`, the dict of outputs by name.
 
-    end_points: the dict of outputs by name; squeezed: the name of the layer.
+    If `spatial_squeeze`, [n, 1, 1, classes] becomes [n, classes] in a layer named `squeezed`.
     """
     if spatial_squeeze:
         net = squeeze(net, [1, 2], name=f"{squeezed}/squeezed")
@@ -147,9 +146,8 @@ def predictions(
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """Add the final layers of an inception network; return the logits and the dict of outputs.
 
-    They are a pooling with windows of `size`, a dropout and a convolution, in this order of
-    `names`.
-    features: the key in `end_points` for the outputs of the dropout.
+    The layers are a pooling with windows of `size`, a dropout and a convolution; `names` has their
+    names in this order. features: the key in `end_points` for the outputs of the dropout.
     """
     pool, drop, conv = names
     with variable_scope("Logits"):

@@ -22,14 +22,15 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean
 Network = Callable[..., tuple[Any, dict[str, Any]]]
 
 UNITS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3), 200: (3, 24, 36, 3)}
-"""By the number of layers: the numbers of units of the four blocks."""
+"""For each number of layers, the numbers of units of the four blocks."""
 
 
 def residual_block(
     unit: Callable[..., Any], scope: str, base_depth: int, num_units: int, stride: int
 ) -> Block:
-    """Return a block of `num_units` units with 4 * base_depth filters; the last one has
-    `stride`.
+    """Return a block of `num_units` units with 4 * base_depth filters.
+
+    The last unit has `stride`.
     """
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)
@@ -99,7 +100,10 @@ def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> 
 
 
 def _root(net: Any, is_plain: bool) -> Any:
-    """Apply the first convolution and pooling; is_plain: without normalization and activation."""
+    """Apply the first convolution and the pooling.
+
+    is_plain: whether the convolution has no normalization and activation.
+    """
     plain: Any = arg_scope([conv2d], activation_fn=None, normalizer_fn=None)
     with plain if is_plain else nullcontext():
         net = conv2d_same(net, 64, 7, stride=2, scope="conv1")

@@ -23,8 +23,9 @@ from gpugraph.ops.nn.activations.relu_and_elu import relu
 
 
 class Block(NamedTuple):
-    """A sequence of units in scope `scope`: `unit_fn(net, rate=..., **arguments)` for each of
-    `args`.
+    """A sequence of units in the variable scope `scope`.
+
+    Unit i is the result of `unit_fn(net, rate=..., **args[i])`.
     """
 
     scope: str
@@ -43,7 +44,7 @@ def conv2d_same(
 ) -> Any:  # fmt: skip
     """Apply a convolution whose padding does not depend on the size of the images.
 
-    With padding "SAME" and a stride above 1, the padding does.
+    With padding "SAME" and a stride above 1, the padding depends on the size.
     """
     if stride == 1:
         return conv2d(
@@ -67,7 +68,8 @@ def stack_blocks_dense(
     """Apply the blocks one after the other.
 
     output_stride: the ratio of input size to output size; once it is reached, further strides
-    become dilation rates of the convolutions. ValueError if it can't be reached.
+    become dilation rates of the convolutions. Raise ValueError if the strides can't reach this
+    ratio.
     """
     current_stride = rate = 1
     for block in blocks:

@@ -32,9 +32,9 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: relu(shortcut + three convolutions, of which the middle one has few filters).
+    """Apply a unit: relu(shortcut + three convolutions); the middle convolution has few filters.
 
-    depth, depth_bottleneck: the numbers of filters of the last and of the first two convolutions.
+    depth: the number of filters of the last convolution. depth_bottleneck: that of the first two.
     """
     with variable_scope(scope, "bottleneck_v1", [inputs]) as within:
         if inputs.shape.as_list()[3] == depth:

@@ -32,10 +32,10 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Apply a unit: shortcut + three convolutions of normalized inputs, the middle one with few
+    """Apply a unit: shortcut + three convolutions of normalized inputs; the middle one has few
     filters.
 
-    depth, depth_bottleneck: the numbers of filters of the last and of the first two convolutions.
+    depth: the number of filters of the last convolution. depth_bottleneck: that of the first two.
     """
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")

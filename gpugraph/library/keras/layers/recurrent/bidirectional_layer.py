@@ -26,8 +26,9 @@ class Bidirectional(Wrapper):
       outputs.
     weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
     backward_layer: the layer for the other direction, instead of the copy.
-    ValueError for another mode, for an object that is not a layer, and for layers that run in the
-    same direction or differ in `stateful`, `return_sequences` or `return_state`.
+    The constructor raises ValueError for another mode, for an object that is not a layer, and for
+      layers that run in the same direction or differ in `stateful`, `return_sequences` or
+      `return_state`.
     """
 
     supports_masking = True
@@ -91,7 +92,7 @@ class Bidirectional(Wrapper):
         return [self.forward_layer, self.backward_layer]
 
     def build(self, input_shape: Any) -> None:
-        """Build both layers, each in a name scope of its name."""
+        """Build both layers, each in a name scope named after it."""
         for layer in self.sublayers():
             graph = get_default_graph()
             with graph.name_scope(layer.name):
@@ -118,7 +119,7 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for outputs of all steps, and None for last outputs and for
+        """Return the inputs' mask for outputs of all steps; None for last outputs and for
         states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
@@ -135,8 +136,9 @@ class Bidirectional(Wrapper):
     ) -> Any:
         """Run both layers on the inputs.
 
-        initial_state: the states of the forward layer, then those of the backward layer; ValueError
-          for an odd number of them. constants: tensors that both layers receive in every step.
+        initial_state: the states of the forward layer, then those of the backward layer; raise
+        ValueError for an odd number of states. constants: tensors that both layers receive in every
+        step.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -204,8 +206,8 @@ class Bidirectional(Wrapper):
     def reset_states(self, states: Any = None) -> None:
         """Reset the states of both layers to zero, or to arrays.
 
-        states: arrays for the forward layer, then for the backward layer.
-        AttributeError for a layer that is not stateful; ValueError for states that are not a list.
+        states: arrays for the forward layer, then for the backward layer. Raise AttributeError for
+        a layer that is not stateful; raise ValueError for states that are not a list.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -243,9 +245,9 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a new layer of the same class and configuration, except for `changes` of arguments.
+    """Return a new layer of the same class and configuration; `changes` replaces some arguments.
 
-    ValueError for a layer without `go_backwards`.
+    Raise ValueError for a layer without `go_backwards`.
     """
     if not hasattr(layer, "go_backwards"):
         raise ValueError(f"A layer in both directions needs `go_backwards`: {layer!r} has none")

@@ -20,8 +20,8 @@ def split_arguments(
 ) -> tuple[Any, list[Any] | None, list[Any] | None]:
     """Return the inputs, and lists of the states and constants (or None), from a call's arguments.
 
-    inputs: the inputs; or a list of the inputs, the states and `count` constants. ValueError if
-      states or constants are passed as arguments too then.
+    inputs: the inputs; or a list of the inputs, the states and `count` constants. In the second
+    case, raise ValueError if states or constants are also passed as arguments.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:
@@ -48,8 +48,8 @@ def call_arguments(
     """Return the inputs and keyword arguments with which to call a layer.
 
     States and constants that layers created are appended to the inputs in a list; others are
-    keyword arguments, with `further`. Sets the layer's `_num_constants`. ValueError if only some of
-    them were created by layers.
+    keyword arguments, with `further`. Set the layer's `_num_constants`. Raise ValueError if layers
+    created only some of the states and constants.
     """
     if constants is not None:
         layer._num_constants = len(constants)

@@ -23,9 +23,9 @@ class ConvLSTM2DCell(LSTMCell):
     """An LSTM cell for images: convolutions with the kernels take the place of matrix products.
 
     filters: the number of channels of outputs and states.
-    kernel_size, strides, padding, data_format, dilation_rate: those of the inputs' convolution, see
-      `Conv2D`. The states have the size of its outputs; their convolution has the padding "same",
-      and no strides or dilation.
+    kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
+      see `Conv2D`. The states have the size of this convolution's outputs; the states' convolution
+      has the padding "same", and no strides or dilation.
     """
 
     implementation = 1
@@ -83,7 +83,9 @@ class ConvLSTM2DCell(LSTMCell):
         self.built = True
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next states: the output and the memory."""
+        """Return the output, and the list of the next states, which are the output and the
+        memory.
+        """
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         of_inputs = self._convolved(inputs, self.kernel, masks, self.input_conv)
@@ -138,7 +140,7 @@ class ConvLSTM2DCell(LSTMCell):
 class ConvRNN2D(RNN):
     """Runs a cell for images along sequences [n, steps, rows, columns, channels]; see `RNN`.
 
-    TypeError for a list of cells, and for `unroll`.
+    The constructor raises TypeError for a list of cells, and for `unroll`.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """CuDNNGRU and CuDNNLSTM: GRU and LSTM with variables in cuDNN's layout.
 
 cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
-inputs and the state. Once per call of the layer, the cells here convert these to the kernels and
-biases of `GRUCell` and `LSTMCell`.
+inputs and the state. Once per call of the layer, the cells here convert its kernels and biases to
+those of `GRUCell` and `LSTMCell`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias. With `unit_forget_bias`, the forget gate's bias of the state is 1."""
+        """Create the bias; with `unit_forget_bias`, the forget gate's part for the state begins as
+        1.
+        """
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
     def _plain_bias(self) -> Any:

@@ -16,7 +16,7 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """A read-only attribute of a layer, which returns its cell's attribute of the same name."""
+    """A read-only attribute of a layer, whose value is its cell's attribute of the same name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,11 +27,11 @@ class OfCell:
 
 
 class LayerOfCell(RNN):
-    """A recurrent layer that creates its cell, of `cell_class`, and has the cell's arguments.
+    """A recurrent layer that creates its cell, of `cell_class`, and accepts the cell's arguments.
 
     The constructor's parameters are those of the cell, with `activity_regularizer` after
-    `bias_regularizer`; then the parameters of RNN that `flags` lists; and last those of the cell
-    that `last_arguments` lists.
+    `bias_regularizer`; then the parameters of RNN that `flags` lists; and last the cell's
+    parameters that `last_arguments` lists.
     """
 
     cell_class: type[ConfiguredLayer]

@@ -31,7 +31,7 @@ def _required(doc: str) -> property:
 
 
 class AbstractRNNCell(Layer):
-    """Base class of a program's cells, which define `call(inputs, states)` and the two sizes."""
+    """Base class of a program's cells, which define `call(inputs, states)` and their sizes."""
 
     state_size = _required("The sizes of the states, without the batch.")
     output_size = _required("The size of outputs, without the batch.")
@@ -43,16 +43,14 @@ class AbstractRNNCell(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state, for the batch size and dtype of `inputs`, or for those
-        passed.
-        """
+        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 class GatedCell(DropoutCell):
-    """A cell with kernels [size, gates * units] and [units, gates * units], a part for each gate.
+    """A cell with kernels [size, gates * units] and [units, gates * units], one part for each gate.
 
-    implementation: 1 draws a separate dropout mask for each part, 2 a common one.
+    implementation: 1 draws a separate dropout mask for each part, 2 uses a common mask.
     """
 
     gates = 1
@@ -96,7 +94,7 @@ class GatedCell(DropoutCell):
         return [self.gates * self.units]
 
     def build(self, input_shape: Any) -> None:
-        """Create the kernels and the bias. ValueError for an unknown size of the inputs."""
+        """Create the kernels and the bias. Raise ValueError for an unknown size of the inputs."""
         depth = as_shape(input_shape).as_list()[-1]
         if depth is None:
             raise ValueError(
@@ -113,7 +111,7 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Create the bias, which begins as 1 for an LSTM's forget gate with `unit_forget_bias`."""
+        """Create the bias; with `unit_forget_bias`, the part of the forget gate begins as 1."""
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
@@ -121,8 +119,9 @@ class GatedCell(DropoutCell):
         return self.kernel, self.recurrent_kernel, self.bias
 
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
-        """Return dropout masks for inputs and state: each None, one mask, or a list with one per
-        part.
+        """Return the dropout masks for inputs and for the state.
+
+        Each is None, one mask, or a list with one mask per part of the kernel.
         """
         count = self.gates if self.implementation == 1 else 1
         return (
@@ -133,9 +132,7 @@ class GatedCell(DropoutCell):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """Return zeros for each state, for the batch size and dtype of `inputs`, or for those
-        passed.
-        """
+        """Return zeros for each state; `inputs` may replace the batch size and dtype."""
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
@@ -162,7 +159,8 @@ def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
 
 
 class SimpleRNNCell(GatedCell):
-    """Output and next state: activation(inputs @ kernel + bias + state @ recurrent_kernel).
+    """A cell whose output and next state are activation(inputs @ kernel + bias + state @
+    recurrent_kernel).
 
     dropout, recurrent_dropout: the fraction of the inputs and of the state to drop in training.
     """
@@ -193,7 +191,7 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and the list of the next state; no list if `states` is a tensor."""
+        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
         (total,) = products(inputs, self.kernel, mask, 1)
@@ -208,11 +206,11 @@ class SimpleRNNCell(GatedCell):
 class GRUCell(GatedCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
-    The sum inputs @ kernel + state @ recurrent_kernel + bias has three parts. z and r are
-    `recurrent_activation` of the first two. The output and next state is z * state + (1 - z) * c.
-    The candidate c is `activation` of the third part, for which the state is multiplied by r first.
-    With `reset_after`, r multiplies the product of the state and the kernel instead, as in cuDNN;
-    `bias` is then [2, 3 * units], with a row for the inputs and one for the state.
+    The sum inputs @ kernel + state @ recurrent_kernel + bias has three parts. The gates z and r are
+    `recurrent_activation` of the first two parts. The output and next state is z * state + (1 - z)
+    * c. The candidate c is `activation` of the third part, for which the state is multiplied by r
+    first. With `reset_after`, r multiplies the product of the state and the kernel instead, as in
+    cuDNN; `bias` is then [2, 3 * units], with a row for the inputs and one for the state.
     """
 
     gates = 3
@@ -250,7 +248,7 @@ class GRUCell(GatedCell):
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and the list of the next state; no list if `states` is a tensor."""
+        """Return the output and [next state]; if `states` is a tensor, the state without a list."""
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -279,9 +277,7 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """Return lists of the parts of the inputs' bias and of the state's; None where there is no
-        bias.
-        """
+        """Return the parts of the inputs' and of the state's bias, two lists; None for no bias."""
         if bias is None:
             return None, None
         if not self.reset_after:
@@ -300,8 +296,9 @@ def with_biases(parts: list[Any], biases: Any) -> list[Any]:
 class LSTMCell(GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997.
 
-    The sum inputs @ kernel + state @ recurrent_kernel + bias has four parts. i, f and o are
-    `recurrent_activation` of the first, second and fourth; c is the third. memory = f * memory + i
+    The sum inputs @ kernel + state @ recurrent_kernel + bias has four parts. The gates i, f and o
+    are `recurrent_activation` of the first, second and fourth part; c is the third part. memory = f
+    * memory + i
     * activation(c); output = o * activation(memory). The states are the output and the memory.
 
     unit_forget_bias: whether the bias of f begins as 1.
@@ -354,7 +351,10 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory. parts: the sums for i, f, c, o; see the class."""
+        """Return the output and the next memory.
+
+        Parts: the sums for i, f, c and o (see the class).
+        """
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
         memory = kept + self.recurrent_activation(of_input) * self.activation(candidate)
@@ -382,7 +382,7 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory. parts: as in `LSTMCell`."""
+        """Return the output and the next memory; parts: the sums for i, f, c and o."""
         of_input, of_forget, candidate, of_output = parts
         seen = self.recurrent_activation(of_input + self.input_gate_peephole_weights * memory)
         kept = self.recurrent_activation(of_forget + self.forget_gate_peephole_weights * memory)

@@ -44,18 +44,20 @@ class DropoutCell(ConfiguredLayer):
         self._masks = {key: masks for key, masks in self._masks.items() if key[0] != kind}
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
-        """Return the dropout masks for inputs: a list of `count`, or the mask if `count` is 1.
+        """Return the dropout masks for inputs: a list of `count` masks, or the mask itself if
+        `count` is 1.
 
-        None if the rate is 0. The first call since the last reset draws them.
+        Return None if the rate is 0. The first call since the last reset draws the masks.
         """
         return self._mask("dropout", inputs, training, count)
 
     def get_recurrent_dropout_mask_for_cell(
         self, inputs: Any, training: Any, count: int = 1
     ) -> Any:
-        """Return the dropout masks for the state: a list of `count`, or the mask if `count` is 1.
+        """Return the dropout masks for the state: a list of `count` masks, or the mask itself if it
+        is 1.
 
-        None if the rate is 0. The first call since the last reset draws them.
+        Return None if the rate is 0. The first call since the last reset draws the masks.
         """
         return self._mask("recurrent_dropout", inputs, training, count)
 

@@ -49,18 +49,20 @@ argument to your Input layer."""
 
 
 class RNN(ConfiguredLayer):
-    """Runs a cell along sequences [n, steps, ...], and returns its last output or all outputs.
+    """A layer that runs a cell along sequences [n, steps, ...], and returns its last output or all
+    outputs.
 
-    cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of these, of
-      which each one runs on the outputs of the one before.
-    return_sequences: return all outputs, [n, steps, ...]. return_state: return a list of the
-      outputs and the last states.
-    go_backwards: process the steps from the last to the first; the outputs have this order too.
-    stateful: begin a batch with the final states of the previous batch.
-    unroll: build the ops of every step separately, without a loop.
-    time_major: the sequences are [steps, n, ...].
-    zero_output_for_mask: the output of a masked-out step is 0, not the previous step's output.
-    ValueError for an object that is not a cell.
+    cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
+      each of which reads the outputs of the previous one.
+    return_sequences: whether to return all outputs, [n, steps, ...]. return_state: whether to
+      return a list of the outputs and the last states.
+    go_backwards: whether to process the steps from the last to the first; the outputs have this
+      order too.
+    stateful: whether a batch begins with the final states of the previous batch.
+    unroll: whether to build the ops of every step separately, without a loop.
+    time_major: whether the sequences are [steps, n, ...].
+    zero_output_for_mask: whether the output of a masked-out step is 0 instead of the previous
+      step's output. The constructor raises ValueError for an object that is not a cell.
     """
 
     supports_masking = True
@@ -118,8 +120,8 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        AttributeError for a layer that is not stateful; ValueError for an unknown batch size and
-        for arrays of a wrong number or shape.
+        Raise AttributeError for a layer that is not stateful; raise ValueError for an unknown batch
+        size and for arrays of a wrong number or shape.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -158,7 +160,9 @@ class RNN(ConfiguredLayer):
         ]
 
     def check_states(self, states: Any) -> None:
-        """Raise ValueError if initial states that a program passes have a wrong number or shape."""
+        """Raise ValueError if the initial states that a program passed have a wrong number or
+        shape.
+        """
         sizes, shapes = self._sizes(), [tensor.shape for tensor in flatten(states)]
         if len(states) != len(sizes):
             raise ValueError(
@@ -198,7 +202,7 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask for outputs of all steps, and None for a last output and for
+        """Return the inputs' mask for outputs of all steps; None for a last output and for
         states.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
@@ -247,10 +251,10 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        initial_state: the initial states, instead of zeros or a stateful layer's states.
-        constants: tensors that each step receives in addition to its inputs.
-        States and constants may also follow the inputs in a list. ValueError if only some of them
-        were created by Keras layers.
+        initial_state: the initial states, instead of zeros or a stateful layer's states. constants:
+        tensors that each step receives in addition to its inputs. States and constants may also
+        follow the inputs in a list. Raise ValueError if only some of them were created by Keras
+        layers.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -322,7 +326,7 @@ class RNN(ConfiguredLayer):
         )
 
     def _forget_dropout(self) -> None:
-        """Discard the dropout masks of all cells, so the first step draws new ones."""
+        """Discard the dropout masks of all cells, so that the first step draws new ones."""
         for cell in cells_of(self.cell):
             for name in ("reset_dropout_mask", "reset_recurrent_dropout_mask"):
                 if hasattr(cell, name):
@@ -357,9 +361,9 @@ class RNN(ConfiguredLayer):
 
 
 def _first(structure: Any) -> Any:
-    """Return the first element of a list of inputs and states, or of their shapes.
+    """Return the first element of a list of inputs and states, or of a list of their shapes.
 
-    A value that is no list, or is the shape of one input, is returned unchanged.
+    A value that is not a list, or that is the shape of one input, is returned unchanged.
     """
     is_list = isinstance(structure, list) and bool(structure)
     if is_list and not (structure[0] is None or isinstance(structure[0], int)):

@@ -19,11 +19,12 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 
 
 class StackedRNNCells(Layer):
-    """A cell that contains cells, each of which receives the outputs of the one before.
+    """A cell that contains cells, each of which receives the outputs of the previous cell.
 
-    Its states are those of all its cells.
+    Its states are the states of all its cells.
 
-    cells: layers, or objects with `call` and `state_size`; ValueError for others.
+    cells: layers, or objects with `call` and `state_size`; the constructor raises ValueError for
+      others.
     reverse_state_order: whether the last cell's states come first, as in old versions of Keras.
     """
 
@@ -35,7 +36,7 @@ class StackedRNNCells(Layer):
         super().__init__(**kwargs)
 
     def _by_state(self) -> list[Any]:
-        """Return the cells in the order in which the states contain theirs."""
+        """Return the cells in the order in which their states follow each other in the state."""
         return self.cells[::-1] if self.reverse_state_order else self.cells
 
     @property
@@ -55,7 +56,7 @@ class StackedRNNCells(Layer):
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
-        """Build the cells, each for the shape of the outputs of the one before."""
+        """Build the cells, each for the shape of the outputs of the previous cell."""
         batch = as_shape(flatten_shapes(input_shape)[0]).as_list()[0]
         for cell in self.cells:
             if isinstance(cell, Layer):
@@ -109,12 +110,12 @@ def flatten_shapes(input_shape: Any) -> list[Any]:
 
 
 def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -> Any:
-    """Return the output and the next states of a cell for one step, by its method `call`.
+    """Return the output and the next states of a cell for one step, by calling its method `call`.
 
-    This opens no name scope. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
+    No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
     state itself.
 
-    further: keyword arguments; each cell receives the ones that its `call` accepts.
+    further: keyword arguments; each cell receives the arguments that its `call` accepts.
     """
     nested = is_nested(states)
     if is_plain_state(cell):

@@ -86,10 +86,10 @@ def initial_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any
 
 
 def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or those
-    passed.
+    """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or of the
+    arguments.
 
-    ValueError without `inputs` and one of the others.
+    Raise ValueError if `inputs` is None and the batch size or the dtype is None too.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype

@@ -1,0 +1,146 @@
+"""The libraries of TensorFlow 1: the names that they ask for, and small programs that run them.
+
+    python ci/libraries.py install FOLDER [LIBRARY...]    unpack them, each in a folder of its own
+    python ci/libraries.py names FOLDER [--list missing|refused|other] [--by library]
+
+`names` reads the sources of all libraries below FOLDER (imports, and chains of attributes below
+`tensorflow`), and counts the names: those that are here, those that are refused at the call with a
+reason, and those that are missing; by library, and by the number of uses. With `--tensorflow`,
+1.15's unpacked wheel (`names_of_version_1.py`), names that 1.15 lacks too are counted apart. It
+fails where a name is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+from library_versions import VERSIONS
+from names_of_version_1 import Version1
+
+from gpugraph.tensorflow_import.import_switch import install as install_answers
+from gpugraph.tensorflow_import.missing_names import advice, shown
+from gpugraph.tensorflow_import.program_check import check_source
+
+_COLUMNS = "{:40} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7}"
+
+
+class Asked(NamedTuple):
+    """The names that one library asks for, with the number of uses of each."""
+
+    here: Counter[str]
+    refused: Counter[str]
+    missing: Counter[str]
+    other: Counter[str]
+    places: dict[str, str]
+    unread: list[str]
+
+
+def read_library(folder: Path, version_1: Version1 | None) -> Asked:
+    """Read all sources below a folder and return the names that they ask for.
+
+    Names that TensorFlow 1.15 lacks too are `other`, if its sources are given.
+    """
+    asked = Asked(Counter(), Counter(), Counter(), Counter(), {}, [])
+    assigned: set[str] = set()
+    for file in sorted(folder.rglob("*.py")):
+        if is_test(file):
+            continue
+        program = check_source(file.read_bytes(), str(file))
+        if program.fault:
+            asked.unread.append(str(file))
+        assigned |= {path.removeprefix("compat.v1.") for path in program.assigned}
+        for use in program.uses:
+            counts = asked.refused if use.refusal else asked.here
+            if not use.is_there:
+                is_known = version_1 is None or version_1.has(use.path)
+                counts = asked.missing if is_known else asked.other
+            counts[use.path] += len(use.lines)
+            asked.places.setdefault(use.path, f"{file.relative_to(folder)}:{use.lines[0]}")
+    for path in [path for path in asked.missing if path.removeprefix("compat.v1.") in assigned]:
+        asked.here[path] += asked.missing.pop(path)
+    return asked
+
+
+def is_test(file: Path) -> bool:
+    """Return whether a source is a test: tests ask for internals that no user's program needs."""
+    return file.stem.endswith("_test") or file.stem.startswith("test_") or "tests" in file.parts
+
+
+def report(libraries: dict[str, Asked], listed: str | None, by: str) -> None:
+    """Print the table by library, and the list of names of a kind, most used first."""
+    print(_COLUMNS.format("library", "names", "here", "refused", "missing", "other", "unread"))
+    total = Asked(Counter(), Counter(), Counter(), Counter(), {}, [])
+    users: dict[str, list[str]] = defaultdict(list)
+    for library, asked in libraries.items():
+        _line(library, asked)
+        for whole, part in zip(total[:4], asked[:4]):
+            whole.update(part)
+        total.unread.extend(asked.unread)
+        for name in (*asked.refused, *asked.missing, *asked.other):
+            users[name].append(f"{library} {asked.places[name]}" if by == "library" else library)
+    _line("all", total)
+    if listed:
+        for name, count in getattr(total, listed).most_common():
+            print(f"{count:5} {shown(name)}  [{', '.join(users[name][:4])}]{advice(name)}")
+
+
+def _line(library: str, asked: Asked) -> None:
+    sizes = [len(counts) for counts in asked[:4]]
+    print(_COLUMNS.format(library, sum(sizes), *sizes, len(asked.unread)))
+
+
+def install(folder: Path, chosen: list[str]) -> None:
+    """Fetch the libraries from the package registry, without dependencies, and unpack each."""
+    for library, version in VERSIONS.items():
+        target = folder / f"{library}-{version}"
+        if (chosen and library not in chosen) or target.exists():
+            continue
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation"]
+        command += ["--ignore-requires-python", "-q", "-d", str(target), f"{library}=={version}"]
+        if subprocess.run(command).returncode:
+            print(f"{library}=={version} could not be fetched", file=sys.stderr)
+        for archive in target.glob("*"):
+            unpack(archive)
+
+
+def unpack(archive: Path) -> None:
+    """Unpack a wheel or a source archive beside itself."""
+    if archive.suffix in (".whl", ".zip"):
+        zipfile.ZipFile(archive).extractall(archive.parent)
+    elif archive.name.endswith((".tar.gz", ".tgz")):
+        with tarfile.open(archive) as whole:
+            whole.extractall(archive.parent, filter="data")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    names = commands.add_parser("names", help="count the names that libraries ask for")
+    names.add_argument("folder", type=Path)
+    names.add_argument("--list", choices=("missing", "refused", "other"))
+    names.add_argument("--tensorflow", type=Path, help="1.15's unpacked wheel")
+    names.add_argument("--by", choices=("name", "library"), default="name")
+    fetch = commands.add_parser("install", help="fetch and unpack the libraries")
+    fetch.add_argument("folder", type=Path)
+    fetch.add_argument("libraries", nargs="*")
+    options = parser.parse_args()
+    if options.command == "install":
+        install(options.folder, options.libraries)
+        return 0
+    install_answers()
+    version_1 = Version1(options.tensorflow) if options.tensorflow else None
+    folders = sorted(path for path in options.folder.iterdir() if path.is_dir())
+    libraries = {path.name: read_library(path, version_1) for path in folders}
+    report(libraries, options.list, options.by)
+    return int(any(asked.missing for asked in libraries.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

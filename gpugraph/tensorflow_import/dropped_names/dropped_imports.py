@@ -1,0 +1,228 @@
+"""`install`: adds the dropped names to modules, at once or when the program imports them.
+
+A name of a module is looked up on first access (its `__getattr__`); the first such access in the
+process is reported on standard error. A name of a class is set when the module is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MODULES
+from gpugraph.tensorflow_import.modules_by_name import module_named
+
+_PACKAGE = __package__ or ""
+_OURS = (__file__, "<frozen importlib")
+_MISSING = object()
+
+_CALLS = {
+    "numpy": {
+        "array": "own.of_numpy.array_of_the_time",
+        "reshape": "own.of_numpy.reshape_of_the_time",
+    },
+    "yaml": {"load": "own.of_data_files.yaml_load"},
+}
+"""By module, functions that are replaced; the value is called with the function."""
+
+
+def _value(path: str) -> Any:
+    """Return the value of `module.attribute`, `own.module.attribute` or the module `@name`."""
+    if path.startswith("own."):
+        path = f"{_PACKAGE}.{path.removeprefix('own.')}"
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        name = ".".join(parts[:count])
+        try:
+            value: Any = module_named(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and name.startswith(error.name) and count > 1:
+                continue
+            raise
+        for attribute in parts[count:]:
+            value = getattr(value, attribute)
+        return value
+    raise AttributeError(path)
+
+
+class _Notice:
+    """The report of the first dropped name that the process uses."""
+
+    def __init__(self) -> None:
+        self._lock, self._is_said = threading.Lock(), False
+
+    def say(self, name: str) -> None:
+        """Print the name and the program's line, once."""
+        with self._lock:
+            if self._is_said:
+                return
+            self._is_said = True
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        print(
+            f"gpugraph run: {name} ({place}) no longer exists; this and other names that Python "
+            "and its libraries have dropped are provided (GPUGRAPH_DROPPED_NAMES=0: they are not)",
+            file=sys.stderr,
+        )
+
+
+_notice = _Notice()
+
+
+def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` that knows the dropped names."""
+    earlier = vars(module).get("__getattr__")
+
+    def missing(name: str) -> Any:
+        if name in names:
+            with suppress(ImportError, AttributeError):
+                value = _value(names[name])
+                _notice.say(f"{module.__name__}.{name}")
+                setattr(module, name, value)
+                return value
+        if earlier is not None:
+            return earlier(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name)
+
+    return missing
+
+
+def add_names(module: ModuleType) -> None:
+    """Add the dropped names to an imported module; those that it has stay."""
+    name = module.__name__
+    names = ADDED.get(name, {})
+    own = {key: value for key, value in names.items() if "." not in key}
+    if own:
+        module.__getattr__ = _getattr_of(module, own)  # type: ignore[method-assign]
+    for key, value in names.items():
+        owner_name, _, attribute = key.partition(".")
+        owner = vars(module).get(owner_name)
+        if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
+            with suppress(ImportError, AttributeError, TypeError):
+                setattr(owner, attribute, _value(value))
+    for key, wrapper in _CALLS.get(name, {}).items():
+        if hasattr(module, key):
+            setattr(module, key, _value(wrapper)(getattr(module, key)))
+
+
+class _AddingLoader(Loader):
+    """A loader that adds the dropped names after another loader has executed the module."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module as the other loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module, and add the names."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        add_names(module)
+
+
+class _Adder(MetaPathFinder):
+    """The first importer: it lets the others find a module of the table, and wraps its loader."""
+
+    def __init__(self) -> None:
+        self._inside = threading.local()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module in the table with a loader that adds names."""
+        if (fullname not in ADDED and fullname not in _CALLS) or getattr(self._inside, "on", False):
+            return None
+        self._inside.on = True
+        try:
+            for finder in sys.meta_path:
+                find = getattr(finder, "find_spec", None)
+                spec = find(fullname, path, target) if find and finder is not self else None
+                if spec is not None:
+                    break
+            else:
+                return None
+        finally:
+            self._inside.on = False
+        if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _AddingLoader(spec.loader)
+        return spec
+
+
+class _Maker(MetaPathFinder, Loader):
+    """The last importer: it creates modules of the table that no other importer finds."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a dropped module; None for others, and if its package is missing."""
+        row = NEW_MODULES.get(fullname)
+        if row is None:
+            return None
+        star = row.get("**")
+        if star is not None:
+            try:
+                _value(star)
+            except (ImportError, AttributeError):
+                return None
+        return ModuleSpec(fullname, self, origin="gpugraph", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Let Python create the module."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its names, which are looked up on first access."""
+        name = module.__name__
+        _notice.say(name)
+        row = NEW_MODULES[name]
+        if "**" in row:
+            vars(module).update(
+                {key: value for key, value in vars(_value(row["**"])).items() if key[:2] != "__"}
+            )
+        for key, value in row.items():
+            if key not in ("**", "__doc__") and not value.startswith("@"):
+                with suppress(ImportError, AttributeError):
+                    setattr(module, key, _value(value))
+        if name in ADDED:
+            add_names(module)
+
+
+def install() -> Callable[[], None]:
+    """Provide the dropped names in this process; return a function that ends it for new imports."""
+    adder, maker = _Adder(), _Maker()
+    sys.meta_path.insert(0, adder)
+    sys.meta_path.append(maker)
+    for name in [*ADDED, *_CALLS]:
+        module = sys.modules.get(name)
+        if module is not None and isinstance(module, ModuleType):
+            add_names(module)
+
+    def remove() -> None:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in (adder, maker)]
+
+    return remove
+
+
+@contextmanager
+def dropped_names() -> Iterator[None]:
+    """Provide the dropped names to imports within the block."""
+    remove = install()
+    try:
+        yield
+    finally:
+        remove()

@@ -1,0 +1,76 @@
+"""Attributes of h5py, pandas, scikit-learn and networkx that programs used."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from gpugraph.tensorflow_import.modules_by_name import module_named
+
+DATASET_VALUE = property(lambda dataset: dataset[()])
+"""`h5py.Dataset.value`: all of the data set."""
+
+
+def append(frame: Any, other: Any, ignore_index: bool = False, **options: Any) -> Any:
+    """Return the rows of a table and those of others, or a further row from a dict."""
+    pandas = module_named("pandas")
+    if isinstance(other, dict):
+        other = pandas.DataFrame([other])
+    elif isinstance(other, pandas.Series) and isinstance(frame, pandas.DataFrame):
+        other = other.to_frame().T
+    others = list(other) if isinstance(other, (list, tuple)) else [other]
+    return pandas.concat([frame, *others], ignore_index=ignore_index)
+
+
+def as_matrix(frame: Any, columns: Any = None) -> Any:
+    """Return the values of a table as an array."""
+    return (frame if columns is None else frame[columns]).values
+
+
+def get_value(frame: Any, index: Any, col: Any) -> Any:
+    """Return one value of a table."""
+    return frame.at[index, col]
+
+
+class _Ix:
+    """`frame.ix[...]`: by labels, or by numbers where the index has other labels."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def _indexer(self, key: Any) -> Any:
+        first = key[0] if isinstance(key, tuple) else key
+        has_numbers = self._frame.index.dtype.kind in "iu"
+        start = first.start if isinstance(first, slice) else first
+        by_number = isinstance(start, int) and not has_numbers
+        return self._frame.iloc if by_number else self._frame.loc
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._indexer(key)[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._indexer(key)[key] = value
+
+
+IX = property(_Ix)
+"""`pandas.DataFrame.ix`."""
+
+
+def fetch_mldata(*arguments: Any, **options: Any) -> NoReturn:
+    """Raise OSError: mldata.org, from which the data came, no longer exists."""
+    raise OSError("mldata.org no longer exists: use sklearn.datasets.fetch_openml")
+
+
+def component_subgraphs(graph: Any) -> Any:
+    """Return the connected parts of a graph as graphs."""
+    networkx = module_named("networkx")
+    return (graph.subgraph(part).copy() for part in networkx.connected_components(graph))
+
+
+def yaml_load(function: Any) -> Any:
+    """Return `yaml.load` whose default loader creates no Python objects."""
+    safe = module_named("yaml").SafeLoader
+
+    def load(stream: Any, Loader: Any = safe) -> Any:
+        return function(stream, Loader)
+
+    return load

@@ -1,0 +1,185 @@
+"""Functions that NumPy, SciPy and scikit-learn have dropped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gpugraph.tensorflow_import.modules_by_name import module_named
+
+NINF, PZERO, NZERO = -np.inf, 0.0, -0.0
+SCALAR_TYPES = {
+    "int": [np.int8, np.int16, np.int32, np.int64],
+    "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+    "float": [np.float16, np.float32, np.float64],
+    "complex": [np.complex64, np.complex128],
+    "others": [bool, object, bytes, str, np.void],
+}
+COMPAT = SimpleNamespace(long=int, unicode=str, basestring=str, asbytes=str.encode)
+
+
+class _Casts(dict[Any, Callable[[Any], Any]]):
+    """By dtype, a function that converts to it."""
+
+    def __missing__(self, dtype: Any) -> Callable[[Any], Any]:
+        return lambda value: np.asarray(value).astype(dtype)
+
+
+CAST = _Casts()
+
+
+def asscalar(a: Any) -> Any:
+    """Return the only element of an array as a Python number."""
+    return np.asarray(a).item()
+
+
+def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """Return the integral by the trapezoidal rule."""
+    return np.trapezoid(y, x, dx, axis)
+
+
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Return whether each element of a flattened array is in another one."""
+    return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def asfarray(a: Any, dtype: Any = np.float64) -> Any:
+    """Return an array of floating-point numbers."""
+    kind = dtype if np.issubdtype(dtype, np.inexact) else np.float64
+    return np.asarray(a, dtype=kind)
+
+
+def msort(a: Any) -> Any:
+    """Return an array sorted along its first axis."""
+    return np.sort(a, axis=0)
+
+
+def find_common_type(array_types: Any, scalar_types: Any) -> Any:
+    """Return the dtype to which all are promoted."""
+    return np.result_type(*array_types, *scalar_types)
+
+
+def is_subclass(arg1: Any, arg2: Any) -> bool:
+    """Return whether a class is a subclass of another one; False for other values."""
+    return isinstance(arg1, type) and issubclass(arg1, arg2)
+
+
+def is_scalar_type(rep: Any) -> bool:
+    """Return whether a value stands for a type of array elements."""
+    return scalar_type(rep) is not None
+
+
+def scalar_type(rep: Any, default: Any = None) -> Any:
+    """Return the scalar type of a dtype, array or name."""
+    try:
+        return np.dtype(getattr(rep, "dtype", rep)).type
+    except TypeError:
+        return default
+
+
+def maximum_type(t: Any) -> Any:
+    """Return the largest type of the kind of a type."""
+    sizes = {"i": np.int64, "u": np.uint64, "f": np.longdouble, "c": np.clongdouble}
+    return sizes.get(np.dtype(t).kind, np.dtype(t).type)
+
+
+def type_code(sctype: Any) -> str:
+    """Return the character of a dtype."""
+    return np.dtype(sctype).char
+
+
+def deprecate(*arguments: Any, **options: Any) -> Any:
+    """Return the function itself, also as a decorator with arguments."""
+    return arguments[0] if arguments and callable(arguments[0]) else lambda function: function
+
+
+def copy_and_transpose(a: Any) -> Any:
+    """Return a transposed copy."""
+    return np.array(np.transpose(a))
+
+
+def disp(mesg: Any, device: Any = None, linefeed: bool = True) -> None:
+    """Print a message."""
+    print(mesg, file=device or sys.stdout, end="\n" if linefeed else "")
+
+
+def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
+    """Return random integers from `low` to `high`, both included."""
+    return np.random.randint(*((1, low + 1) if high is None else (low, high + 1)), size)
+
+
+def itemfreq(a: Any) -> Any:
+    """Return rows of a value and its count."""
+    return np.array(np.unique(a, return_counts=True)).T
+
+
+def linear_assignment(X: Any) -> Any:
+    """Return rows (i, j) of the assignment of minimum cost."""
+    return np.transpose(module_named("scipy.optimize").linear_sum_assignment(X))
+
+
+def inner1d(a: Any, b: Any) -> Any:
+    """Return the inner products along the last axis."""
+    return np.einsum("...i,...i->...", a, b)
+
+
+def frange(xini: float, xfin: float | None = None, delta: float = 1.0) -> Any:
+    """Return numbers from `xini` to `xfin`, both included."""
+    first, last = (0.0, xini) if xfin is None else (xini, xfin)
+    return first + delta * np.arange(round((last - first) / delta) + 1)
+
+
+def normpdf(x: Any, *args: float) -> Any:
+    """Return the normal density with mean and standard deviation."""
+    mu, sigma = args
+    return np.exp(-0.5 * ((np.asarray(x) - mu) / sigma) ** 2) / (np.sqrt(2 * np.pi) * sigma)
+
+
+# -- calls with arguments that NumPy no longer takes
+
+
+def _ragged(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Return an array of lists if the items have different lengths."""
+    if len(args) > 1 or kwargs.get("dtype") is not None or not isinstance(args[0], (list, tuple)):
+        return None
+    result = np.empty(len(args[0]), object)
+    result[:] = list(args[0])
+    return result
+
+
+def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `np.array` that accepts `copy=False` and items of different lengths."""
+
+    def array(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("copy") is False:
+            kwargs["copy"] = None
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+            result = _ragged(function, args, kwargs)
+            if result is None:
+                raise
+            return result
+
+    array.__wrapped__ = function  # type: ignore[attr-defined]
+    array.__name__, array.__doc__ = function.__name__, function.__doc__
+    return array
+
+
+def reshape_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `np.reshape` that accepts `newshape`."""
+
+    def reshape(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if "newshape" in kwargs:
+            args = (kwargs.pop("newshape"), *args)
+        return function(a, *args, **kwargs)
+
+    reshape.__wrapped__ = function  # type: ignore[attr-defined]
+    reshape.__name__, reshape.__doc__ = function.__name__, function.__doc__
+    return reshape

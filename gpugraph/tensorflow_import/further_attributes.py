@@ -1,0 +1,36 @@
+"""Names of the module table as attributes of this package: `gpugraph.compat.v2.exp`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from gpugraph.tensorflow_import.answering_modules import TensorFlowFinder
+from gpugraph.tensorflow_import.import_switch import install
+from gpugraph.tensorflow_import.refused_names import reason_of
+from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, library_module
+
+_FINDER = TensorFlowFinder()
+_lookups = threading.local()
+
+
+def further_attribute(path: str, name: str) -> Any:
+    """Return the value of a name that a public module lacks, from the module table.
+
+    A library such as tensorflow-estimator imports `tensorflow`: that is this package from then on.
+    Raise AttributeError if the name is missing or refused, or within a look-up in the table, which
+    reads the attributes of public modules.
+    """
+    if getattr(_lookups, "is_running", False):
+        raise AttributeError(name)
+    _lookups.is_running = True
+    try:
+        value = find(path, name)
+    finally:
+        _lookups.is_running = False
+    if reason_of(value):
+        raise AttributeError(name)
+    if not isinstance(value, ModulePath):
+        return value
+    finder = install() if library_module(value.path) is not None else _FINDER
+    return finder.module(value.path)

@@ -1,0 +1,116 @@
+"""Internal functions of `tensorflow.python.ops` on tensors and their shapes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from gpugraph.api import top_level as tf
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.constant_value import constant_value
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+
+def shape_internal(
+    input: Any, name: Any = None, optimize: bool = True, out_type: Any = None
+) -> Any:
+    """Return the shape as a tensor, int32 unless `out_type` is given."""
+    return tf.shape(input, name, out_type or dtypes.int32)
+
+
+def size_internal(input: Any, name: Any = None, optimize: bool = True, out_type: Any = None) -> Any:
+    """Return the number of elements, int32 unless `out_type` is given."""
+    return tf.size(input, name, out_type or dtypes.int32)
+
+
+def rank_internal(input: Any, name: Any = None, optimize: bool = True) -> Any:
+    """Return the number of dimensions, int32."""
+    return tf.rank(input, name)
+
+
+def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Any:
+    """Do as `tf.boolean_mask`, with the arguments of version 2."""
+    return tf.boolean_mask(tensor, mask, name, axis)
+
+
+def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
+    """Return the index of the bucket of each element; `boundaries`: ascending numbers."""
+    return raw_ops.Bucketize(input, boundaries=boundaries, name=name)
+
+
+def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
+    """Return a size as a vector tensor (None for an unknown one), and its known numbers."""
+    if not isinstance(size, Tensor):
+        shape = TensorShape(size if isinstance(size, TensorShape | list | tuple) else [size])
+        known = shape.as_list() if shape.rank is not None else None
+        is_known = known is not None and None not in known
+        return (tf.constant(known, dtypes.int32) if is_known else None), known
+    known = constant_value(size)
+    if size.shape.rank == 0:
+        size = tf.expand_dims(size, 0)
+    elif size.shape.rank != 1:
+        raise ValueError(f"{name} tensor must be either a scalar or vector, but saw tensor: {size}")
+    return size, None if known is None else known.reshape(-1).tolist()
+
+
+def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
+    """Return `prefix` and `suffix` as one size: a tensor, or a list if `static`.
+
+    Each is a number, a TensorShape or a tensor. ValueError if a tensor is asked for and a number is
+    unknown.
+    """
+    (first, first_known), (last, last_known) = (
+        _as_vector(prefix, "prefix"),
+        _as_vector(suffix, "suffix"),
+    )
+    if static:
+        unknown = first_known is None or last_known is None
+        return None if unknown else [*(first_known or []), *(last_known or [])]
+    if first is None or last is None:
+        raise ValueError(f"Provided a prefix or suffix of None: {prefix} and {suffix}")
+    return tf.concat([first, last], 0)
+
+
+def transpose_batch_time(x: Any) -> Any:
+    """Return the tensor with its first two dimensions exchanged; scalars and vectors unchanged."""
+    x = tf.convert_to_tensor(x)
+    if x.shape.rank is not None and x.shape.rank < 2:
+        return x
+    result = tf.transpose(x, tf.concat([[1, 0], tf.range(2, tf.rank(x))], 0))
+    sizes = x.shape.sizes
+    if sizes is not None:
+        result.set_shape([sizes[1], sizes[0], *sizes[2:]])
+    return result
+
+
+def assert_float_dtype(dtype: Any) -> Any:
+    """Return the dtype; ValueError if it is not floating point."""
+    if not dtype.is_floating:
+        raise ValueError(f"Expected floating point type, got {dtype}.")
+    return dtype
+
+
+def shape_to_tensor(
+    s: TensorShape, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """Return a known shape as a tensor of int32 or int64."""
+    return tf.constant(s.as_list(), dtype or dtypes.int32, name=name or "Const")
+
+
+def record_gradient(*arguments: Any) -> None:
+    """Do nothing: gradients are those of the graph."""
+
+
+def gen_new_seed(seed: int | None, salt: str) -> int | None:
+    """Return another seed for `salt`, or None without a seed."""
+    if seed is None:
+        return None
+    digest = hashlib.md5(f"{seed}{salt}".encode()).hexdigest()
+    return int(digest[:8], 16) & 0x7FFFFFFF
+
+
+def numpy_text(tensor: Any, is_repr: bool = False) -> str:
+    """Return the text of a tensor's value; tensors of a graph have none."""
+    return "<unprintable>"

@@ -1,0 +1,39 @@
+"""Classes of TensorFlow's internals that programs pass to `isinstance` or subclass."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from gpugraph.building.control_flow.context_base import ControlFlowContext
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+
+class EagerTensor:
+    """The class of tensors with values; tensors of a graph are not instances of it."""
+
+
+class CompositeTensor(ABC):
+    """Base class of values that consist of several tensors."""
+
+    @property
+    @abstractmethod
+    def _type_spec(self) -> Any:
+        """The type: dtypes and shapes of the parts."""
+
+    def _is_graph_tensor(self) -> bool:
+        """Return True."""
+        return True
+
+
+CompositeTensor.register(SparseTensor)
+CompositeTensor.register(IndexedSlices)
+
+
+class XLAControlFlowContext(ControlFlowContext):
+    """Base class of contexts of compiled functions, which are never current here."""
+
+    def IsXLAContext(self) -> bool:
+        """Return True."""
+        return True

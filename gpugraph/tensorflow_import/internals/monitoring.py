@@ -1,0 +1,41 @@
+"""`tensorflow.python.eager.monitoring`: counters and gauges, kept in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Cell:
+    """A value of one combination of labels."""
+
+    def __init__(self) -> None:
+        self._value: Any = 0
+
+    def set(self, value: Any) -> None:
+        """Set the value."""
+        self._value = value
+
+    def increase_by(self, value: int) -> None:
+        """Add to the value."""
+        self._value += value
+
+    add = increase_by
+
+    def value(self) -> Any:
+        """Return the value."""
+        return self._value
+
+
+class Counter:
+    """A number by labels."""
+
+    def __init__(self, name: str, description: str, *labels: str) -> None:
+        self.name, self.description, self.labels = name, description, labels
+        self._cells: dict[tuple[Any, ...], _Cell] = {}
+
+    def get_cell(self, *labels: Any) -> _Cell:
+        """Return the value of these labels."""
+        return self._cells.setdefault(labels, _Cell())
+
+
+IntGauge = StringGauge = BoolGauge = Counter

@@ -1,0 +1,225 @@
+"""Internal functions of `tensorflow.python.training`, `framework` and `util`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gpugraph.api.top_level import boolean_mask, constant, logical_not, stack
+from gpugraph.base import dtypes
+from gpugraph.building.variables import Variable
+from gpugraph.graph.client.collection_protos import collection_protos
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.graph_collections import GraphKeys
+from gpugraph.graph.client.node_messages import op_def_message
+from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.session.fetch_structures import FetchPlan
+
+_NUMBERS = itertools.count(1)
+STANDARD_PS_OPS = (
+    "Variable",
+    "VariableV2",
+    "AutoReloadVariable",
+    "MutableHashTable",
+    "MutableHashTableV2",
+    "MutableHashTableOfTensors",
+    "MutableHashTableOfTensorsV2",
+    "MutableDenseHashTable",
+    "MutableDenseHashTableV2",
+    "VarHandleOp",
+    "BoostedTreesEnsembleResourceHandleOp",
+)
+"""The types of ops that `replica_device_setter` puts on parameter servers."""
+
+
+def uid() -> int:
+    """Return a number that no earlier call in this process has returned."""
+    return next(_NUMBERS)
+
+
+def internal_convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    as_ref: bool = False,
+    preferred_dtype: Any = None,
+    ctx: Any = None,
+    accepted_result_types: Any = (),
+) -> Any:
+    """Do as `tf.convert_to_tensor`."""
+    return convert_to_tensor(value, dtype, name, preferred_dtype)
+
+
+def get_name_scope() -> str:
+    """Return the current name scope without its final slash."""
+    return get_default_graph().get_name_scope()
+
+
+def default_variable_creator(next_creator: Any = None, **kwargs: Any) -> Any:
+    """Create a variable from the arguments of `tf.Variable`."""
+    return Variable(**kwargs)
+
+
+def inside_function() -> bool:
+    """Return whether the default graph is the body of a function."""
+    return getattr(get_default_graph(), "_building_function", False)
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Check that a class has the properties `name` and `dtype`; TypeError if not."""
+    for name in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, name, None), property):
+            raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")
+
+
+def is_resource_variable(var: Any) -> bool:
+    """Return whether a variable is a resource variable."""
+    return isinstance(var, Variable) and bool(getattr(var, "use_resource", False))
+
+
+def registered_ops() -> dict[str, Any]:
+    """Return the definitions of all ops by type, as OpDef messages."""
+    return {name: op_def_message(op_def) for name, op_def in OP_DEFS.items()}
+
+
+def registered_op(name: str) -> Any:
+    """Return the definition of an op, or None."""
+    return op_def_message(OP_DEFS[name]) if name in OP_DEFS else None
+
+
+def do_nothing(*args: Any, **kwargs: Any) -> None:
+    """Accept any arguments, and do nothing."""
+
+
+@contextmanager
+def nothing_changes(*args: Any, **kwargs: Any) -> Iterator[None]:
+    """Accept any arguments; the block runs as without it."""
+    yield
+
+
+def shared_resources() -> list[Any]:
+    """Return the resources of the graph that sessions of a cluster share."""
+    return get_default_graph().get_collection(GraphKeys.RESOURCES)
+
+
+def local_resources() -> list[Any]:
+    """Return the resources of the graph that each session has for itself."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_RESOURCES)
+
+
+def register_resource(
+    handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True
+) -> None:
+    """Add a resource to the graph: how it is created, and a tensor of whether it is."""
+    key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
+    resource = _Resource(handle, create_op, is_initialized_op)
+    get_default_graph().add_to_collection(key, resource)
+
+
+class _Resource:
+    """A resource with the op that creates it and the tensor of whether it is initialized."""
+
+    def __init__(self, handle: Any, create: Any, is_initialized: Any) -> None:
+        self.handle, self.create, self.is_initialized = handle, create, is_initialized
+
+
+def initialize_resources(resource_list: Any, name: str = "init") -> Any:
+    """Return an op that creates the resources."""
+    return group(*(resource.create for resource in resource_list), name=name)
+
+
+def backward_walk_ops(
+    seed_ops: Any,
+    inclusive: bool = True,
+    within_ops: Any = None,
+    within_ops_fn: Callable[[Any], bool] | None = None,
+    stop_at_ts: Any = (),
+    control_inputs: bool = False,
+) -> list[Any]:
+    """Return the ops that `seed_ops` depend on, in order of the walk from them.
+
+    seed_ops: an op or tensor, or a list of them. stop_at_ts: tensors whose ops are not visited.
+    within_ops, within_ops_fn: which ops may be visited.
+    """
+    seeds = seed_ops if isinstance(seed_ops, (list, tuple)) else [seed_ops]
+    waiting: list[Any] = [getattr(seed, "op", seed) for seed in seeds]
+    stop, first = set(stop_at_ts), set(waiting)
+    inside = None if within_ops is None else set(within_ops)
+    walked: dict[Any, None] = {}
+    while waiting:
+        op = waiting.pop(0)
+        is_allowed = (inside is None or op in inside) and (
+            within_ops_fn is None or within_ops_fn(op)
+        )
+        if op in walked or not is_allowed:
+            continue
+        walked[op] = None
+        waiting += [tensor.op for tensor in op.inputs if tensor not in stop]
+        waiting += op.control_inputs if control_inputs else []
+    return [op for op in walked if inclusive or op not in first]
+
+
+class RoundRobinStrategy:
+    """Places variables on the tasks of parameter servers in turn."""
+
+    def __init__(self, num_tasks: int) -> None:
+        self._num_tasks, self._next = num_tasks, 0
+
+    def __call__(self, unused_op: Any) -> int:
+        task = self._next
+        self._next = (task + 1) % self._num_tasks
+        return task
+
+
+def unconverted(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Return the function, as a decorator with or without arguments does."""
+    return function if callable(function) else lambda decorated: decorated
+
+
+class FetchHandler:
+    """The tensors and operations that a structure of fetches consists of."""
+
+    def __init__(self, graph: Any, fetches: Any, feeds: Any, feed_handles: Any = None) -> None:
+        self._plan = FetchPlan(graph, fetches)
+
+    def fetches(self) -> list[Any]:
+        """Return the tensors."""
+        return list(self._plan.tensors)
+
+    def targets(self) -> list[Any]:
+        """Return the operations."""
+        return list(self._plan.targets)
+
+
+def get_to_proto_function(collection_name: str) -> Any:
+    """Return the function that converts a collection's items to messages, or None."""
+    return collection_protos(collection_name).to_proto
+
+
+def get_from_proto_function(collection_name: str) -> Any:
+    """Return the function that converts messages to a collection's items, or None."""
+    return collection_protos(collection_name).from_proto
+
+
+def variable_to_proto(v: Any, export_scope: str | None = None) -> Any:
+    """Return a variable as a message."""
+    return v.to_proto(export_scope=export_scope)
+
+
+def variable_from_proto(v: Any, import_scope: str | None = None) -> Any:
+    """Return the variable of the default graph that a message describes."""
+    return Variable.from_proto(v, import_scope=import_scope)
+
+
+def report_uninitialized_resources(resource_list: Any = None, name: str = "report") -> Any:
+    """Return a tensor of the names of resources that are not initialized."""
+    listed = shared_resources() + local_resources() if resource_list is None else resource_list
+    if not listed:
+        return constant([], dtypes.string)
+    states = stack([resource.is_initialized for resource in listed])
+    names = constant([resource.handle.name for resource in listed])
+    return boolean_mask(names, logical_not(states))

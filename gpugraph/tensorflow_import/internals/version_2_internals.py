@@ -1,0 +1,44 @@
+"""Functions of `tf.compat.v2` that compute something else than those of version 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.api import top_level as tf
+from gpugraph.building.gradients import UnconnectedGradients, gradients as gradients_of_version_1
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return x or y by the elements of the condition; all three are broadcast.
+
+    Without x and y, return the indices where the condition is true.
+    """
+    if x is None and y is None:
+        return tf.where(condition, name=name)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return raw_ops.SelectV2(condition, x, y, name=name)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> Any:
+    """Do as `tf.gradients`, with the arguments of version 2."""
+    return gradients_of_version_1(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        gate_gradients=gate_gradients,
+        aggregation_method=aggregation_method,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )

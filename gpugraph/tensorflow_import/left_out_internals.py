@@ -1,0 +1,71 @@
+"""Internal modules of TensorFlow 1.15 that this package refuses, and the reasons.
+
+Rows are as in `left_out`; paths are relative to `tensorflow.python`. Libraries can import these
+modules; calls of their names are refused.
+"""
+
+from __future__ import annotations
+
+_DATASETS = "it belongs to datasets, of which only the public names exist"
+_EAGER = "there is no eager execution: build a graph and run it in a Session"
+_STRATEGIES = "there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs"
+_DEBUGGER = "there is no debugger: use tf.Print, tf.debugging.check_numerics, or Session.explain"
+_COMPILED = "graphs are compiled when a Session runs them, all of them"
+_TREES = (
+    "there are no ops of boosted trees: another library's functions can be called in tf.py_func"
+)
+_TPU = "there are no TPUs: GPUs are used where there are kernels"
+
+ROWS = f"""
+autograph: programs build their graphs: use tf.cond and tf.while_loop
+compiler compat.tensorrt grappler: {_COMPILED}
+data: {_DATASETS}
+debug: {_DEBUGGER}
+distribute: {_STRATEGIES}
+eager: {_EAGER}
+feature_column: internals of feature columns: use their public names
+framework.convert_to_constants: {_EAGER}: use tf.graph_util.convert_variables_to_constants
+framework.func_graph framework.function_def_to_graph: functions are part of the graph that
+    calls them: use tf.while_loop, or a Python function
+framework.function.Defun: a function is part of the graph that calls it: call the Python function,
+    and give gradients by tf.custom_gradient
+framework.ops._gradient_registry: gradients of ops are registered by tf.RegisterGradient
+keras.models.clone_and_build_model keras.models.in_place_subclassed_model_state_restoration
+    keras.backend._initialize_variables: internals of model_to_estimator: train the tf.keras model
+keras.saving.hdf5_format.load_optimizer_weights_from_hdf5_group: use tf.keras.models.load_model
+keras.saving.saving_utils: {_EAGER}
+ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.train.batch
+ops.boosted_trees_ops ops.gen_boosted_trees_ops: {_TREES}
+ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no clustering: another
+    library's functions can be called in tf.py_func
+ops.gen_audio_ops: there is no audio codec: tf.signal has transforms of audio
+ops.gen_nccl_ops ops.nccl_ops: variables of several GPUs are added by tf.add_n
+ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
+framework.op_def_library.OpDefLibrary: ops compiled against TensorFlow cannot be loaded: declare
+    ops by tf.register_op
+ops.control_flow_ops._case_helper: use tf.case
+ops.image_ops*.decode_jpeg ops.image_ops*.encode_jpeg ops.image_ops*.decode_gif
+    ops.image_ops*.decode_and_crop_jpeg: there is no codec: use PNG or BMP files, or another
+    library's codec in tf.py_func
+ops.metrics_impl._streaming_sparse_average_precision_at_top_k: use
+    tf.metrics.average_precision_at_k
+ops.linalg: of these only the public names exist here
+ops.list_ops.tensor_list_push_back_batch: loops keep their values in a tf.TensorArray
+ops.nn_ops.Convolution: use tf.nn.convolution
+ops.ragged: there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask
+ops.random_ops.parameterized_truncated_normal: use tf.random.truncated_normal, scaled and clipped
+ops.summary_ops_v2: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
+ops.variable_scope.EagerVariableStore: {_EAGER}
+ops.variables._all_saveable_objects: use tf.global_variables
+profiler: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook
+pywrap_tensorflow.TFE_Py_FastPathExecute pywrap_tensorflow.TF_GetAllOpList
+    pywrap_tensorflow.TF_GetBuffer: there is no C library of TensorFlow
+saved_model.loader_impl._get_main_op_tensor saved_model.loader_impl._parse_saved_model
+    saved_model.loader_impl.get_asset_tensors: use tf.saved_model.loader.load
+saved_model.nested_structure_coder: {_EAGER}
+tools: the tools are commands of gpugraph: see `gpugraph --help`
+tpu: {_TPU}
+training.basic_session_run_hooks._MultiStepStopAtStepHook: one run is one step: use
+    tf.train.StopAtStepHook
+training.tracking.graph_view training.tracking.util.frozen_saver: use tf.train.Checkpoint
+"""

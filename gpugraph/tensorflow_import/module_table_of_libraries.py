@@ -1,0 +1,246 @@
+"""Further rows of `module_table`: internal modules that the libraries of TensorFlow 1 ask for.
+
+A row for a path that `module_table` has too adds names to it. `internals.x` is a path below
+`gpugraph.tensorflow_import.internals`, `repeated.x` one below
+`gpugraph.library.train.repeated_evaluation`. The rows of `ESTIMATOR` name modules of the library
+`tensorflow-estimator`; they count only where it is installed.
+"""
+
+from __future__ import annotations
+
+ROWS_OF_LIBRARIES = """
+compat.v2: Variable=gpugraph.building.variables.resource_variable.ResourceVariable
+    where=gpugraph.tensorflow_import.internals.version_2_internals.where
+compat.v2.optimizers: tf.keras.optimizers
+compat.v2.initializers: tf.keras.initializers
+compat.v2.losses: tf.keras.losses
+compat.v2.metrics: tf.keras.metrics
+keras.layers.wrappers: tf.keras.layers
+keras.utils.generic_utils: tf.keras.utils gpugraph.tensorflow_import.private_keras_names
+    internals.keras_internals
+python.compat.compat: tf.compat
+python.control_flow_ops: tf gen
+python.math_ops: tf tf.math gen
+python.state_ops: tf gen
+python.array_ops: tf tf.manip gen
+python.nn_ops: tf.nn gen
+python.autograph.impl.api: do_not_convert=internals.training_internals.unconverted
+python.client.session: _FetchHandler=internals.training_internals.FetchHandler
+python.data.util.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
+    is_sequence=tf.nest.is_nested
+python.distribute.(distribute_lib distribution_strategy_context): internals.default_strategy
+    StrategyV1=internals.default_strategy.Strategy
+python.training.(distribute distribution_strategy_context): internals.default_strategy
+    DistributionStrategy=internals.default_strategy.Strategy
+python.distribute.reduce_util:
+    ReduceOp=internals.default_strategy.ReduceOp
+python.distribute.estimator_training: internals.default_strategy
+python.distribute.summary_op_util: internals.summary_internals
+python.eager.context: _context=gpugraph.building.compatibility.graph_mode._CONTEXT
+    internal_operation_seed=internals.training_internals.uid
+python.eager.tape: internals.tape_internals
+python.eager.execute: record_gradient=internals.array_internals.record_gradient
+python.eager.monitoring: internals.monitoring
+python.framework.composite_tensor: CompositeTensor=internals.internal_classes.CompositeTensor
+python.framework.constant_op: tf
+    _tensor_shape_tensor_conversion_function=internals.array_internals.shape_to_tensor
+python.framework.device_spec: DeviceSpecV1=tf.DeviceSpec DeviceSpec=tf.DeviceSpec
+    DeviceSpecV2=tf.compat.v2.DeviceSpec
+python.framework.errors_impl: tf.errors
+python.framework.graph_util_impl: tf.graph_util tf
+python.framework.op_def_registry: get_registered_ops=internals.training_internals.registered_ops
+    get=internals.training_internals.registered_op sync=internals.training_internals.do_nothing
+    register_op_list=internals.training_internals.do_nothing
+python.framework.ops: uid=internals.training_internals.uid
+    internal_convert_to_tensor=internals.training_internals.internal_convert_to_tensor
+    convert_to_tensor_v2=tf.convert_to_tensor
+    _get_graph_from_inputs=gpugraph.library.contrib.framework.get_graph_from_inputs
+    numpy_text=internals.array_internals.numpy_text
+    EagerTensor=internals.internal_classes.EagerTensor
+    get_name_scope=internals.training_internals.get_name_scope
+    inside_function=internals.training_internals.inside_function
+    register_dense_tensor_like_type=internals.training_internals.register_dense_tensor_like_type
+    RegisterShape=gpugraph.building.compatibility.deprecation_decorators.unchanged
+    get_to_proto_function=internals.training_internals.get_to_proto_function
+    get_from_proto_function=internals.training_internals.get_from_proto_function
+python.framework.tensor_util: MakeNdarray=tf.make_ndarray
+    constant_value_as_shape=gpugraph.ops.framework.constant_value.constant_value_as_shape
+python.framework.test_util: IsMklEnabled=internals.wrapped_runtime.IsMklEnabled
+    InstallStackTraceHandler=internals.training_internals.do_nothing
+    is_xla_enabled=internals.wrapped_runtime.IsMklEnabled
+    assert_meta_graph_protos_equal=tf.test.assert_equal_graph_def
+python.keras.backend: tf.keras.backend track_variable=internals.training_internals.do_nothing
+python.keras.utils.generic_utils: internals.keras_internals
+python.keras.utils.losses_utils:
+    compute_weighted_loss=internals.keras_internals.compute_weighted_loss
+    scale_loss_for_distribution=internals.keras_internals.scale_loss_for_distribution
+python.keras.utils.tf_utils:
+    register_symbolic_tensor_type=internals.training_internals.do_nothing
+    ListWrapper=internals.keras_internals.ListWrapper
+python.keras.engine.training_utils: internals.keras_internals
+python.keras.optimizer_v2.rmsprop: RMSProp=tf.keras.optimizers.RMSprop
+python.keras.optimizer_v2.optimizer_v2:
+    learning_rate_schedule=@python.keras.optimizer_v2.learning_rate_schedule
+python.layers.convolutional: Convolution1D=tf.layers.Conv1D Convolution2D=tf.layers.Conv2D
+    Convolution3D=tf.layers.Conv3D Convolution2DTranspose=tf.layers.Conv2DTranspose
+    Convolution3DTranspose=tf.layers.Conv3DTranspose
+    SeparableConvolution1D=tf.layers.SeparableConv1D
+    SeparableConvolution2D=tf.layers.SeparableConv2D
+    Deconvolution2D=tf.layers.Conv2DTranspose Deconv2D=tf.layers.Conv2DTranspose
+    Deconvolution3D=tf.layers.Conv3DTranspose
+python.layers.utils: gpugraph.tensorflow_import.private_keras_names
+python.lib.io.file_io: gpugraph.platform.gfile_v2 FileIO=tf.gfile.GFile
+    internals.file_internals
+python.ops.array_ops: shape_internal=internals.array_internals.shape_internal
+    size_internal=internals.array_internals.size_internal
+    rank_internal=internals.array_internals.rank_internal
+    boolean_mask_v2=internals.array_internals.boolean_mask_v2
+    where_v2=internals.version_2_internals.where
+python.ops.control_flow_ops:
+    XLAControlFlowContext=internals.internal_classes.XLAControlFlowContext
+    CondContext=gpugraph.building.control_flow.cond_context.CondContext
+    WhileContext=gpugraph.building.control_flow.while_context.WhileContext
+    ControlFlowContext=gpugraph.building.control_flow.context_base.ControlFlowContext
+python.ops.control_flow_util: internals.control_flow_internals
+python.ops.control_flow_util_v2: internals.control_flow_internals
+python.ops.control_flow_v2_toggles: tf
+python.ops.inplace_ops: alias_inplace_add=tf.raw_ops.InplaceAdd
+    alias_inplace_sub=tf.raw_ops.InplaceSub alias_inplace_update=tf.raw_ops.InplaceUpdate
+python.ops.init_ops: _assert_float_dtype=internals.array_internals.assert_float_dtype
+python.ops.math_ops: _bucketize=internals.array_internals.bucketize
+python.ops.metrics_impl: metric_variable=internals.metric_internals.metric_variable
+    _remove_squeezable_dimensions=internals.metric_internals.remove_squeezable_dimensions
+    _confusion_matrix_at_thresholds=internals.metric_internals.confusion_matrix_at_thresholds
+    _safe_scalar_div=internals.metric_internals.safe_scalar_div
+    _safe_div=internals.metric_internals.safe_div
+    _num_relevant=internals.metric_internals.num_relevant
+    _aggregate_variable=internals.metric_internals.aggregate_variable
+    _aggregate_across_replicas=internals.metric_internals.aggregate_across_replicas
+python.ops.op_selector:
+    get_backward_walk_ops=internals.training_internals.backward_walk_ops
+python.ops.parallel_for: tf
+python.ops.parallel_for.control_flow_ops: tf
+python.ops.parallel_for.gradients: internals.jacobians
+python.ops.cond_v2: cond_v2=tf.cond
+python.ops.distributions.util: gen_new_seed=internals.array_internals.gen_new_seed
+python.ops.gradients_impl: gradients_v2=internals.version_2_internals.gradients
+python.ops.resource_variable_ops: _to_proto_fn=internals.training_internals.variable_to_proto
+    _from_proto_fn=internals.training_internals.variable_from_proto
+    _UnreadVariable=gpugraph.building.variables.resource_variable.ResourceVariable
+    BaseResourceVariable=gpugraph.building.variables.resource_variable.ResourceVariable
+    is_resource_variable=internals.training_internals.is_resource_variable
+python.ops.resources: internals.training_internals
+python.ops.rnn: rnn_cell_impl=@python.ops.rnn_cell_impl
+    _concat=internals.array_internals.concat_sizes
+    _transpose_batch_time=internals.array_internals.transpose_batch_time
+python.ops.rnn_cell_impl: _concat=internals.array_internals.concat_sizes
+contrib.seq2seq.python.ops.decoder:
+    _transpose_batch_time=internals.array_internals.transpose_batch_time
+python.ops.summary_op_util: internals.summary_internals
+python.ops.variable_scope: variable=tf.Variable
+    default_variable_creator=internals.training_internals.default_variable_creator
+python.ops.while_v2: tf
+python.platform.test: mock=unittest.mock
+python.platform.(build_info sysconfig self_check):
+    IsGoogleCudaEnabled=internals.wrapped_runtime.IsGoogleCudaEnabled
+python.pywrap_tensorflow: internals.wrapped_runtime
+    NewCheckpointReader=tf.train.NewCheckpointReader
+    list_devices=gpugraph.devices.list_local_devices
+python.pywrap_tensorflow_internal: internals.wrapped_runtime
+python.saved_model.model_utils: gpugraph.library.saved_models.export_outputs
+    gpugraph.library.saved_models.exports_by_mode
+python.saved_model.model_utils.(export_output export_utils mode_keys):
+    gpugraph.library.saved_models.export_outputs gpugraph.library.saved_models.exports_by_mode
+python.saved_model.(constants signature_constants): gpugraph.library.saved_models.model_names
+python.saved_model.signature_def_utils_impl: gpugraph.library.saved_models.signatures
+python.saved_model.utils_impl: tf.saved_model.utils internals.file_internals
+python.tf2: enabled=internals.wrapped_runtime.IsMklEnabled
+python.training.basic_session_run_hooks:
+    get_or_create_steps_per_run_variable=repeated.get_or_create_steps_per_run_variable
+python.training.device_setter: STANDARD_PS_OPS=internals.training_internals.STANDARD_PS_OPS
+    _RoundRobinStrategy=internals.training_internals.RoundRobinStrategy
+python.training.evaluation:
+    _get_or_create_eval_step=repeated.get_or_create_eval_step
+    _get_latest_eval_step_value=repeated.get_latest_eval_step_value
+    _StopAfterNEvalsHook=repeated.StopAfterNEvalsHook
+    _MultiStepStopAfterNEvalsHook=repeated.MultiStepStopAfterNEvalsHook
+    _evaluate_once=repeated.evaluate_once
+python.training.monitored_session:
+    _HookedSession=gpugraph.library.train.monitored_sessions.hooked_session.HookedSession
+    _WrappedSession=gpugraph.library.train.monitored_sessions.hooked_session.HookedSession
+python.training.tracking: tf.contrib.checkpoint
+python.training.tracking.(data_structures tracking util): tf.contrib.checkpoint
+    AutoTrackable=gpugraph.building.trackable.AutoTrackable
+    NoDependency=gpugraph.building.trackable.NoDependency
+python.training.tracking.base:
+    no_automatic_dependency_tracking=gpugraph.building.compatibility.deprecation_decorators.unchanged
+    no_automatic_dependency_tracking_scope=internals.training_internals.nothing_changes
+python.training.training:
+    get_or_create_steps_per_run_variable=repeated.get_or_create_steps_per_run_variable
+python.training.training_util: GLOBAL_STEP_READ_KEY='global_step_read_op_cache
+    _get_or_create_global_step_read=gpugraph.library.train.global_step.global_step_read
+    _get_global_step_read=gpugraph.library.train.global_step.global_step_read
+python.util.compat_internal: path_to_str=tf.compat.path_to_str
+python.util.deprecation: hide_attribute_from_api=internals.training_internals.unconverted
+    deprecated_endpoints=gpugraph.building.compatibility.deprecation_decorators.unchanged
+python.util.dispatch: internals.dispatch
+python.util.lazy_loader: internals.lazy_loader
+python.util.module_wrapper: TFModuleWrapper=internals.lazy_loader.TFModuleWrapper
+python.util.object_identity: internals.object_identity
+python.util.tf_export: kwarg_only=internals.training_internals.unconverted
+python.util.tf_inspect: _inspect=inspect
+train.queue_runner: QueueRunner=tf.train.QueueRunner
+    add_queue_runner=tf.train.add_queue_runner start_queue_runners=tf.train.start_queue_runners
+python.summary.summary_op_util: internals.summary_internals
+python.tools.freeze_graph: internals.file_internals
+test.mock: unittest.mock
+contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
+    is_sequence=tf.nest.is_nested
+contrib.framework.python.framework: tf.contrib.framework
+contrib.framework.python.framework.experimental:
+    experimental=gpugraph.building.compatibility.deprecation_decorators.unchanged
+contrib.layers.python.layers.utils: internals.layer_internals
+contrib.layers.utils: internals.layer_internals
+contrib.slim.utils: internals.layer_internals
+contrib.slim.python.slim.utils: internals.layer_internals
+contrib.slim.(initializers layers regularizers): tf.contrib.layers tf.contrib.framework
+contrib.slim.(queues summaries parallel_reader): internals.slim_internals
+contrib.slim.python.slim.(queues summaries): internals.slim_internals
+contrib.slim.python.slim.data.parallel_reader: internals.slim_internals
+contrib.slim.python.slim.data.dataset: Dataset=internals.slim_internals.Dataset
+contrib.slim.losses: internals.argument_orders.LOSSES
+contrib.losses: internals.argument_orders.LOSSES
+contrib.losses.python.losses: internals.argument_orders.LOSSES
+contrib.losses.python.losses.loss_ops: internals.argument_orders.LOSSES
+contrib.slim.metrics: internals.argument_orders.METRICS internals.argument_orders
+contrib.metrics: internals.argument_orders.METRICS internals.argument_orders
+    confusion_matrix=tf.math.confusion_matrix
+contrib.metrics.python.ops.metric_ops: internals.argument_orders.METRICS internals.argument_orders
+contrib.slim: losses=@contrib.slim.losses metrics=@contrib.slim.metrics
+contrib.slim.variables: tf.contrib.framework
+contrib.slim.(dataset_data_provider data_provider prefetch_queue): internals.slim_data_providers
+contrib.slim.python.slim.data.(dataset_data_provider data_provider prefetch_queue):
+    internals.slim_data_providers
+contrib.slim.dataset: Dataset=internals.slim_internals.Dataset
+contrib.slim.(evaluation python.slim.evaluation): tf.contrib.slim
+    evaluate_once=internals.slim_evaluation.evaluate_once
+    evaluation_loop=internals.slim_evaluation.evaluation_loop
+contrib.training: evaluate_once=repeated.evaluate_once
+    evaluate_repeatedly=repeated.evaluate_repeatedly
+    get_or_create_eval_step=repeated.get_or_create_eval_step
+    StopAfterNEvalsHook=repeated.StopAfterNEvalsHook
+    SummaryAtEndHook=repeated.SummaryAtEndHook
+contrib.training.python.training.evaluation: repeated
+"""
+
+_TPU = "tensorflow_estimator.python.estimator.tpu"
+
+ESTIMATOR = {
+    "estimator": "tensorflow_estimator._api.v1.estimator",
+    "python.estimator": "tensorflow_estimator.python.estimator",
+    "contrib.estimator": "tensorflow_estimator.contrib.estimator",
+    "contrib.tpu.python.tpu.tpu_config": f"{_TPU}.tpu_config",
+    "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
+    "contrib.tpu.python.tpu.tpu_context": f"{_TPU}.tpu_context",
+}
+"""By path relative to `tensorflow`, the module of the library that has its names."""

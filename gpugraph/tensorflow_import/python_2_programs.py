@@ -1,0 +1,165 @@
+"""`gpugraph run --python2`: programs for Python 2 are translated when they are imported.
+
+The library fissix (the successor of lib2to3) translates syntax and names. The quotient of two
+integers is an integer, as in Python 2. No files are written.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any
+
+from gpugraph.base.interruptions.signal_handlers import raised_by_handler
+from gpugraph.building.compatibility.classic_division import classic_division
+from gpugraph.tensorflow_import.modules_by_name import module_named
+
+_DIVISION = "__gpugraph_classic_division__"
+
+
+@functools.cache
+def _tools() -> list[Any]:
+    """Return fissix's translators, for sources with and without print statements.
+
+    ImportError that asks for fissix if it is not installed.
+    """
+    try:
+        refactor = module_named("fissix.refactor")
+    except ImportError as error:
+        raise ImportError(
+            "gpugraph run --python2 needs fissix: pip install 'gpugraph[python2]'", name="fissix"
+        ) from error
+    fixers = refactor.get_fixers_from_package("fissix.fixes")
+    return [
+        refactor.RefactoringTool(fixers, {"print_function": is_function})
+        for is_function in (False, True)
+    ]
+
+
+def translated(source: bytes, file: str) -> CodeType:
+    """Return the code of a source for Python 2.
+
+    SyntaxError if it is a program of neither Python.
+    """
+    text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
+    text = text.expandtabs(8) if "\t" in text else text
+    tree = _tree(text if text.endswith("\n") else f"{text}\n", file)
+    if not _has_true_division(tree):
+        tree = ast.fix_missing_locations(_Divisions().visit(tree))
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+def _encoding(source: bytes) -> str:
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _tree(text: str, file: str) -> ast.Module:
+    errors: list[Exception] = []
+    for tool in _tools():
+        try:
+            return ast.parse(str(tool.refactor_string(text, file)), file)
+        except Exception as error:  # fissix has its own classes for text that it cannot read
+            if raised_by_handler(error):
+                raise
+            errors.append(error)
+    try:
+        return ast.parse(text, file)
+    except SyntaxError as error:
+        raise SyntaxError(f"{file} is no program of Python 2 or 3: {errors[0]}") from error
+
+
+def _has_true_division(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "division" for alias in node.names)
+        for node in tree.body
+    )
+
+
+class _Divisions(ast.NodeTransformer):
+    """Calls of `classic_division` in place of quotients."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Div):
+            return node
+        return ast.copy_location(_call(node.left, node.right), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Div) or not isinstance(node.target, ast.Name):
+            return node
+        old = ast.Name(node.target.id, ast.Load())
+        return ast.copy_location(ast.Assign([node.target], _call(old, node.value)), node)
+
+
+def _call(left: ast.expr, right: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(_DIVISION, ast.Load()), [left, right], [])
+
+
+class _Loader(SourceFileLoader):
+    """A loader that translates; no compiled file is read or written."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the translated code."""
+        path = self.get_filename(fullname)
+        return translated(self.get_data(path), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the translated code."""
+        exec(self.get_code(module.__name__), vars(module))
+
+
+class _Translator(MetaPathFinder):
+    """The importer of modules for Python 2.
+
+    Modules below `folder` are translated, and others if they are not valid for Python 3.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(os.path.realpath(folder), "")
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module to translate; None for others."""
+        if fullname.partition(".")[0] in sys.stdlib_module_names:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader) or not spec.origin:
+            return None
+        is_program = os.path.realpath(spec.origin).startswith(self._folder)
+        if not is_program and _is_valid(spec.origin):
+            return None
+        spec.loader = _Loader(fullname, spec.origin)
+        return spec
+
+
+def _is_valid(file: str) -> bool:
+    with open(file, "rb") as stream:
+        source = stream.read()
+    try:
+        compile(source, file, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def install(folder: str) -> None:
+    """Translate modules below a folder when they are imported, in this process."""
+    _tools()
+    vars(builtins)[_DIVISION] = classic_division
+    sys.meta_path.insert(0, _Translator(folder))

@@ -1,0 +1,95 @@
+"""Names that Python and its libraries have dropped, as `gpugraph run` provides them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from gpugraph.tensorflow_import.dropped_names.dropped_imports import _value
+from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MODULES
+
+PROGRAM = """
+import collections, inspect, time, unittest
+import numpy as np
+from collections import Mapping
+
+assert isinstance({}, Mapping) and collections.Iterable is collections.abc.Iterable
+assert inspect.getargspec(lambda a, b=1, *c: 0) == (["a", "b"], "c", None, (1,))
+assert time.clock() >= 0
+assert np.float is float and np.int is int and np.object is object and np.Inf == np.inf
+assert np.asscalar(np.array([3.0])) == 3.0
+assert np.reshape(np.arange(4), newshape=(2, 2)).shape == (2, 2)
+assert np.array([[1], [1, 2]]).tolist() == [[1], [1, 2]]
+assert np.array(np.ones(2), copy=False).shape == (2,)
+assert hasattr(unittest.TestCase, "assertItemsEqual")
+assert not hasattr(np, "no_such_name")
+print("all there")
+"""
+
+
+def run(tmp_path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "old.py"
+    file.write_text(textwrap.dedent(program))
+    command = [sys.executable, "-m", "gpugraph", "run", str(file)]
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_a_program_of_the_time_runs_and_is_told_once(tmp_path) -> None:
+    result = run(tmp_path, PROGRAM)
+    assert result.stdout == "all there\n", result.stderr
+    assert result.stderr.count("gpugraph run: ") == 1
+    assert "collections.Mapping" in result.stderr and "old.py:4" in result.stderr
+
+
+def test_a_switch_turns_it_off(tmp_path) -> None:
+    result = run(tmp_path, "from collections import Mapping", GPUGRAPH_DROPPED_NAMES="0")
+    assert result.returncode == 1
+    assert "cannot import name 'Mapping'" in result.stderr
+
+
+def test_a_program_of_today_is_told_nothing(tmp_path) -> None:
+    assert run(tmp_path, "import collections.abc, numpy").stderr == ""
+
+
+BUILT_IN = (*sys.stdlib_module_names, "numpy", "builtins", "own")
+
+
+@pytest.mark.parametrize("module", [*ADDED, *NEW_MODULES])
+def test_every_value_of_the_standard_library_and_numpy_is_there(module: str) -> None:
+    for name, value in {**ADDED.get(module, {}), **NEW_MODULES.get(module, {})}.items():
+        if value.partition(".")[0] in BUILT_IN and not value.startswith("@"):
+            assert _value(value) is not None or name.startswith("__"), f"{module}.{name}={value}"
+
+
+def test_modules_that_are_gone_are_created(tmp_path) -> None:
+    program = """
+        import sys
+        for name in ("imp", "distutils", "distutils.version", "pkg_resources", "pipes"):
+            sys.modules.pop(name, None)
+
+        class Hidden:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in ("imp", "distutils", "pkg_resources", "pipes"):
+                    makers = [f for f in sys.meta_path if type(f).__name__ == "_Maker"]
+                    return makers[0].find_spec(name, path, target)
+
+        sys.meta_path.insert(0, Hidden())
+        import imp, pipes, pkg_resources
+        from distutils.version import LooseVersion, StrictVersion
+        from distutils.spawn import find_executable
+        assert LooseVersion("1.15.5") > LooseVersion("1.4.0") > "1.3"
+        assert StrictVersion("1.2") < StrictVersion("1.10")
+        assert imp.new_module("made").__name__ == "made"
+        assert pipes.quote("a b") == "'a b'"
+        assert pkg_resources.parse_version("2.0") > pkg_resources.parse_version("1.9")
+        assert find_executable("python3") or find_executable("python")
+        print("made")
+    """
+    result = run(tmp_path, program)
+    assert result.stdout == "made\n", result.stderr
