@@ -24,7 +24,7 @@ from typing import Any
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_calls import native_step, step_beside_native
+from gpugraph.compile.steps.native_calls import library_of, native_step, step_beside_native
 from gpugraph.compile.steps.native_node_code import (
     Calls,
     Piece,
@@ -33,7 +33,6 @@ from gpugraph.compile.steps.native_node_code import (
     translate,
 )
 from gpugraph.compile.steps.native_verification import run_verified
-from gpugraph.compile.steps.product_libraries import library_of
 from gpugraph.compile.unit.jit_settings import warn_once
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
