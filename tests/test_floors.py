@@ -216,6 +216,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "keras_applications": "library/keras/applications/applications_package.py",
     "keras_preprocessing": "library/keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
+    "scipy": "ops/signal/fourier_engines.py",
     "tqdm": "library/train/hooks/progress_hook.py",
 }
 CUPY_NAMES = ("cupyx", "cupy_backends")
@@ -259,6 +260,7 @@ DOORS = frozenset(
         ("gpugraph.library.keras.preprocessing.preprocessing_package", "keras_preprocessing.text"),
         ("gpugraph.library.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.library.keras.saving.hdf5_walk", "h5py"),
+        ("gpugraph.ops.signal.fourier_engines", "scipy.fft"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # Code that imports a module on first use of one of its names or op types.
         *((f"gpugraph.{name}", COMPUTED) for name in BY_NAME),
