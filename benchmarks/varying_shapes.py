@@ -4,9 +4,9 @@
 
 Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
 of feeds, equal for both packages; each has a process. Printed are the mean milliseconds of a run in
-the second half of the time, the same for one set of shapes alone, and the growth of the process's
-memory. --tensorflow is a Python with TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it
-gpugraph runs alone.
+the second half of the time, the same for one set of shapes alone, the median of the first runs of
+sets of shapes after that, and the growth of the process's memory. --tensorflow is a Python with
+TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
 """
 
 from __future__ import annotations
@@ -183,7 +183,43 @@ def unique(tf: Any) -> Work:
     return [train, loss], feeds
 
 
-WORKS = {work.__name__: work for work in (mlp, gru, bilstm, images, transformer, text_cnn, unique)}
+def masked(tf: Any) -> Work:
+    """boolean_mask in a training step over 300 to 900 rows."""
+    x, y = tf.placeholder(tf.float32, [None, 64]), tf.placeholder(tf.float32, [None])
+    h = tf.nn.relu(tf.matmul(x, _weights(tf, "first", 64, 64)))
+    scores = tf.matmul(h, _weights(tf, "out", 64, 1))[:, 0]
+    errors = tf.boolean_mask(tf.square(scores - y), y > 0.5)
+    loss = tf.reduce_mean(errors)
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        rows = random.randint(300, 900)
+        return {x: _uniform(rows, 64), y: _uniform(rows)}
+
+    return [train, loss], feeds
+
+
+def epoch(tf: Any) -> Work:
+    """Epochs of ten batches of 64 by a small CNN, of which the last has 1 to 63 images."""
+    x, y = tf.placeholder(tf.float32, [None, 16, 16, 3]), tf.placeholder(tf.int32, [None])
+    kernel = _weights(tf, "kernel", 3, 3, 3, 16, scale=0.1)
+    h = tf.nn.relu(tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME"))
+    h = tf.reshape(tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), [-1, 1024])
+    logits = tf.matmul(h, _weights(tf, "out", 1024, 10))
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    train = tf.train.AdamOptimizer(1e-3).minimize(loss)
+
+    def feeds(random: Random) -> dict[Any, Any]:
+        rows = 64 if random.random() < 0.9 else random.randint(1, 63)
+        return {x: _uniform(rows, 16, 16, 3), y: np.random.randint(0, 10, rows)}
+
+    return [train, loss], feeds
+
+
+WORKS = {
+    work.__name__: work
+    for work in (mlp, gru, bilstm, images, transformer, text_cnn, unique, masked, epoch)
+}
 
 
 def resident_mib() -> float:
@@ -203,25 +239,39 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     random = Random(1)
-    sets = [draw(random) for _ in range(600)]
+    sets, held_out = _held_out([draw(random) for _ in range(600)], random)
     before = resident_mib()
     times = timed(lambda: session.run(fetches, sets[random.randrange(len(sets))]), seconds)
     growth = resident_mib() - before
+    new = [timed(lambda feeds=feeds: session.run(fetches, feeds), 0)[0] for feeds in held_out]
     alone = timed(lambda: session.run(fetches, sets[0]), seconds / 5)
     half, alone_half = times[len(times) // 2 :], alone[len(alone) // 2 :]
     return {
         "runs": len(times),
         "milliseconds": 1e3 * sum(half) / len(half),
         "one set of shapes": 1e3 * sum(alone_half) / len(alone_half),
+        "new set of shapes": 1e3 * sorted(new)[len(new) // 2],
         "MiB more": growth,
     }
 
 
+def _held_out(sets: list[Any], random: Random) -> tuple[list[Any], list[Any]]:
+    """Return sets of feeds, and one set of each of up to 40 other shapes."""
+    by_shapes: dict[Any, list[Any]] = {}
+    for feeds in sets:
+        by_shapes.setdefault(tuple(value.shape for value in feeds.values()), []).append(feeds)
+    shapes = sorted(by_shapes)
+    chosen = random.sample(shapes, min(40, len(shapes) // 4))
+    others = [feeds for key in shapes if key not in chosen for feeds in by_shapes[key]]
+    return others, [by_shapes[key][0] for key in chosen]
+
+
 def timed(run: Callable[[], Any], seconds: float) -> list[float]:
-    """Return the times of runs, as many as fit into this time."""
+    """Return the times of runs, as many as fit into this time, and at least one."""
     times: list[float] = []
     end = perf_counter() + seconds
-    while (start := perf_counter()) < end:
+    while not times or perf_counter() < end:
+        start = perf_counter()
         run()
         times.append(perf_counter() - start)
     return times

@@ -36,14 +36,16 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, NamedTuple
 
 from gpugraph.base.proto_messages import unused
 from gpugraph.base.sizes import SizeTrace, SizeValues
 from gpugraph.compile.analysis.flow_analysis import flow
 from gpugraph.compile.analysis.step_time_model import recomputed_part
-from gpugraph.compile.binding.binder import bind
+from gpugraph.compile.binding.binder import Binder, bind, bind_by
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
+from gpugraph.compile.binding.open_plan import OpenPlan, UnitOfSizes, can_open
 from gpugraph.compile.binding.open_programs import open_programs
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
@@ -155,6 +157,7 @@ class OpenUnit:
             unit.programs = open_programs(unit)
             self._relayout = Relayout(unit)
             self._parts = OpenParts(unit, trace.first_values)
+        self.sizes = UnitOfSizes(self._parts, self._relayout, trace)
         self._trace = trace
 
     @property
@@ -180,11 +183,33 @@ class OpenUnit:
             unit.target = target
             unit.advise = partial(advice, _compiled, target, request)
             self._relayout.apply(unit)
+            unit.reports = self._relayout.reports(unit)
             with unit.report("open_sizes") as set_outcome:
                 count = len(self._trace.conditions)
                 set_outcome(f"compiled for all sizes that meet {count} conditions", _OPEN_NOTE)
             _check(unit)
-            return bind(unit)
+            binder = Binder(unit)
+            plan = bind_by(binder)
+            plan.opening = Opening(self, binder)
+            return plan
+
+
+class Opening(NamedTuple):
+    """The unit with open sizes of which a plan was bound, and the plan's binder."""
+
+    unit: OpenUnit
+    binder: Binder
+
+    def open(self, plan: Plan, values_of: Callable[[Any], SizeValues | None], lock: Any) -> bool:
+        """Let the plan run all shapes of its unit; False if it can't, or not yet.
+
+        values_of: returns the values of the unit's sizes for the shapes of feeds. lock: the
+        session's. The caller must hold the plan's lock.
+        """
+        if not can_open(plan, self.binder.unit):
+            return False
+        plan.sizes = OpenPlan(plan, self.binder, self.unit.sizes, values_of, lock)
+        return True
 
 
 def part_of_memory(target: Target, request: RunRequest) -> float:

@@ -1,4 +1,5 @@
-"""Graphs: the client's, which a program builds, and the runtime's, which compiler passes change.
+"""Graphs: the client's graph, which a program builds, and the runtime graph, which compiler passes
+change.
 
 The client graph (`Graph`, `Operation`, `Tensor`; scopes, collections, default stacks) only grows.
 It holds the signature of each op and the user's line that created it, but no arrays and no devices.

@@ -22,9 +22,9 @@ def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> An
 
     function: the name of the Python function that the program called, for error messages.
 
-    Raise TypeError for a value of another kind or a dtype that the op does not accept, and
-    ValueError for a number or string that the attr does not allow, an invalid shape, and a list
-    that is too short.
+    Raise TypeError for a value of another kind or a dtype that the op does not accept; raise
+    ValueError for a number or string that the attr does not allow, an invalid shape, or a list that
+    is too short.
     """
     kind = attr.kind
     if kind.startswith("list("):
@@ -68,7 +68,7 @@ def _check_text(attr: AttrDef, text: str, op_type: str) -> None:
 
 
 def quoted(texts: Sequence[str]) -> str:
-    """Return strings as messages list them: `"SAME", "VALID"`."""
+    """Return strings in the form in which messages list them: `"SAME", "VALID"`."""
     return ", ".join(f'"{text}"' for text in texts)
 
 
@@ -88,8 +88,9 @@ def check_allowed(attr: AttrDef, dtype: DType, argument: str, op_type: str) -> N
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Convert `value` to a 64-bit int; raise TypeError for non-numbers, and ValueError if out of
-    range.
+    """Convert `value` to a 64-bit int.
+
+    Raise TypeError for a value that is not a number, and ValueError for a number out of range.
     """
     if isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) != 0:
         raise _unexpected("int", name, value)
@@ -103,8 +104,9 @@ def whole_number(name: str, value: Any) -> int:
 
 
 def real_number(name: str, value: Any) -> float:
-    """Convert `value` to a float. Raise TypeError for non-numbers, and ValueError for too large an
-    int.
+    """Convert `value` to a float.
+
+    Raise TypeError for a value that is not a number, and ValueError for an int that is too large.
     """
     if not isinstance(value, numbers.Real):
         raise _unexpected("float", name, value)
@@ -117,7 +119,7 @@ def real_number(name: str, value: Any) -> float:
 def text_of(name: str, value: Any) -> str:
     """Convert a string or bytes to a string; invalid UTF-8 is escaped by surrogates.
 
-    Raise TypeError for anything else, and ValueError for a string that can't be encoded.
+    Raise TypeError for any other value, and ValueError for a string that can't be encoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")

@@ -1,14 +1,15 @@
 """Device names: parsing, merging and matching.
 
 A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a missing field matches any value, and
-so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last part. Other modules pass names
+so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last field. Other modules pass names
 as strings; programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable) and `DeviceSpecV2`
 (immutable). Inside this module names are `_Fields`, immutable, parsed once per string and cached,
 because placement repeats the same few queries for every node.
 
-There are two ways to combine requests: in `merge_specs` the inner one overrides field by field
-(nested `tf.device`); `combine_specs` rejects a conflict (nodes that must share a device).
-Follows TensorFlow's python/framework/device_spec.py and core/util/device_name_utils.cc.
+There are two ways to combine requests: in `merge_specs`, the inner request overrides the outer
+request field by field (nested `tf.device`); `combine_specs` rejects a conflict (nodes that must
+share a device). Follows TensorFlow's python/framework/device_spec.py and
+core/util/device_name_utils.cc.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _int_or_none(value: Any) -> int | None:
 
 
 def _type_or_none(value: object) -> str | None:
-    """Return the type; `cpu` and `gpu` are converted to upper case."""
+    """Return the device type; `cpu` and `gpu` are converted to upper case."""
     text = _text_or_none(value)
     return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text
 
@@ -94,7 +95,7 @@ class DeviceSpecV2:
     """A possibly partial, immutable device: `tf.compat.v2.DeviceSpec`.
 
     Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
-    number, and two device types. Assignment to a field raises AttributeError.
+    number or two device types. Assignment to a field raises AttributeError.
     """
 
     __slots__ = ("_fields",)
@@ -117,7 +118,9 @@ class DeviceSpecV2:
 
     @classmethod
     def from_string(cls: type[_Spec], spec: str | None) -> _Spec:
-        """Return a spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` are empty."""
+        """Return a spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` result in an
+        empty spec.
+        """
         return cls(*_parse(spec or ""))
 
     job = _field("job", "The job's name, or None.")
@@ -131,7 +134,9 @@ class DeviceSpecV2:
         return type(self).from_string(spec)
 
     def to_string(self) -> str:
-        """Return the name: `"/job:ps/task:1/device:GPU:0"`; an index without a type is left out."""
+        """Return the name: `"/job:ps/task:1/device:GPU:0"`; an index without a device type is left
+        out.
+        """
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
@@ -139,7 +144,7 @@ class DeviceSpecV2:
         return type(self)(*dev._fields.over(self._fields))
 
     def replace(self: _Spec, **kwargs: Any) -> _Spec:
-        """Return a new spec with some fields changed. Raise TypeError for an unknown field."""
+        """Return a new spec with some fields changed; raise TypeError for an unknown field."""
         return type(self)(**{**self._fields._asdict(), **kwargs})
 
     def __eq__(self, other: object) -> bool:
@@ -159,7 +164,7 @@ class DeviceSpec(DeviceSpecV2):
     """A possibly partial device: job, replica, task, device type and device index.
 
     Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
-    number, and two device types.
+    number or two device types.
     """
 
     __slots__ = ()
@@ -186,7 +191,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for an invalid device name, as every function here does.
+    Raise ValueError for an invalid device name, as every function of this module does.
     """
     return _fields_of(device).text
 
@@ -223,11 +228,11 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 
 
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
-    """Return the name that satisfies both requests.
+    """Return the device name that satisfies both requests.
 
-    Raises InvalidArgumentError if a field has different values in the two. With
-    `allow_soft_placement`, a conflict of device type or index does not raise: the result has no
-    index, and after a conflict of type no type either.
+    Raise InvalidArgumentError if a field has different values in the two requests. With
+    `allow_soft_placement`, a conflict of device type or index does not raise: the result then has
+    no index, and after a conflict of type also no type.
     """
     a, b = _fields_of(first), _fields_of(second)
     both = a.over(b)
@@ -255,7 +260,7 @@ def is_specification_of(spec: Name, name: Name) -> bool:
 def matches(spec: Name, full_name: Name) -> bool:
     """Return whether the device `full_name` fulfils the request `spec`.
 
-    Raises ValueError if `full_name` lacks a field.
+    Raise ValueError if `full_name` lacks a field.
     """
     narrow = _fields_of(full_name)
     if None in narrow:
@@ -269,7 +274,7 @@ def is_full_name(name: Name) -> bool:
 
 
 def without_type_and_id(spec: Name) -> str:
-    """Return `spec` without device type and index: any device of the task, under soft placement."""
+    """Return `spec` without device type and index: soft placement allows any device of the task."""
     return _fields_of(spec)._replace(device_type=None, device_index=None).text
 
 

@@ -2,8 +2,9 @@
 
 The same inference function serves three callers: the client graph (sizes of placeholders may be
 unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
-known only when it runs. They differ in the source of constant inputs: the constructor receives
-`value`, a function of the input index, or a subclass overrides the methods `value` and `partial`.
+known only when it runs. They differ in where the values of constant inputs come from: the
+constructor receives `value`, a function of the input index, or a subclass overrides the methods
+`value` and `partial`.
 """
 
 from __future__ import annotations
@@ -64,15 +65,19 @@ class InferContext:
         return self._dtypes
 
     def value(self, index: int) -> Any:
-        """Return the array that input `index` always has, or None if it is not constant."""
+        """Return the array that input `index` has in every run, or None if it is not constant."""
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Return the vector in input `index` as a shape if it is partly known, or None."""
+        """Return input `index`, a vector of sizes, as a partly known shape; None if nothing is
+        known.
+        """
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
-        """Return op type and attrs of the op that created the handle in input `index`, or None."""
+        """Return op type and attrs of the op that created the handle in input `index`; None if
+        unknown.
+        """
         return self._maker(index)
 
     def variable_shape(self, index: int) -> TensorShape:

@@ -26,7 +26,7 @@ class ArgDef(NamedTuple):
 
     Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype; `number_attr`
     names the int attr that holds the length of a list of tensors of one dtype. `is_ref` marks a
-    reference to a variable. `rank` is the only rank that an input may have, None for any.
+    reference to a variable. `rank` is the rank that an input must have; None allows any rank.
     """
 
     name: str
@@ -60,11 +60,11 @@ class AttrDef(NamedTuple):
 class OpDef(NamedTuple):
     """The signature of an op type.
 
-    `infer` maps an `InferContext` to one `TensorShape` per output. A stateful op is never folded or
-    merged with an equal one. `host_inputs` and `host_outputs` are the indices of arguments that are
-    in host memory on any device (axes, shapes: the code that launches the kernel must read their
-    values). `deprecation`: the GraphDef version from which on graphs can't contain the op, and a
-    sentence for the user.
+    `infer` is a function from an `InferContext` to one `TensorShape` per output. A stateful op is
+    never folded or merged with an equal op. `host_inputs` and `host_outputs` are the indices of
+    arguments that are in host memory on any device (axes, shapes: the code that launches the kernel
+    must read their values). `deprecation`: the GraphDef version from which on graphs can't contain
+    the op, and a sentence for the user.
     """
 
     name: str
@@ -95,7 +95,9 @@ class OpDef(NamedTuple):
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
 ) -> frozenset[int]:
-    """Return the slots of the arguments with the indices `host`: a list has one slot per tensor."""
+    """Return the slots of the arguments with the indices `host`; a list has one slot for each
+    tensor.
+    """
     if not host:
         return _NO_SLOTS
     if not any(arg.is_list for arg in args):
@@ -119,7 +121,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 RECOMPUTED, RECOMPUTES = "_recomputed_in_call", "_recomputes_call"
 """Attrs of the ops in a `recompute_grad` function and of those in its gradient.
 
-The value of either is the number of the call.
+The value of either attr is the number of the call.
 """
 
 
@@ -153,7 +155,9 @@ class NodeDef:
 
 
 class VersionDef(NamedTuple):
-    """The version that produced a graph, and the consumers that may read it."""
+    """The version that produced a graph, and the minimum version of the consumers that may read
+    it.
+    """
 
     producer: int = 0
     min_consumer: int = 0

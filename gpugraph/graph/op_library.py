@@ -18,15 +18,15 @@ V = TypeVar("V")
 class OpTable(dict[str, V]):
     """A table by op type whose entries come from modules that are imported on demand.
 
-    load(name): imports the module that registers the entry of a name. load_all(): imports all such
-    modules, so that iteration covers every entry.
+    load(name): a function that imports the module that registers the entry of a name. load_all(): a
+    function that imports all such modules, so that iteration covers every entry.
     """
 
     load: Callable[[str], None] = staticmethod(lambda name: None)
     load_all: Callable[[], None] = staticmethod(lambda: None)
 
     def loaded_by(self, load: Callable[[str], None], load_all: Callable[[], None]) -> None:
-        """Set the functions that import the modules (`load` and `load_all` of the class)."""
+        """Set the functions that import the modules: `load` and `load_all`, see the class."""
         self.load, self.load_all = load, load_all
 
     def __missing__(self, name: str) -> V:
@@ -68,7 +68,7 @@ class OpTable(dict[str, V]):
         return dict.values(self)
 
     def items(self) -> Any:
-        """Return all names with their entries."""
+        """Return all pairs of a name and its entry."""
         self.load_all()
         return dict.items(self)
 
@@ -93,7 +93,7 @@ def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
 def constant_value(tensor: Any, as_shape: bool) -> Any:
     """Return the value that a tensor has in every run; None if it is not constant.
 
-    as_shape: return a TensorShape for a vector of sizes, of which some may be unknown.
+    as_shape: whether to return a TensorShape for a vector of sizes, of which some may be unknown.
     """
     return _constant_values[0](tensor, as_shape)
 
@@ -104,7 +104,10 @@ def register_conversion(function: Callable[..., Any]) -> None:
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
-    """Convert `value` to a tensor, of `dtype` unless None; TypeError or ValueError on failure."""
+    """Convert `value` to a tensor, of `dtype` unless that is None.
+
+    Raise TypeError or ValueError if it can't be converted.
+    """
     return _conversions[0](value, dtype)
 
 

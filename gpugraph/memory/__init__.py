@@ -44,7 +44,7 @@ from gpugraph.memory.arena_planning import (
     lower_bound as lower_bound,
     plan_offsets as plan_offsets,
 )
-from gpugraph.memory.arena_stacking import buffers_below as buffers_below, stack as stack
+from gpugraph.memory.arena_stacking import Stacking as Stacking, buffers_below as buffers_below
 from gpugraph.memory.bfc.bfc_allocator import BFCAllocator as BFCAllocator
 from gpugraph.memory.bfc.chunk_store import Region as Region
 from gpugraph.memory.bfc.gpu_bfc_allocator import (

@@ -68,23 +68,34 @@ def _bits(number: int) -> Iterator[int]:
         number ^= low
 
 
-def stack(sizes: Sequence[int], below: Sequence[Sequence[int]], alignment: int = 64) -> ArenaPlan:
-    """Return the offsets of buffers of these sizes, each on top of the buffers that `below` lists
-    for it.
-
-    Offsets and the block's size are multiples of `alignment` bytes.
+class Stacking:
+    """The order in which buffers are stacked: each on top of those `below` it, whose indices are
+    those of `buffers_below`.
     """
-    ends = [-1] * len(sizes)
-    for start in range(len(sizes)):
-        pending = [start]
-        while pending:
-            buffer = pending[-1]
-            open_ones = [other for other in below[buffer] if ends[other] < 0]
-            if open_ones:
-                pending += open_ones
-                continue
-            pending.pop()
-            bottom = max([ends[other] for other in below[buffer]], default=0)
+
+    def __init__(self, below: Sequence[Sequence[int]]) -> None:
+        order: dict[int, None] = {}
+        for start in range(len(below)):
+            pending = [start]
+            while pending:
+                missing = [other for other in below[pending[-1]] if other not in order]
+                if missing:
+                    pending += missing
+                else:
+                    order[pending.pop()] = None
+        self._steps = [(buffer, below[buffer]) for buffer in order]
+
+    def plan(self, sizes: Sequence[int], alignment: int = 64) -> ArenaPlan:
+        """Return the offsets of buffers of these sizes.
+
+        Offsets and the block's size are multiples of `alignment` bytes.
+        """
+        ends, offsets = [0] * len(sizes), [0] * len(sizes)
+        for buffer, below in self._steps:
+            bottom = 0
+            for other in below:
+                if ends[other] > bottom:
+                    bottom = ends[other]
+            offsets[buffer] = bottom
             ends[buffer] = bottom + -(-sizes[buffer] // alignment) * alignment
-    offsets = [end - -(-size // alignment) * alignment for end, size in zip(ends, sizes)]
-    return ArenaPlan(offsets, max(ends, default=0))
+        return ArenaPlan(offsets, max(ends, default=0))

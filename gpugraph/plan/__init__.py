@@ -16,11 +16,13 @@ from gpugraph.plan.plan_record import (
     FeedSlot as FeedSlot,
     FetchSlot as FetchSlot,
     Mailbox as Mailbox,
+    OpenSizes as OpenSizes,
     PassReport as PassReport,
     Placement as Placement,
     Plan as Plan,
     PlanKey as PlanKey,
     Transfer as Transfer,
+    UnfitShapesError as UnfitShapesError,
     rendezvous_key as rendezvous_key,
 )
 from gpugraph.plan.plan_steps import (

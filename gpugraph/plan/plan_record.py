@@ -115,6 +115,22 @@ class Placement(NamedTuple):
     origin: Any = None
 
 
+class OpenSizes(Protocol):
+    """The sizes of a plan that runs many sets of shapes (`compile/binding/open_plan.py`)."""
+
+    def select(self, shapes: tuple[tuple[int, ...], ...]) -> None:
+        """Let the next runs be those of these shapes of the feeds. The caller must hold the plan's
+        lock. UnfitShapesError if they need another plan.
+        """
+
+    def described(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:
+        """Return a copy of the plan whose reports are those of these shapes."""
+
+
+class UnfitShapesError(Exception):
+    """Shapes of feeds that an open plan can't run."""
+
+
 @dataclass(slots=True)
 class Plan:
     """A compiled run.
@@ -140,8 +156,9 @@ class Plan:
 
     `sized_in_run`: by device, the number of tensors that are not in the arena, because their size
     is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
-    iterations keep in addition to the arena. `at_end` is called once, when the plan's memory is
-    released.
+    iterations keep in addition to the arena. A plan with `sizes` runs many sets of shapes: they
+    `select` one before a run. `opening` gives a plan such sizes. `at_end` is called once, when the
+    plan's memory is released.
 
     `graph_record` is set once a run was traced (`graph_record.py`).
 
@@ -185,6 +202,8 @@ class Plan:
     holder: dict[int, Plan] = field(default_factory=dict)
     has_arena_in: Callable[[Any], bool] = bool
     at_end: Callable[[], object] | None = None
+    opening: Any = None
+    sizes: OpenSizes | None = None
     context: contextvars.Context = field(default_factory=contextvars.Context, init=False)
     loads: tuple[Callable[[Any], Any], ...] = field(default=(), init=False)
     guarded: StepSequence = field(init=False)
@@ -215,6 +234,20 @@ class Plan:
         self.context.run(RUN_CLOCK.set, self.clock)
         self.clock.access = self.access
         self.loads = tuple(slot.load for slot in self.feeds)
+        self.set_steps(self.steps)
+
+    def set_ends(
+        self, feeds: tuple[FeedSlot, ...], fetches: tuple[FetchSlot, ...], key: PlanKey
+    ) -> None:
+        """Set the feeds and fetches of the next runs, and the key with the shapes of the feeds."""
+        self.feeds, self.fetches, self.key = feeds, fetches, key
+        self.loads = tuple([slot.load for slot in feeds])
+        self.graph_record = None
+
+    def set_steps(self, steps: Sequence[Step]) -> None:
+        """Set the steps of the next runs."""
+        self.steps = tuple(steps)
+        self.alone = None
         self.guarded = StepSequence(self.steps)
         self.unguarded = StepSequence(self.steps, guarded=False)
         self.run_guarded, self.run_unguarded = self.guarded.run, self.unguarded.run

@@ -1,6 +1,6 @@
 """DirectRunner: one set of feeds, fetches and targets of a session, and its runs.
 
-A run finds its plan by the fed shapes (`plan_cache`), takes the plan's lock and memory, and
+A run finds its plan by the fed shapes (`runner_plans`), takes the plan's lock and memory, and
 executes it. If the plan is busy, the run waits for it or uses a replica (the same plan, compiled
 once more). If the plan is stale, because a variable has moved, the run compiles it again.
 """
@@ -24,20 +24,14 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan, TimeLimit
+from gpugraph.plan import GraphRecord, Plan, TimeLimit, UnfitShapesError
 from gpugraph.runtime import execute_in_context
 from gpugraph.session.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
 from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
-from gpugraph.session.plan_cache import (
-    CachedPlan,
-    OpenShape,
-    PlanCache,
-    RunnerPlans,
-    try_acquire,
-    wait_until_idle,
-)
+from gpugraph.session.plan_cache import CachedPlan, PlanCache, try_acquire, wait_until_idle
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
+from gpugraph.session.runner_plans import OpenShape, RunnerPlans
 from gpugraph.session.session_backend import Runner, with_operation
 from gpugraph.session.traced_execution import RUN_LISTENERS, CostModelRuns, TracedExecution
 
@@ -116,7 +110,8 @@ class DirectRunner(Runner):
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
-        cached = self.plans.exact.get(tuple(map(_shape, values)))
+        shapes = tuple(map(_shape, values))
+        cached = self.plans.exact.get(shapes)
         try:
             plan = None if cached is None else cached.plan
             if plan is None or not plan.lock.acquire(False):
@@ -130,6 +125,8 @@ class DirectRunner(Runner):
                 plan.lock.release()
                 plan = self._idle_plan(values, execution).plan
             try:
+                if plan.sizes is not None:
+                    plan.sizes.select(shapes)
                 if not plan.runs & _CHECK_MASK:
                     install_handlers()
                     self.plans.drop_idle_spares(plan)
@@ -144,6 +141,10 @@ class DirectRunner(Runner):
                     deliver_signals()
         except OpError as error:
             raise with_operation(self.session.graph, error) from error.__cause__
+        except UnfitShapesError:
+            with self.session.plans.locked(None):
+                self.plans.refuse(shapes)
+            return self.run(values, execution)
         except BaseException:
             self.session.plans.give_back()
             raise
@@ -156,7 +157,8 @@ class DirectRunner(Runner):
         while True:
             GATE.wait()
             cached = self.plan_for(values, execution)
-            spares = self.plans.spares.get(cached.plan.key, ())
+            key = self.plans.key_of(cached.plan, tuple(map(_shape, values)))
+            spares = self.plans.spares.get(key, ())
             for candidate in (cached, *spares):
                 if try_acquire(candidate.plan):
                     return candidate
@@ -165,7 +167,7 @@ class DirectRunner(Runner):
             if not cached.plan.stale and not self._wait_until_idle(cached.plan, limit):
                 with self.session.plans.locked(limit):
                     self.session.check_open()
-                    spare = self.plans.add_spare(cached.plan.key)
+                    spare = self.plans.add_spare(key)
                 if try_acquire(spare.plan):
                     return spare
 
@@ -223,7 +225,10 @@ class DirectRunner(Runner):
 
     def explain(self, values: Sequence[Any]) -> Explanation:
         """Return how a run with values of these shapes is executed; compiles its plan if needed."""
-        return self.session.explanation(self.plan_for(values).plan)
+        plan = self.plan_for(values).plan
+        if plan.sizes is not None:
+            plan = plan.sizes.described(tuple(map(_shape, values)))
+        return self.session.explanation(plan)
 
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None

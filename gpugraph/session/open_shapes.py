@@ -31,6 +31,7 @@ class UnitForShapes(NamedTuple):
 
     unit: OpenUnit
     values: SizeValues
+    values_of: Callable[[Shapes], SizeValues | None]
 
 
 class _OpenFeeds(NamedTuple):
@@ -55,6 +56,10 @@ class _OpenFeeds(NamedTuple):
             if any(sizes[position] != value for position in positions):
                 return None
         return self.unit.at(first)
+
+    def of(self, shapes: Shapes) -> SizeValues | None:
+        """Return the values of the unit's sizes for these fed shapes; None if it does not hold."""
+        return self.at([size for shape in shapes for size in shape])
 
 
 class OpenShapes:
@@ -92,7 +97,7 @@ class OpenShapes:
             values = candidate.at(sizes)
             if values is not None:
                 units.insert(0, units.pop(number))
-                return UnitForShapes(candidate.unit, values)
+                return UnitForShapes(candidate.unit, values, candidate.of)
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
@@ -113,7 +118,7 @@ class OpenShapes:
         units.insert(0, compiled)
         values = compiled.at(sizes)
         assert values is not None, "a unit holds for the sizes with which it was compiled"
-        return UnitForShapes(compiled.unit, values)
+        return UnitForShapes(compiled.unit, values, compiled.of)
 
     def _compile(self, shapes: Shapes, sizes: Sequence[int], varying: set[int]) -> _OpenFeeds:
         """Compile a unit with the varying sizes open; sizes that were equal in all sets become one

@@ -1,9 +1,7 @@
 """The plans that a session keeps: a bounded number, each run by one thread at a time.
 
-A runner has a plan for each set of shapes that it receives (`RunnerPlans`). After several such
-plans, the runner gets one plan that leaves the varying sizes open and allocates tensors during a
-run, so that the number of plans does not grow with new shapes. `PlanCache` bounds the plans of all
-runners of a session.
+`RunnerPlans` has the plans of one runner, by the shapes of its feeds. `PlanCache` bounds the plans
+of all runners of a session.
 
 A plan holds memory. It frees this memory when it is dropped: because there are too many plans (the
 oldest is dropped), its variables moved, the session closes, a device is full, or a plan with a
@@ -36,14 +34,8 @@ from typing import NamedTuple
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.base.interruptions.fork_gate import GATE
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
-from gpugraph.devices import ArenaBlock, RunMemory
-from gpugraph.plan import Plan, PlanKey, TimeLimit
-from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
-from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
-
-EXACT_PLANS = 8
-"""The maximum number of plans that a runner has for one set of fed shapes each, before it gets a
-plan that leaves sizes open."""
+from gpugraph.devices import ArenaBlock
+from gpugraph.plan import Plan, TimeLimit
 
 MOST_PLANS = 256
 """The maximum number of plans that a session keeps."""
@@ -51,13 +43,6 @@ MOST_PLANS = 256
 _PATIENCE_S = 0.1
 """The seconds for which a single run may hold a plan before another run of the same fetches gets a
 replica."""
-
-OpenShape = tuple[int | None, ...] | None
-"""A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
-
-
-_ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
-_BESIDE = "only this plan uses this memory, since runs overlapped"
 
 
 class CachedPlan(NamedTuple):
@@ -206,160 +191,6 @@ class PlanCache:
                         cached.plan.lock.release()
         finally:
             self.lock.release()
-
-
-class RunnerPlans:
-    """One runner's plans: `exact` by the fed shapes, and `open` for all further shapes.
-
-    compile_plan: compiles a plan for feed shapes with None for open sizes, in a run memory. memory:
-    the run memory of all plans of the session. The caller must hold the cache's lock, except for
-    `drop_idle_spares` and `move_off_contended_memory`.
-    """
-
-    def __init__(
-        self,
-        cache: PlanCache,
-        compile_plan: Callable[[Sequence[OpenShape], RunMemory, UnitForShapes | None], Plan],
-        memory: RunMemory,
-    ) -> None:
-        self._cache = cache
-        self._compile_plan = compile_plan
-        self._memories = [memory, RunMemory(_ITS_RUNNERS, cache.drop_in)]
-        self._exact_shapes: dict[Shapes, None] = {}
-        self.exact: dict[Shapes, CachedPlan] = {}
-        self.spares: dict[PlanKey, list[CachedPlan]] = {}
-        self.open: CachedPlan | None = None
-        self.room: RoomForOpenSizes | None = None
-        self.open_shapes: OpenShapes | None = None
-
-    def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan for exactly these shapes; None if there is no such plan, or it is
-        stale."""
-        cached = self.exact.get(shapes)
-        return None if cached is None or cached.plan.stale else cached
-
-    def add(self, shapes: Shapes) -> CachedPlan:
-        """Compile and return a plan for new shapes; after several, one with open sizes."""
-        for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
-            self._cache.drop(stale)
-        unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
-        is_known = unit is not None or shapes in self._exact_shapes
-        if not is_known and len(self._exact_shapes) >= EXACT_PLANS:
-            return self._add_open(shapes)
-        plan = self._compile(shapes, unit)
-        if unit is None:
-            self._exact_shapes[shapes] = None
-
-        def forget() -> None:
-            if shapes in self.exact and self.exact[shapes].plan is plan:
-                del self.exact[shapes]
-
-        cached = self.exact[shapes] = self._cache.add(plan, forget)
-        return cached
-
-    def _add_open(self, shapes: Shapes) -> CachedPlan:
-        """Return a plan in which each size that has varied so far is open, compiled if necessary.
-
-        ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
-        (`room`).
-        """
-        if self.room is not None:
-            self.room.check(shapes)
-        cached = self.open
-        if cached is not None and not cached.plan.stale and _fits(cached.plan.key, shapes):
-            return cached
-        shape_sets: list[Sequence[OpenShape]] = [*self._exact_shapes, shapes]
-        if cached is not None:
-            shape_sets.append([shape for _, shape in cached.plan.key.feeds])
-            self._cache.drop(cached)
-        plan = self._compile([_common_shape(feed_shapes) for feed_shapes in zip(*shape_sets)])
-
-        def forget() -> None:
-            if self.open is not None and self.open.plan is plan:
-                self.open = None
-
-        self.open = self._cache.add(plan, forget)
-        return self.open
-
-    def add_spare(self, key: PlanKey) -> CachedPlan:
-        """Compile and add a replica of the plan with this key."""
-        shapes = [shape for _, shape in key.feeds]
-        unit = None
-        if self.open_shapes is not None and not any(
-            shape is None or None in shape for shape in shapes
-        ):
-            unit = self.open_shapes.find(tuple(shapes))  # type: ignore[arg-type]
-        plan = self._compile_plan(shapes, RunMemory(_BESIDE), unit)
-        spares = self.spares.setdefault(key, [])
-
-        def forget() -> None:
-            spares[:] = [spare for spare in spares if spare.plan is not plan]
-
-        spares.append(self._cache.add(plan, forget))
-        return spares[-1]
-
-    def drop_idle_spares(self, running: Plan) -> None:
-        """Drop the replicas that no run holds, except for `running`, and free their memory.
-
-        Does nothing while another thread holds the cache's lock.
-        """
-        if not self.spares or not self._cache.lock.acquire(blocking=False):
-            return
-        try:
-            for spare in [spare for spares in self.spares.values() for spare in spares]:
-                if spare.plan is not running and spare.plan.lock.acquire(blocking=False):
-                    try:
-                        if not spare.plan.running:
-                            self._cache.drop(spare)
-                    finally:
-                        spare.plan.lock.release()
-            self.spares = {key: spares for key, spares in self.spares.items() if spares}
-        finally:
-            self._cache.lock.release()
-
-    def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
-        """Drop a plan whose memory another plan's run is using; its successor gets other memory.
-
-        Return False if the memory is free, or the plan itself is running.
-        """
-        plan = cached.plan
-        if plan.stale or not plan.lock.acquire(blocking=False):
-            return False
-        is_beside = not plan.running and bool(plan.holder)
-        plan.lock.release()
-        if is_beside:
-            with self._cache.locked(limit):
-                if plan.memory in self._memories:
-                    self._memories.remove(plan.memory)
-                self._cache.drop(cached)
-                plan.memory.trim()
-        return is_beside
-
-    def _compile(self, shapes: Sequence[OpenShape], unit: UnitForShapes | None = None) -> Plan:
-        """Compile a plan on memory that no run is using now."""
-        while self._memories and self._memories[0].holder:
-            del self._memories[0]
-        return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0], unit)
-
-
-def _fits(key: PlanKey, shapes: Shapes) -> bool:
-    """Return whether the plan with this key can run with fed values of these shapes."""
-    return all(
-        open_shape is None
-        or (
-            len(open_shape) == len(shape)
-            and all(size in (None, fed_size) for size, fed_size in zip(open_shape, shape))
-        )
-        for (_, open_shape), shape in zip(key.feeds, shapes)
-    )
-
-
-def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
-    """Return the common shape, with None for sizes that differ; None if the ranks differ."""
-    known = [shape for shape in shapes if shape is not None]
-    if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
-        return None
-    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
 
 
 def try_acquire(plan: Plan) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 _DATASETS = "it belongs to datasets, of which only the public names exist"
 _EAGER = "there is no eager execution: build a graph and run it in a Session"
-_STRATEGIES = "there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs"
 _DEBUGGER = "there is no debugger: use tf.Print, tf.debugging.check_numerics, or Session.explain"
 _COMPILED = "graphs are compiled when a Session runs them, all of them"
 _TREES = (
@@ -21,7 +20,7 @@ autograph: programs build their graphs: use tf.cond and tf.while_loop
 compiler compat.tensorrt grappler: {_COMPILED}
 data: {_DATASETS}
 debug: {_DEBUGGER}
-distribute: {_STRATEGIES}
+distribute: internals of strategies: use tf.distribute
 eager: {_EAGER}
 feature_column: internals of feature columns: use their public names
 framework.convert_to_constants: {_EAGER}: use tf.graph_util.convert_variables_to_constants

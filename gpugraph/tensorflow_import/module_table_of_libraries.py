@@ -28,13 +28,30 @@ python.autograph.impl.api: do_not_convert=internals.training_internals.unconvert
 python.client.session: _FetchHandler=internals.training_internals.FetchHandler
 python.data.util.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
     is_sequence=tf.nest.is_nested
-python.distribute.(distribute_lib distribution_strategy_context): internals.default_strategy
-    StrategyV1=internals.default_strategy.Strategy
-python.training.(distribute distribution_strategy_context): internals.default_strategy
-    DistributionStrategy=internals.default_strategy.Strategy
-python.distribute.reduce_util:
-    ReduceOp=internals.default_strategy.ReduceOp
-python.distribute.estimator_training: internals.default_strategy
+python.distribute.(distribute_lib distribution_strategy_context): tf.distribute
+    tf.contrib.distribute StrategyV1=tf.distribute.Strategy
+    StrategyExtendedV1=tf.distribute.StrategyExtended
+    StrategyExtendedV2=tf.distribute.StrategyExtended
+python.training.(distribute distribution_strategy_context): tf.contrib.distribute tf.distribute
+python.distribute: tf.distribute
+python.distribute.(mirrored_strategy one_device_strategy cross_device_ops): tf.distribute
+    tf.contrib.distribute MirroredStrategyV1=tf.distribute.MirroredStrategy
+    OneDeviceStrategyV1=tf.distribute.OneDeviceStrategy
+    CollectiveCommunication=tf.distribute.experimental.CollectiveCommunication
+python.distribute.(parameter_server_strategy central_storage_strategy
+    collective_all_reduce_strategy): tf.distribute.experimental
+    CollectiveAllReduceStrategy=tf.distribute.experimental.MultiWorkerMirroredStrategy
+python.distribute.(cluster_resolver distribute_config distribute_coordinator):
+    tf.distribute.cluster_resolver tf.contrib.distribute
+python.distribute.cluster_resolver.(cluster_resolver tfconfig_cluster_resolver):
+    tf.distribute.cluster_resolver
+python.distribute.reduce_util: ReduceOp=tf.distribute.ReduceOp
+python.distribute.values: gpugraph.building.replication.replicated_values
+    gpugraph.library.distribute.distributed_variables
+python.distribute.device_util:
+    canonicalize=gpugraph.library.distribute.device_lists.canonical_device
+python.distribute.input_lib: gpugraph.library.distribute.distributed_input
+python.distribute.estimator_training: internals.estimator_training
 python.distribute.summary_op_util: internals.summary_internals
 python.eager.context: _context=gpugraph.building.compatibility.graph_mode._CONTEXT
     internal_operation_seed=internals.training_internals.uid

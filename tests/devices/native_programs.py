@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ import gpugraph as tf
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.native import Fused, Fusion, prepare
+from gpugraph.devices.native.native_runtime import RUNTIME
 from gpugraph.kernel import Call, Reduction
 
 __all__ = [
     "MAX", "MEAN", "MIN", "PROD", "SUM", "Made", "features", "needs_compiler", "run_program",
+    "thread_for_any_work",
 ]  # fmt: skip
 
 needs_compiler = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
@@ -165,3 +168,11 @@ def run_program(fused: Fused, inputs: Sequence[np.ndarray], outputs: Sequence[np
     function = prepared.get(wait=True)
     assert function is not None, prepared.reason
     assert not function.bind(inputs, outputs, fused.sizes)()
+
+
+def thread_for_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kernels of any size run on all threads, until the test ends."""
+    runtime = RUNTIME.get(True)
+    assert runtime is not None
+    threshold = ctypes.c_double.in_dll(runtime.library, "gg_thread_nanoseconds")
+    monkeypatch.setattr(threshold, "value", 1.0)

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.kernel_registry import _KERNELS
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, register_op
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.session import direct_session as direct
-from gpugraph.session.plan_cache import EXACT_PLANS
+from gpugraph.session.runner_plans import EXACT_PLANS
 
 
 def _same(context: InferContext) -> Any:

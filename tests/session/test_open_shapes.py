@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gpugraph as tf
-from gpugraph.session import direct_runner, open_shapes, plan_cache
+from gpugraph.session import direct_runner, open_shapes, runner_plans
 
 WIDTH = 4
 
@@ -165,7 +165,7 @@ def test_plans_that_have_not_run_lately_are_dropped_first() -> None:
 
 def test_beyond_so_many_units_a_plan_has_dynamic_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_shapes, "MAX_UNITS", 1)
-    monkeypatch.setattr(plan_cache, "EXACT_PLANS", 1)
+    monkeypatch.setattr(runner_plans, "EXACT_PLANS", 1)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 3])
         y = tf.reduce_sum(x * 2.0, 0)
@@ -206,7 +206,7 @@ def test_shapes_that_fail_do_not_count_as_exact_plans() -> None:
         x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
         z = x + y
     with tf.Session(graph=graph) as session:
-        for size in range(2, 2 + 2 * plan_cache.EXACT_PLANS):
+        for size in range(2, 2 + 2 * runner_plans.EXACT_PLANS):
             with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
                 session.run(z, {x: np.zeros(size), y: np.zeros(size + 1)})
         assert session.run(z, {x: np.zeros(4), y: np.zeros(4)}).shape == (4,)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.session.plan_cache import EXACT_PLANS
 from gpugraph.session.room_for_open_sizes import RoomForOpenSizes
+from gpugraph.session.runner_plans import EXACT_PLANS
 
 MIB = 1 << 20
 

@@ -17,7 +17,7 @@ LEFT_OUT = {
     "CriticalSection": "use tf.control_dependencies",
     "config.experimental_connect_to_cluster": "give a Session its target",
     "config.experimental_connect_to_host": "give a Session its target",
-    "config.experimental_run_functions_eagerly": "there are no tf.functions",
+    "config.experimental_run_functions_eagerly": "a tf.function is traced",
     "contrib.framework.fuse_op": "graphs are fused when a Session compiles them",
     "contrib.layers.RevBlock": "use tf.recompute_grad",
     "contrib.layers.rev_block": "use tf.recompute_grad",
@@ -29,7 +29,6 @@ LEFT_OUT = {
     "nn.quantized_avg_pool": "use tf.quantization.dequantize, then tf.nn.avg_pool",
     "nn.quantized_conv2d": "use tf.quantization.dequantize, then tf.nn.conv2d",
     "nn.quantized_relu_x": "use tf.quantization.dequantize, then tf.clip_by_value",
-    "py_function": "use tf.py_func or tf.numpy_function",
     "quantization.quantized_concat": "use tf.quantization.dequantize, then tf.concat",
     "random.get_global_generator": "use tf.random.stateless_uniform with a counter",
     "strings.bytes_split": 'which gives a SparseTensor (with the delimiter "")',
@@ -39,9 +38,7 @@ LEFT_OUT = {
     "strings.unicode_split_with_offsets": "there are no ragged tensors",
     "strings.unicode_script": "use unicodedata.name in tf.py_func",
     "sysconfig": "declare ops by tf.register_op",
-    "contrib.data": "there are no datasets",
-    "data": "use tf.train.batch and other queues, or a tf.keras.utils.Sequence",
-    "distribute": "use tf.device",
+    "contrib.data.LMDBDataset": "read them by Dataset.from_generator",
     "estimator": "pip install --no-deps tensorflow-estimator==1.15.2",
     "ragged": "use a SparseTensor",
     "train.do_quantize_training_on_graphdef": "use tf.quantization.fake_quant_with_min_max_vars",
@@ -122,7 +119,7 @@ class Regressor(ARRegressor):
     def train(self):
         return 1
 
-@tf.contrib.autograph.convert
+@tf.contrib.integrate.decorator
 def decorated(x):
     return x
 
@@ -139,13 +136,13 @@ def test_a_program_may_import_and_subclass_refused_names() -> None:
         exec(compile(PROGRAM, "old.py", "exec"), names)
         assert len(missing) == 0
         for called in (lambda: names["Regressor"](1), lambda: names["decorated"](1)):
-            with pytest.raises(NotImplementedError, match=r"tf\.contrib\.(timeseries|autograph)"):
+            with pytest.raises(NotImplementedError, match=r"tf\.contrib\.(timeseries|integrate)"):
                 called()
         with pytest.raises(ModuleNotFoundError, match=r"No module named 'tensorflow\.nothing'"):
             import tensorflow.nothing  # noqa: F401, PLC0415
     assert [name.path for name in missing] == [
         "contrib.timeseries.ARRegressor",
-        "contrib.autograph.convert",
+        "contrib.integrate.decorator",
         "nothing",
     ]
 

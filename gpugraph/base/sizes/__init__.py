@@ -8,9 +8,11 @@ from gpugraph.base.sizes.size_arrays import (
 from gpugraph.base.sizes.size_functions import (
     hint_of_shape as hint_of_shape,
     is_open as is_open,
+    range_bounds as range_bounds,
     range_length as range_length,
     whole as whole,
 )
+from gpugraph.base.sizes.size_tables import SizeTable as SizeTable
 from gpugraph.base.sizes.size_traces import (
     OpenSizeError as OpenSizeError,
     Size as Size,

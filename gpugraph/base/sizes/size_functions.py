@@ -25,9 +25,15 @@ def is_open(sizes: Iterable[Any]) -> bool:
 
 def range_length(bounds: slice, size: Any) -> Any:
     """Return the number of indices of a slice of an axis of this size."""
+    return range_bounds(bounds, size)[1]
+
+
+def range_bounds(bounds: slice, size: Any) -> tuple[Any, Any, int]:
+    """Return the first index, the number of indices and the step of a slice of an axis."""
     step = 1 if bounds.step is None else bounds.step
     if not is_open((bounds.start, bounds.stop, size)):
-        return len(range(*bounds.indices(size)))
+        indices = range(*bounds.indices(size))
+        return indices.start, len(indices), indices.step
     low, high = (0, size) if step > 0 else (-1, size - 1)  # the range of positions
     start = (
         (low if step > 0 else high)
@@ -40,7 +46,7 @@ def range_length(bounds: slice, size: Any) -> Any:
         else _within(bounds.stop, low, high, size)
     )
     distance = stop - start if step > 0 else start - stop
-    return 0 if distance <= 0 else -(-distance // abs(step))
+    return start, 0 if distance <= 0 else -(-distance // abs(step)), step
 
 
 def _within(position: Any, low: Any, high: Any, size: Any) -> Any:

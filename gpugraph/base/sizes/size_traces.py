@@ -94,6 +94,20 @@ class SizeTrace:
                 return None
         return SizeValues(atoms)
 
+    @contextmanager
+    def recording(self) -> Iterator[dict[tuple[str, Terms, Terms, bool], None]]:
+        """Collect the conditions that are recorded inside the block, apart from the trace's own.
+
+        Yield the dict that receives them; those that the trace has already are removed at the end.
+        """
+        before, self.conditions = self.conditions, {}
+        try:
+            yield self.conditions
+        finally:
+            for condition in before:
+                self.conditions.pop(condition, None)
+            self.conditions = before
+
     def apply(self, name: str, left: Any, right: Any) -> Any:
         """Return, as a Size, the result of an operation that no polynomial expresses, such as a
         division.
@@ -125,14 +139,17 @@ class SizeTrace:
 
 
 class SizeValues:
-    """The values of a trace's Sizes for one set of inputs."""
+    """The values of a trace's Sizes for one set of inputs.
+
+    atoms: the values of the inputs, then those of the operations of `SizeTrace.apply`.
+    """
 
     def __init__(self, atoms: Sequence[int]) -> None:
-        self._atoms = atoms
+        self.atoms = atoms
 
     def of(self, size: Any) -> Any:
         """Return the value of a Size; return any other value unchanged."""
-        return _value(size.terms, self._atoms) if type(size) is Size else size
+        return _value(size.terms, self.atoms) if type(size) is Size else size
 
     def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
         """Return the values of a shape."""
@@ -264,6 +281,8 @@ class Size:
         return f"{self.hint}?"  # in reports; in generated code it would be a syntax error
 
     def __format__(self, spec: str) -> str:
+        if _literals.are_refused:
+            raise OpenSizeError("a size is open")
         return format(repr(self), spec)
 
     def __copy__(self) -> Size:

@@ -1,4 +1,6 @@
-"""Helpers of the checks: values that are known at graph construction, and parts of messages."""
+"""Functions that the checks share: values that are known at graph construction, parts of
+messages.
+"""
 
 from __future__ import annotations
 
@@ -29,5 +31,5 @@ def prefix(message: str | None) -> str:
 
 
 def shown_shape(tensor: Tensor) -> str:
-    """Return a tensor's shape as messages show it: (2, ?)."""
+    """Return a tensor's shape in the form that messages use: (2, ?)."""
     return str(tensor.shape)

@@ -63,7 +63,9 @@ def _comparison(
 
 
 def _values(*arguments: Any) -> list[Any]:
-    """Return the arguments for a name scope as one list, with lists flattened by one level."""
+    """Return the arguments for a name scope as one list; lists among them are flattened by one
+    level.
+    """
     values: list[Any] = []
     for argument in arguments:
         values += argument if isinstance(argument, (list, tuple)) else [argument]
@@ -93,12 +95,13 @@ assert_greater_equal = _comparison("assert_greater_equal", ">=", greater_equal, 
 
 @with_parameters_of(_assert_equal)
 def assert_equal(x: Any, y: Any, data: Any, name: str | None, **options: Any) -> Operation:
-    """Return an operation that fails unless x == y for all elements, broadcast; NaN equals nothing.
+    """Return an operation that fails unless x == y for all elements, after broadcasting; NaN equals
+    nothing.
 
     data: tensors that the error shows instead of x and y: the first `summarize` elements of each,
-    by default 3. If `x` and `y` are one object, nothing is checked.
+    by default 3. If `x` and `y` are the same object, nothing is checked.
 
-    Raises InvalidArgumentError at graph construction if both values are constant, otherwise in the
+    Raise InvalidArgumentError at graph construction if both values are constant, otherwise in the
     run.
     """
     with name_scope(name, "assert_equal", _values(x, y, data)):
@@ -119,8 +122,8 @@ def assert_near(
 ) -> Operation:
     """Return an operation that fails in the run unless |x - y| < atol + rtol |y| for all elements.
 
-    `rtol` and `atol` default to 10 times the spacing of floats of x's dtype at 1 (`finfo.eps`). `x`
-    and `y` must be of a float or complex dtype, otherwise ValueError.
+    `rtol` and `atol` default to 10 times the spacing of floats of x's dtype at 1 (`finfo.eps`).
+    Raise ValueError unless `x` and `y` have a float or complex dtype.
     """
     with name_scope(name, "assert_near", _values(x, y, rtol, atol, data)):
         x = convert_to_tensor(x, name="x")

@@ -45,13 +45,15 @@ def _either(old: Any, new: Any, old_name: str, new_name: str) -> Any:
 
 
 def add_check_numerics_ops() -> Operation:
-    """Return an operation that checks all float tensors that the default graph has now.
+    """Return an operation that checks all float tensors that the default graph contains at this
+    time.
 
-    The run raises InvalidArgumentError for a NaN or an infinity. Each check has the previous one as
-    a control input, so the error names the first tensor, in the order of creation, that has one.
+    The run raises InvalidArgumentError for a NaN or an infinity. Each check has the previous check
+    as a control input, so the error names the first tensor, in the order of creation, that contains
+    one.
 
-    Raises ValueError if the graph has branches or loops: an op outside of them can't depend on
-    their tensors.
+    Raise ValueError if the graph has branches or loops: an op outside of them can't depend on their
+    tensors.
     """
     graph = get_default_graph()
     checks: list[Any] = []

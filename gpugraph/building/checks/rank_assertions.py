@@ -1,4 +1,4 @@
-"""Checks of ranks: at once if the rank is known, otherwise in the run."""
+"""Checks of ranks: at graph construction if the rank is known, otherwise in the run."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def _check_rank(
     data: Any,
     summarize: int | None,
 ) -> Operation:
-    """Check the rank of `x` against `ranks`: now if all are known, otherwise by the returned op.
+    """Check the rank of `x` against `ranks`: immediately if all are known, otherwise by the
+    returned op.
 
-    holds: maps the known rank of `x` and the known `ranks` to whether the check passes.
-    condition: maps the rank of `x` in the run, an int32 scalar, to the bool scalar that is
-    asserted.
-    refusal: maps the known `ranks` to the text of the ValueError.
+    holds: a function from the known rank of `x` and the known `ranks` to whether the check passes.
+    condition: a function from the rank of `x` in the run, an int32 scalar, to the bool scalar that
+      is asserted.
+    refusal: a function from the known `ranks` to the text of the ValueError.
     data: tensors for the message of the error in the run.
     """
     for rank in ranks:
@@ -120,7 +121,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Do as `assert_rank`, but accept any of `ranks`, a list of int32 scalars."""
+    """Check the rank as `assert_rank` does, but accept any of `ranks`, a list of int32 scalars."""
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")
         tensors = [convert_to_tensor(rank, name="rank") for rank in ranks]

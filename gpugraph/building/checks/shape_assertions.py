@@ -25,7 +25,9 @@ _ANY_SIZE = (None, ".")
 
 
 class _Specified(NamedTuple):
-    """A tensor, its sizes (ints, or tensors if known only in the run), and its specified shape."""
+    """A tensor, its sizes (ints, or tensors if known only in the run), and the shape specified for
+    it.
+    """
 
     tensor: Tensor
     sizes: Any

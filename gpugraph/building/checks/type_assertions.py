@@ -61,15 +61,15 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 
 def _label(tensor: Any) -> str:
-    """Return the name of a tensor; anything else as `str` prints it."""
+    """Return the name of a tensor, or the text of any other value."""
     return str(getattr(tensor, "name", tensor))
 
 
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: Any = None) -> Any:
     """Return the common float dtype of all `tensors` and `dtype`; float32 if there are none.
 
-    Elements that are None are skipped. Raise ValueError if the dtypes differ or the common one is
-    not a float dtype; raise TypeError for an element without a dtype.
+    Elements that are None are skipped. Raise ValueError if the dtypes differ or are not float
+    dtypes; raise TypeError for an element without a dtype.
     """
     common = None if dtype is None else as_dtype(dtype).base_dtype
     first = None

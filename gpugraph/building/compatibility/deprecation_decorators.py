@@ -48,8 +48,8 @@ def _warning(
 ) -> _Function:
     """Wrap a function so that it logs a warning before a deprecated call.
 
-    is_deprecated: maps the arguments, by name, to a description of the deprecated use, empty if
-      nothing is deprecated.
+    is_deprecated: a function from the arguments, by name, to a description of the deprecated use,
+      empty if nothing is deprecated.
     once: whether each description is logged only for the first call.
     text: the date of removal and the instructions, for `_warn`.
     """
@@ -61,7 +61,7 @@ def _warning(
         try:
             arguments = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:
-            arguments = {}  # the call itself raises it
+            arguments = {}  # the call itself raises the error
         what = is_deprecated(arguments)
         if what and not (once and what in warned):
             warned.add(what)
@@ -77,7 +77,7 @@ def deprecated(
     """Return a decorator that logs a warning when the function is called.
 
     date: YYYY-MM-DD, the day after which the function is to be removed, or None; raise ValueError
-    for another form. instructions: the replacement, for the message.
+    for a date in another form. instructions: the replacement, for the message.
     """
     _check(date, instructions)
     return lambda function: _warning(function, lambda _: " ", warn_once, date, instructions)
@@ -109,7 +109,9 @@ def deprecated_args(
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
 ) -> Callable[[_Function], _Function]:
-    """Return a decorator that logs a warning if an argument has the value given for it."""
+    """Return a decorator that logs a warning if an argument has the value in
+    `deprecated_kwargs`.
+    """
     _check(date, instructions)
 
     def what(arguments: dict[str, Any]) -> str:
@@ -133,7 +135,7 @@ def deprecated_alias(
 ) -> Any:
     """Return the function, or a subclass of the class, that logs a warning when it is called.
 
-    deprecated_name: the old name, under which a program exports the result; name: the new one.
+    deprecated_name: the old name, under which a program exports the result; name: the new name.
     """
     if inspect.isclass(func_or_class):
         init = deprecated(None, f"Use {name} instead.", warn_once)(func_or_class.__init__)
@@ -144,7 +146,7 @@ def deprecated_alias(
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
     """Return the argument that was passed under its new or its old name.
 
-    Raise ValueError for both.
+    Raise ValueError if both were passed.
     """
     if old_value is None:
         return new_value
@@ -156,7 +158,7 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 def unchanged(*names: Any, **options: Any) -> Any:
     """Return the decorated function unchanged, or a decorator that does so if there are options.
 
-    It replaces decorators without effect here, such as `@tf_export("nn.f")` and, without
+    It replaces decorators that have no effect here, such as `@tf_export("nn.f")` and, without
     parentheses, `@should_use_result`.
     """
     del options

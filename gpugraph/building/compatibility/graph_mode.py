@@ -1,4 +1,6 @@
-"""The queries by which programs distinguish eager execution from graph mode, always on here."""
+"""The functions by which programs distinguish eager execution from graph mode, which is always on
+here.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`)."""
+    """Return the result of `inspect.getfullargspec` for the function inside decorators
+    (`__wrapped__`).
+    """
     return inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
 
 
@@ -52,7 +54,9 @@ def has_kwargs(fn: Any) -> bool:
 
 
 def get_func_name(func: Any) -> str:
-    """Return a function's name; for a `partial`, its function's; else the type as text."""
+    """Return a function's name; for a `partial`, that of its function; for other objects, the type
+    as text.
+    """
     if isinstance(func, functools.partial):
         return get_func_name(func.func)
     return getattr(inspect.unwrap(func), "__name__", None) or str(type(func))

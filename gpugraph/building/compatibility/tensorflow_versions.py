@@ -37,7 +37,7 @@ def _refusal(value: Any) -> TypeError:
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Return a string as bytes, bytes as they are. Raise TypeError for anything else."""
+    """Return a string as bytes; return bytes unchanged. Raise TypeError for anything else."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -48,7 +48,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Return bytes as a string, a string as it is. Raise TypeError for anything else."""
+    """Return bytes as a string; return a string unchanged. Raise TypeError for anything else."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -60,30 +60,32 @@ as_str = as_text
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Return anything as a string: bytes are decoded, all else goes through `str`."""
+    """Return any value as a string: bytes are decoded, other values are converted by `str`."""
     return as_str(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """Return a path object as a string; anything else as it is."""
+    """Return a path object as a string; return any other value unchanged."""
     return as_str_any(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
 # -- dates
 
 _horizon = [datetime.date(2019, 10, 16)]
-"""Graphs may use features that were introduced before this day, the release of TensorFlow 1.15."""
+"""The day before which features must have been introduced to be usable: TensorFlow 1.15's release.
+"""
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Return whether the day is before `_horizon`, so that features introduced then may be used."""
+    """Return whether features that were introduced on this day may be used: it is before
+    `_horizon`.
+    """
     return _horizon[0] > datetime.date(year, month, day)
 
 
 @contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """Set the day with which `forward_compatible` compares in the `with` block; the default is the
-    day of TensorFlow 1.15's release."""
+    """Set, within the block, the day with which `forward_compatible` compares."""
     before, _horizon[0] = _horizon[0], datetime.date(year, month, day)
     try:
         yield
@@ -113,7 +115,9 @@ disable_v2_tensorshape = _off("TensorFlow 2's TensorShape, of plain numbers,")
 
 
 def disable_v2_behavior() -> None:
-    """Switch to TensorFlow 1's behaviour; here that is `disable_resource_variables`."""
+    """Switch to TensorFlow 1's behaviour; here the only effect is that of
+    `disable_resource_variables`.
+    """
     disable_resource_variables()
 
 
@@ -131,7 +135,9 @@ def enable_v2_behavior() -> NoReturn:
 
 
 def enable_control_flow_v2() -> NoReturn:
-    """Raise NotImplementedError: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    """Raise NotImplementedError: `cond` and `while_loop` create Switch, Merge, Enter and Exit
+    ops.
+    """
     _refuse("control flow of functions", "cond and while_loop make Switch, Merge, Enter and Exit")
 
 
@@ -146,7 +152,7 @@ def enable_v2_tensorshape() -> NoReturn:
 
 
 def control_flow_v2_enabled() -> bool:
-    """Return False: `cond` and `while_loop` make Switch, Merge, Enter and Exit."""
+    """Return False: `cond` and `while_loop` create Switch, Merge, Enter and Exit ops."""
     return False
 
 

@@ -1,7 +1,7 @@
 """TensorFlow 2 functions that are common in programs for version 1: `tf.compat.v2`.
 
-They compute the same as the functions of the same name in version 1. The order of the arguments
-differs, and each part of a partitioned table has consecutive rows (the strategy "div").
+They compute the same results as the functions of the same name in version 1. The order of the
+arguments differs, and each part of a partitioned table has consecutive rows (the strategy "div").
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gpugraph.ops.sparse import embedding_lookup_sparse
 
 
 class name_scope:
-    """A name scope for the ops made in its `with` block; a number makes the name unique.
+    """A name scope for the ops created in its `with` block; a number makes the name unique.
 
-    name: a name with a trailing slash re-enters the scope of that name. Raise TypeError if it is
-    not a string.
+    name: a name with a trailing slash re-enters the scope of that name. The constructor raises
+    TypeError if the name is not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,10 +54,10 @@ def safe_embedding_lookup_sparse(
     max_norm: float | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Do as `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
+    """Call `tf.nn.safe_embedding_lookup_sparse` for tables partitioned by "div".
 
-    Returns a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
-    embedding. Raises ValueError in the same cases.
+    Return a tensor of shape sparse_ids.shape[:-1] + (columns,), where columns is the size of an
+    embedding. Errors are those of that function.
     """
     return embedding_lookup_sparse.safe_embedding_lookup_sparse(
         embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm
@@ -76,7 +76,9 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """Do as `tf.nn.nce_loss` for tables partitioned by "div": a loss per row, of inputs' dtype."""
+    """Call `tf.nn.nce_loss` for tables partitioned by "div"; return a loss per row, of the inputs'
+    dtype.
+    """
     return nce_and_sampled_softmax.nce_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name,
@@ -96,7 +98,7 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """Do as `tf.nn.sampled_softmax_loss` for tables partitioned by "div": a loss per row."""
+    """Call `tf.nn.sampled_softmax_loss` for tables partitioned by "div"; return a loss per row."""
     return nce_and_sampled_softmax.sampled_softmax_loss(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, "div", name, seed,
@@ -113,7 +115,7 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Do as `tf.nn.conv2d_transpose`: return images of `output_shape`.
+    """Call `tf.nn.conv2d_transpose`; return images of `output_shape`.
 
     input: [n, h, w, c]. filters: [kh, kw, out, c]. Raise ValueError for sizes that do not fit.
     """
@@ -132,7 +134,7 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Do as `tf.nn.conv3d_transpose`: return volumes of `output_shape`.
+    """Call `tf.nn.conv3d_transpose`; return volumes of `output_shape`.
 
     input: [n, d, h, w, c]. filters: [kd, kh, kw, out, c]. Raise ValueError for sizes that do not
     fit.

@@ -45,7 +45,7 @@ class LoopGradient:
     """A forward loop and the backward loop that one call of `gradients` builds for it.
 
     outer: the LoopGradient of the enclosing loop, if that is differentiated too.
-    home: the control flow context in which `gradients` was called; None is outside of all.
+    home: the control flow context in which `gradients` was called; None outside of all contexts.
     """
 
     def __init__(
@@ -58,15 +58,15 @@ class LoopGradient:
         self.pending_exits = len(forward.exits)
         self.deferred_exits: list[Tensor] = []
         self.unused_exits: list[Tensor] = []
-        self.forward_exits = list(forward.exits)  # a copy: the counter's Exit is added later
-        self.backward_merges: dict[Operation, Tensor] = {}  # forward Switch: backward Merge
+        self.forward_exits = list(forward.exits)  # without the counter's Exit, added later
+        self.backward_merges: dict[Operation, Tensor] = {}  # by forward Switch, the backward Merge
         self._history: dict[Tensor, Tensor] = {}
         self._pushes: dict[Tensor, tuple[Operation, Operation]] = {}  # stack: (push, op after it)
         self._pops: dict[Operation, Tensor] = {}
         self._forward_trigger: Operation | None = None
         self._backward_trigger: Operation | None = None
         around = forward.outer if outer is None else outer.forward_context
-        # Without control dependencies: the caller's may be results of this loop, which is a cycle.
+        # Without the caller's control dependencies: results of this loop would close a cycle.
         with self._apart(around):
             count = self._count_forward()
         if outer is None:
@@ -101,10 +101,10 @@ class LoopGradient:
     # -- the counters
 
     def _count_forward(self) -> Tensor:
-        """Add an iteration counter to the forward loop; return its final value, outside."""
+        """Add an iteration counter to the forward loop; return its final value, outside of it."""
         loop = self.forward_context
         zero = constant(0, name="f_count")
-        if self.outer is not None:  # an inner loop's executions must follow one another
+        if self.outer is not None:  # executions of an inner loop must follow one another
             zero.op._add_control_input(self.outer._forward_add)
         with within(self.graph, loop):
             loop.known.add(zero)
@@ -148,7 +148,7 @@ class LoopGradient:
 
     @property
     def forward_trigger(self) -> Operation:
-        """A ControlTrigger, which also runs after dead ops; then the forward loop may count."""
+        """A ControlTrigger, which also runs after dead ops; the forward loop counts after it."""
         if self._forward_trigger is None:
             self._forward_trigger = self._trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_trigger)
@@ -156,7 +156,7 @@ class LoopGradient:
 
     @property
     def backward_trigger(self) -> Operation:
-        """A ControlTrigger, which also runs after dead ops; then the backward loop may count."""
+        """A ControlTrigger, which also runs after dead ops; the backward loop counts after it."""
         if self._backward_trigger is None:
             self._backward_trigger = self._trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._backward_trigger)
@@ -183,7 +183,7 @@ class LoopGradient:
         state = self
         while (entered := constant_enter(source)) is not None:
             source = entered._inputs[0]
-            if state.outer is None:  # outside of all loops of this call
+            if state.outer is None:  # outside of all loops that this call differentiates
                 return self.grad_context.capture(source)
             state = state.outer
         if source.op.type == "Const":
@@ -201,7 +201,7 @@ class LoopGradient:
     def push(self, value: Tensor, dead_branch: bool = False) -> Tensor:
         """Push `value` onto a new stack in each forward iteration; return the stack's handle.
 
-        dead_branch: whether `value`, though in a branch's context, is alive if that isn't taken.
+        dead_branch: whether `value` is alive if the branch in whose context it is isn't taken.
         """
         forward = self.forward_context
         context = output_context(value.op)
@@ -288,9 +288,9 @@ class LoopGradient:
     ) -> Tensor | None:
         """Return the gradient at a loop variable's Switch; None on the second of two visits.
 
-        The first visit is from the Exit, before the body's gradient exists: it returns a new Merge
-        in the backward loop. The second is from the body: that gradient becomes the next value of
-        the Merge.
+        The first visit comes from the Exit, before the body's gradient exists, and returns a new
+        Merge in the backward loop. The second comes from the body, whose gradient becomes the next
+        value of the Merge.
         """
         merged = self.backward_merges.get(op)
         if merged is not None:
@@ -302,7 +302,7 @@ class LoopGradient:
         return self.backward_merges.get(op)
 
     def end(self, op: Operation, grad: Tensor | IndexedSlices) -> Tensor | IndexedSlices:
-        """Return an Enter's gradient: of the last iteration; for an invariant, summed over all."""
+        """Return an Enter's gradient: the last iteration's; for a loop invariant, the sum."""
         loop = self.grad_context
         if op.attrs["is_constant"]:
             source = op._inputs[0]
@@ -358,7 +358,7 @@ class LoopGradient:
         return around if around is not None else self.home
 
     def finish(self) -> None:
-        """Pass zeros on for variables whose next value doesn't depend on the current one."""
+        """Pass zeros on for variables whose next value doesn't depend on the current value."""
         for merged in self.backward_merges.values():
             entered, again = merged.op._inputs
             if entered is again:

@@ -33,14 +33,15 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Return the result of the function of the first true predicate, or of `default` if none is.
+    """Return the result of the function of the first true predicate, or of `default` if none is
+    true.
 
     pred_fn_pairs: a list of (bool scalar tensor, function) pairs, or a dict of functions by
       predicate, which is sorted by the predicates' names unless it is an OrderedDict. The results
       of the functions must have the same structure, see `tf.cond`.
     default: a function. If it is None and no predicate is true, the run raises
       InvalidArgumentError.
-    exclusive: whether more than one true predicate is an InvalidArgumentError in the run.
+    exclusive: whether the run raises InvalidArgumentError for more than one true predicate.
     strict: if False, a result that is a list or tuple of length 1 is replaced by its element.
 
     Raises TypeError for malformed pairs, and ValueError for an empty list.
@@ -128,7 +129,7 @@ def switch_case(
 
     branch_index: an int scalar tensor. branch_fns: a list of functions, or a list or dict of (int,
     function) pairs whose ints are 0, 1, ... default: a function to use as the last one. The results
-    of the functions must have the same structure, see `tf.cond`; a tree of these is built.
+    of the functions must have the same structure, see `tf.cond`; a tree of conds is built.
 
     Raises TypeError for another type of index or function, and ValueError for other ints.
     """
@@ -149,7 +150,9 @@ def switch_case(
 
 
 def _as_result(value: Any) -> Any:
-    """Return the result of the only function as a tensor; an Operation or TensorArray as it is."""
+    """Return the result of the only function as a tensor; return an Operation or TensorArray
+    unchanged.
+    """
     return value if isinstance(value, (Operation, TensorArray)) else identity(value)
 
 

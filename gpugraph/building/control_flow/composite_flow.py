@@ -100,12 +100,12 @@ def with_indices_alike(structure: Any, tensors: Sequence[Tensor]) -> list[Tensor
 
 
 def invariant_shapes(leaf: Any, invariant: Any) -> Sequence[TensorShape | None]:
-    """Return the static shape of each component of a loop variable, valid in each iteration.
+    """Return the static shape of each component of a loop variable that is valid in each iteration.
 
     In the result, None stands for the shape at the loop's entry. invariant: a TensorShape or
-    TensorSpec; or None for the default, which keeps the shapes at entry. For a SparseTensor it is
-    the shape of its `dense_shape`, for IndexedSlices that of their values. Raise ValueError for
-    other types.
+    TensorSpec; or None for the default, which keeps the shapes at entry. For a SparseTensor, the
+    invariant is the shape of its `dense_shape`, for IndexedSlices the shape of their values. Raise
+    ValueError for other types.
     """
     if isinstance(invariant, TensorSpec):
         invariant = invariant.shape

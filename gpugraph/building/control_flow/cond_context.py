@@ -1,8 +1,8 @@
 """CondContext: one branch of a `cond`.
 
-Each tensor from outside that the branch reads comes through a separate Switch by the predicate:
-if the branch is not taken, that output of the Switch is dead, and so is everything computed from
-it. Ops without inputs get the branch's pivot, which is dead then too, as a control input.
+Each tensor from outside that the branch reads comes through a separate Switch by the predicate: if
+the branch is not taken, that output of the Switch is dead, and so is everything computed from it.
+Ops without inputs get the branch's pivot, which is also dead in that case, as a control input.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class CondContext(ControlFlowContext):
         return source
 
     def add_op(self, op: Operation) -> None:
-        """Capture the inputs of a new op; give one without inputs the pivot as a control input.
+        """Capture the inputs of a new op; an op without inputs gets the pivot as a control input.
 
         Control inputs from outside of the enclosing loop are removed.
         """
@@ -102,9 +102,10 @@ class CondContext(ControlFlowContext):
     # -- building
 
     def build(self, function: Callable[[], Any]) -> tuple[Any, Any]:
-        """Call `function`; return its result, and that with all leaves as tensors of this branch.
+        """Call `function`; return its result, and the same structure with all leaves as tensors of
+        this branch.
 
-        An Operation becomes the pivot, which waits for it.
+        An Operation becomes the pivot, after the Operation has run.
         """
         returned = function()
         if returned is None:
@@ -127,8 +128,8 @@ class CondContext(ControlFlowContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Any]:
         """Return the gradients at a Switch's inputs: at its data a Merge of `grads`, then None.
 
-        grads: the gradients at the two outputs of the Switch; that of the other branch is zeros,
-        see `zeros_for_switch`.
+        grads: the gradients at the two outputs of the Switch; the gradient from the other branch is
+        zeros, see `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:
             return [None, None]

@@ -1,7 +1,8 @@
-"""Contexts: the branch or loop in which an operation is made, and its view of tensors outside.
+"""Contexts: the branch or loop in which an operation is created, and its view of tensors outside.
 
 A context is active while the function of a branch, or a loop's condition and body, are called.
-Every op made meanwhile is passed to it (`add_op`), and reads tensors from outside only through it:
+Every op created meanwhile is passed to the context (`add_op`), and reads tensors from outside only
+through it:
 
     outside      x ---------------.                  n (control input)
                                   |                  |
@@ -71,7 +72,8 @@ class ControlFlowContext(ABC):
     def owns(self, op: Operation) -> bool:
         """Return whether the Switch, Merge, Enter or Exit is a part of this branch or loop.
 
-        False for one that belongs to an inner branch or loop from a GraphDef, which has no context.
+        Return False for an op of an inner branch or loop that comes from a GraphDef and has no
+        context.
         """
 
     # -- shared
@@ -152,7 +154,9 @@ class ControlFlowContext(ABC):
 
 
 class LoopContext(ControlFlowContext):
-    """The inside of a loop. `own_grad_state`: for a backward loop, its record, otherwise None."""
+    """The inside of a loop; `own_grad_state` is the record of a backward loop, and None for other
+    loops.
+    """
 
     name: str
     own_grad_state: LoopRecord | None
@@ -217,7 +221,7 @@ def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
     """Return whether ops of `loop` may use tensors of `source` because a gradient relates the
     loops.
 
-    So it is if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
+    They may if `loop` is the backward loop of `source`, of a loop inside it or of the loop around
     it; or if `source` is the backward loop of `loop`, or the backward loop of that, and so on.
     """
     record = loop.own_grad_state
@@ -235,13 +239,13 @@ def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
 
 
 def current(graph: Graph) -> ControlFlowContext | None:
-    """Return the context in which this thread makes ops of `graph` now."""
+    """Return the context in which this thread currently creates ops of `graph`."""
     return graph._scope.control_flow
 
 
 @contextmanager
 def within(graph: Graph, context: ControlFlowContext | None) -> Iterator[None]:
-    """Make the ops of a `with` block in `context`; None is outside of all contexts."""
+    """Create the ops of a `with` block in `context`; None is outside of all contexts."""
     state = graph._scope
     old: Any = state.control_flow
     state.control_flow = context
@@ -269,7 +273,9 @@ def is_exit(op: Operation) -> bool:
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """Return the context of the op's outputs: the op's own, or for an Exit the one around it."""
+    """Return the context of the op's outputs: the op's own context, or for an Exit the enclosing
+    one.
+    """
     context: ControlFlowContext | None = op._control_flow_context
     if context is not None and is_exit(op):
         return context.outer

@@ -59,7 +59,8 @@ def _written(
 ) -> Any:
     """Fill in the fields that branches and loops share: names of tensors, and inner contexts.
 
-    parts: the tensors whose names single fields of `message` hold, by field; None leaves one unset.
+    parts: for each field of `message` that has one name, the tensor with that name; None leaves the
+    field unset.
 
     Returns the message, or None if the context's name is outside of `export_scope`.
     """

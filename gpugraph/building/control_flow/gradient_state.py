@@ -3,7 +3,7 @@
 `gradients` visits ops in an order in which consumers come first. A loop has no such order: its
 differentiation begins once the gradients at all its Exits exist, and its Switches are visited
 twice. This class decides when this happens, and in which control flow context the gradients of an
-op are made.
+op are created.
 
 Follows the ControlFlowState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -95,8 +95,8 @@ class LoopGradients:
     def first_exits(self, pending: dict[Operation, int], ys: set[Operation]) -> list[Tensor]:
         """Return the Exits without a gradient, of loops none of whose Exits will get one.
 
-        Their differentiation can begin at once. The Enters of all loop variables are marked in
-        `pending` as reachable.
+        The differentiation of these loops can begin immediately. The Enters of all loop variables
+        are marked in `pending` as reachable.
 
         pending: by operation, the number of gradients at its outputs still to come. ys: the
         operations of the tensors that are differentiated.
@@ -136,8 +136,8 @@ class LoopGradients:
     def finish(self, grads: Iterable[Tensor], since: int) -> None:
         """Complete the backward loops.
 
-        Intermediate results for gradients that were not requested, such as that at a constant
-        factor, stay in the graph, but no op of a loop waits for them.
+        Intermediate results for gradients that were not requested, such as the gradient at a
+        constant factor, stay in the graph, but no op of a loop waits for them.
 
         grads: the requested gradients. since: the id of the first op that this call of `gradients`
         created.
@@ -159,7 +159,7 @@ class LoopGradients:
             if op.type not in (
                 "NextIteration",
                 "ControlTrigger",
-            ):  # whose control inputs are pushes and pops
+            ):  # ops whose control inputs are pushes and pops
                 sources += op._control_inputs
             for source in sources:
                 if source not in needed and source._id >= since:
@@ -190,9 +190,11 @@ class LoopGradients:
             return zeros(outer.pop(kept, shape), tensor.dtype)
 
     def zeros_for(self, op: Operation, index: int) -> Tensor | None:
-        """Return zeros as the gradient at output `index` of `op`, at which there is no other.
+        """Return zeros as the gradient at output `index` of `op` if there is no other gradient at
+        it.
 
-        Used if another output of `op` has a gradient. None for the Switch of a loop variable.
+        They are used if another output of `op` has a gradient. Return None for the Switch of a loop
+        variable.
         """
         if self.is_loop_switch(op):
             return None
@@ -246,7 +248,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Return zeros like `tensor`, an output of the Switch `op` into a branch.
 
-    They are alive only if the branch is not taken: there they are the gradient.
+    The zeros are alive only if the branch is not taken; in that case they are the gradient.
     """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]

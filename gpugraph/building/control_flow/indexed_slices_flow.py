@@ -19,18 +19,18 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
-    """Return the one of `grads`, gradients at `source` from two branches, that is alive.
+    """Return whichever of `grads`, the gradients at `source` from two branches, is alive.
 
-    If one of them is IndexedSlices, so is the result, and a dense one is converted to slices of all
-    its rows. The dense shape is that of `source`: the shapes of the gradients may be constants,
-    which are alive whichever branch is taken.
+    If one of them is IndexedSlices, so is the result, and a dense gradient is converted to slices
+    of all its rows. The dense shape is that of `source`: the shapes of the gradients may be
+    constants, which are alive whichever branch is taken.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)
     with source.graph.name_scope(name):
         parts = [as_slices(grad) for grad in grads]
         values = merge([part.values for part in parts])
-        # indices may be constants too, so they get their values as control inputs
+        # indices may be constants, so they get the values as control inputs
         rows = [with_dependencies([part.values], part.indices) for part in parts]
         return IndexedSlices(values, merge(rows), value_shape(source))
 

@@ -19,7 +19,9 @@ def _is_ref(tensor: Tensor) -> bool:
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return the outputs of a Switch: `data` if `pred` is false, and if it is true; one is dead."""
+    """Return both outputs of a Switch: `data` if `pred` is false, and `data` if it is true; one is
+    dead.
+    """
     make = raw_ops.RefSwitch if _is_ref(data) else raw_ops.Switch
     with data.graph.colocate_with(data.op, ignore_existing=True):
         outputs = make(data, pred, name=name or "Switch")
@@ -27,7 +29,7 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> tuple[Tensor,
 
 
 def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Return the output of a Merge: the value of the one of `inputs` that is alive."""
+    """Return the output of a Merge: the value of whichever input is alive."""
     make = raw_ops.RefMerge if all(map(_is_ref, inputs)) else raw_ops.Merge
     return make(list(inputs), name=name or "Merge").output
 

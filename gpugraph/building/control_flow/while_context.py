@@ -51,7 +51,7 @@ class WhileContext(LoopContext):
 
     name: a name for its frame, which is made unique.
     frame: instead of `name`, the name of the frame of Enters that exist already.
-    own_grad_state: if this is the backward loop of another loop, the record of the two.
+    own_grad_state: the record of the forward and the backward loop, if this is a backward loop.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class WhileContext(LoopContext):
         self.pred: Tensor | None = None  # the output of LoopCond
         self.pred_pivot: Operation | None = None
         self.body_pivot: Operation | None = None
-        self.enters: list[Tensor] = []  # of the loop variables
+        self.enters: list[Tensor] = []  # the Enters of the loop variables
         self.exits: list[Tensor] = []
         self.switches: set[Operation] = set()
 
@@ -105,7 +105,7 @@ class WhileContext(LoopContext):
     def _history(self, tensor: Tensor) -> Tensor | None:
         """Return, in a backward loop, the value of a forward `tensor` in the matching iteration.
 
-        None if this is no backward loop or `tensor` is not of its forward loop.
+        Return None if this is not a backward loop or `tensor` is not in its forward loop.
         """
         state = self.own_grad_state
         if state is None or loop_of(output_context(tensor.op)) is not state.forward_context:
@@ -126,7 +126,7 @@ class WhileContext(LoopContext):
         return enter(tensor, self.name, self.parallel_iterations, is_constant, name)
 
     def adopt_enter(self, entered: Tensor) -> None:
-        """Add an Enter that was made outside of all contexts to this loop.
+        """Add an Enter that was created outside of all contexts to this loop.
 
         The current control dependencies for which it may wait become its control inputs.
         """
@@ -166,7 +166,9 @@ class WhileContext(LoopContext):
     # -- new ops
 
     def add_op(self, op: Operation) -> None:
-        """Add a new op to this loop; but a Shape, Size or Rank of a forward tensor to its loop."""
+        """Add a new op to this loop; a Shape, Size or Rank of a forward tensor is moved to the
+        forward loop.
+        """
         if op.type in _OF_SHAPE and self._move_to_forward_loop(op):
             return
         self.adopt(op)
@@ -227,7 +229,9 @@ class WhileContext(LoopContext):
         return outputs
 
     def plain_switch(self, merged: Tensor) -> tuple[Tensor, Tensor]:
-        """Do as `switch`, but leave the placement of the Switch to the current device scopes."""
+        """Return the two outputs as `switch` does, but leave the placement of the Switch to the
+        current device scopes.
+        """
         outputs = raw_ops.Switch(merged, self.pred)
         self.switches.add(outputs.output_false.op)
         return outputs.output_false, outputs.output_true
@@ -237,7 +241,7 @@ class WhileContext(LoopContext):
     def exit_gradient(self, op: Operation, grad: Tensor) -> Tensor | None:
         """Return the gradient at the input of an Exit: `grad`, entered into the backward loop.
 
-        None if the loop is not differentiable; raise TypeError for a backward loop.
+        Return None if the loop is not differentiable; raise TypeError for a backward loop.
         """
         if not self.back_prop:
             return None
@@ -251,7 +255,8 @@ class WhileContext(LoopContext):
     def switch_gradient(self, op: Operation, *grads: Any) -> Sequence[Tensor | None]:
         """Return the gradients at the data and the predicate of a loop variable's Switch.
 
-        Called twice for each Switch: once its Exit has a gradient, and once the body has one.
+        This is called twice for each Switch: when its Exit has a gradient, and when the body has
+        one.
         """
         return [self._backward().at_switch(op, *grads), None]
 

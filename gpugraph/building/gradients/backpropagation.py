@@ -91,8 +91,8 @@ def gradients(
     grad_ys: gradients at `ys`, ones by default. stop_gradients: tensors that count as constant. The
     gradient at an x that no y depends on is None, or zeros if `unconnected_gradients` is "zero".
 
-    gate_gradients: whether gradients at an op's inputs become available only once all of that op's
-    are. Every aggregation_method computes the same sum, one AddN.
+    gate_gradients: whether the gradients at an op's inputs become available only when all of them
+    are computed. Every aggregation_method computes the same sum, one AddN.
 
     Raises LookupError for an op of an undeclared type; raise ValueError for `grad_ys` of another
     length, or of a shape that the backward pass rejects, and for tensors of several graphs; raise
@@ -114,7 +114,8 @@ def gradients(
     with name_scope(name, "gradients", [*targets, *sources, *stops, *start_grads]):
         graph = get_default_graph()
         targets = [_tensor(y, "y") for y in targets]
-        sources = [_tensor(x, "x") for x in sources]
+        captures: dict[Tensor, Tensor] = getattr(graph, "captures", {})  # of a function's graph
+        sources = [captures.get(x, x) for x in (_tensor(source, "x") for source in sources)]
         stopped = {_tensor(stop, "stop").op for stop in stops}
         sweep = _Sweep(graph, targets, sources, stopped, colocate_gradients_with_ops)
         sweep.gate = gate_gradients
@@ -193,7 +194,7 @@ def _start_of_rows(grad: IndexedSlices, index: int) -> IndexedSlices:
 
 
 class _Sweep:
-    """One backward pass. `pending`: by op, how many inputs of ops to be visited it supplies."""
+    """One backward pass; `pending`: for each op, how many inputs of ops to visit it supplies."""
 
     def __init__(
         self,
@@ -376,7 +377,7 @@ class _Sweep:
         """Return zeros, or None at a loop's Switch, at an output of `op` without a gradient."""
         if op._control_flow_context is None:
             if handle_maker(tensor) is None:
-                return zeros_like(tensor, optimize=False)  # gradient functions recognize it as zero
+                return zeros_like(tensor, optimize=False)  # gradient functions recognize zeros
             return _zeros_at(tensor)
         if self.loops is not None:
             return self.loops.zeros_for(op, tensor.value_index)
@@ -388,7 +389,7 @@ def _parts(grad: Gradient) -> list[Tensor]:
 
 
 def _as_accepted(op: Operation, grad: Gradient | None) -> Gradient | None:
-    """Return `grad` as the op's gradient function accepts it; a program's accepts IndexedSlices."""
+    """Return `grad` in the form that the op's gradient function, here or of a program, accepts."""
     if not isinstance(grad, IndexedSlices):
         return grad
     name = op._attrs.get("_gradient_op_type", op.type)

@@ -109,8 +109,8 @@ class _Call:
     def _gradients(self, op: Operation, *grads: Tensor) -> list[Any]:
         """Return the gradients at the inputs of the IdentityN, computed by `grad_fn`.
 
-        They are None at the function's results, which come first; then those at its arguments and
-        at the variables that it reads.
+        They are None at the function's results, which come first; then come the gradients at its
+        arguments and at the variables that it reads.
         """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)

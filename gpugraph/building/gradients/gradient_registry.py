@@ -43,8 +43,7 @@ class RegisterGradient:
 def NotDifferentiable(op_type: str) -> None:
     """Declare that ops of this type have no gradient: backpropagation ends there.
 
-    The constructor raises KeyError for a type that has a gradient function, or was declared so,
-    already.
+    Raise KeyError for a type that already has a gradient function or this declaration.
     """
     if not isinstance(op_type, str):
         raise TypeError(f"op_type must be a string, not {op_type!r}")

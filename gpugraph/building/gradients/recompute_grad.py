@@ -22,9 +22,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f`, a function of tensors, with a gradient that computes `f` again.
 
-    So the intermediate values of `f` need not be kept from the forward to the backward pass, which
-    trades time for memory. `f` must take positional arguments only and be deterministic; variables
-    that it reads get gradients too.
+    The intermediate values of `f` then need not be kept from the forward to the backward pass,
+    which trades time for memory. `f` must take positional arguments only and be deterministic;
+    variables that it reads get gradients too.
     """
 
     @custom_gradient
@@ -65,7 +65,8 @@ def _total(grads: list[Any]) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f`, a function of tensors, whose gradients at its arguments are those at its results.
+    """Return `f`, a function of tensors, that passes the gradients at its results unchanged to its
+    arguments.
 
     `f` must have as many results as arguments, of the same shapes. Variables that it reads get no
     gradient.

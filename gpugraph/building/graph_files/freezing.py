@@ -68,7 +68,9 @@ def convert_variables_to_constants(
 
 
 def _fetch(node: Any) -> str:
-    """Return the name to fetch for the value of a variable: its own, or of a handle's read op."""
+    """Return the name of the tensor to fetch for a variable's value: its output, or a handle's read
+    op.
+    """
     return f"{node.name}/Read/ReadVariableOp:0" if node.op == _HANDLE else f"{node.name}:0"
 
 
@@ -157,7 +159,7 @@ def _frozen(
     copy.CopyFrom(node)
     if node.name in types:
         copy.attr["T"].CopyFrom(types[node.name])
-        copy.attr.pop("_output_shapes", None)  # these were shapes of handles
+        copy.attr.pop("_output_shapes", None)  # these were the shapes of handles
     yield copy
 
 

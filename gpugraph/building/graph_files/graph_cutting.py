@@ -40,7 +40,7 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 def checked_message(message: Any, name: str, argument: str) -> Any:
     """Return `message` if it is of the type `name`, of this package or of TensorFlow itself.
 
-    TypeError otherwise. argument: the name of the caller's parameter, for the error.
+    Raise TypeError otherwise. argument: the name of the caller's parameter, for the error.
     """
     descriptor = getattr(type(message), "DESCRIPTOR", None)
     if getattr(descriptor, "full_name", "") != f"tensorflow.{name}":
@@ -154,7 +154,7 @@ def _without(nodes: Iterable[Any], passes: dict[str, str], drop_controls: bool) 
 
 
 def _around(text: str, passes: dict[str, str]) -> str:
-    """Return the input that replaces `text`: the nearest one that is not in `passes`."""
+    """Return the input that replaces `text`: the nearest input whose node is not in `passes`."""
     seen: set[str] = set()
     while not text.startswith("^") and (name := node_name(text)) in passes and name not in seen:
         seen.add(name)

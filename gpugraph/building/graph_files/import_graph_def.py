@@ -102,7 +102,8 @@ def _checked_graph_def(graph_def: Any) -> Any:
         raise TypeError("graph_def must be a GraphDef proto.")
     if isinstance(graph_def, messages_pb2.GraphDef):
         return graph_def
-    return messages_pb2.GraphDef.FromString(graph_def.SerializeToString())  # TensorFlow's class
+    # converts TensorFlow's message class to this package's
+    return messages_pb2.GraphDef.FromString(graph_def.SerializeToString())
 
 
 def _checked_input_map(input_map: Any) -> Mapping[str, Any]:

@@ -138,7 +138,9 @@ def ops_used_by_graph_def(graph_def: Any) -> list[str]:
 
 
 def stripped_op_list_for_graph(graph_def: Any) -> Any:
-    """Return an OpList of the op types of a GraphDef, sorted by name; unknown ones are left out."""
+    """Return an OpList of the op types of a GraphDef, sorted by name; unknown op types are left
+    out.
+    """
     op_list = messages_pb2.OpList()
     for name in ops_used_by_graph_def(graph_def):
         op_def = OP_DEFS.get(name) or CALL_OP_DEFS.get(name)
@@ -202,7 +204,7 @@ def _scoped(
 
 
 def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> None:
-    """Remove the scope from the names in a node: its own, and those of inputs and frames.
+    """Remove the scope from the names in a node: the node's name, and those of inputs and frames.
 
     An input from outside gets the prefix `UNBOUND`; its new name is appended to `unbound`.
     """

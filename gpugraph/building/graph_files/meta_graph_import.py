@@ -91,7 +91,10 @@ def import_scoped_meta_graph_with_return_elements(
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
     return_elements: list[str] | None = None,
 ) -> tuple[dict[str, Any], list[Any] | None]:
-    """Do as `import_scoped_meta_graph`; also return the result of `import_graph_def`."""
+    """Import as `import_scoped_meta_graph` does.
+
+    Also return the result of `tf.import_graph_def`.
+    """
     meta_graph = _checked_meta_graph(meta_graph_or_file)
     _check_bound(meta_graph, input_map, unbound_inputs_col_name)
     info = meta_graph.meta_info_def
@@ -147,7 +150,7 @@ def _add_items(
 ) -> None:
     """Add the items of a CollectionDef to the graph's collection `key`.
 
-    variables: those created so far, by their serialized messages.
+    variables: the variables created so far, by their serialized messages.
     """
     kind = collection.WhichOneof("kind")
     if kind is None:
@@ -194,9 +197,10 @@ def copy_scoped_meta_graph(
     from_graph: Graph | None = None,
     to_graph: Graph | None = None,
 ) -> dict[str, Any]:
-    """Copy the content of a name scope into another, of the same graph or of another.
+    """Copy the content of a name scope into another name scope, of the same graph or of another
+    graph.
 
-    Returns the variables of the copy by their names without the scope. Raise ValueError if both
+    Return the variables of the copy by their names without the scope. Raise ValueError if both
     scopes, and both graphs, are the same.
     """
     source, target = graph_or_default(from_graph), graph_or_default(to_graph)

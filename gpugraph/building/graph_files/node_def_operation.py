@@ -58,7 +58,9 @@ def _make_of_node_def(
 
 
 def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> tuple[Tensor, ...]:
-    """Return the inputs; raise an error unless they are tensors of this graph and these dtypes."""
+    """Return the inputs; raise an error unless they are tensors of this graph and have
+    `input_types`.
+    """
     if not isinstance(inputs, (list, tuple, type(None))):
         raise TypeError(f"inputs needs to be a list of Tensors: {shown(inputs)}")
     tensors: Sequence[Any] = inputs or ()

@@ -111,7 +111,7 @@ class NodeImport:
             self._follow_colocation(op)
 
     def _follow_colocation(self, op: Operation) -> None:
-        """Set the op's device to that of the op it is colocated with."""
+        """Set the op's device to the device of the op it is colocated with."""
         for name in _colocation(op):
             leader = self.graph._by_name.get(name)
             if leader is not None and leader._device:
@@ -195,7 +195,9 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor of a source, an input of `user`; raise ValueError if there is none."""
+        """Return the tensor of a source, which is an input of `user`; raise ValueError if it
+        doesn't exist.
+        """
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
             raise ValueError(
@@ -211,7 +213,9 @@ class NodeImport:
         op._inputs = (*op._inputs[:slot], tensor, *op._inputs[slot + 1 :])
 
     def _prefixed(self, groups: Any, name: str) -> list[bytes]:
-        """Return colocation groups, with nodes' names replaced by those in the graph."""
+        """Return colocation groups, with the names of nodes in the file replaced by the names in
+        the graph.
+        """
         if not (isinstance(groups, list) and all(isinstance(group, bytes) for group in groups)):
             raise ValueError(
                 f"Node '{name}': attr '_class' is not a list of names, but {groups!r:.100}"
@@ -233,7 +237,7 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer all static shapes again, now that those of calls' results are known."""
+        """Infer all static shapes again, when the shapes of the results of calls are known."""
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
                 continue
@@ -297,7 +301,9 @@ def _types(op_def: OpDef, attrs: dict[str, Any], name: str) -> list[DType]:
 
 
 def _rename_frames(graph: Graph, enters: list[Operation]) -> None:
-    """Rename frames whose names the graph has already: two of one name would be one loop."""
+    """Rename frames whose names the graph already has: two loops with one frame name would be
+    merged.
+    """
     if not enters:
         return
     present = {op._attrs["frame_name"] for op in graph._ops if op.type in _ENTERS}

@@ -1,8 +1,8 @@
-"""Nodes of undeclared op types: their attrs are kept as they are, their outputs are guessed.
+"""Nodes of undeclared op types: their attrs are kept unchanged, their outputs are guessed.
 
-A file does not describe the outputs of such a node. Their number is that in its `_output_shapes`,
-or the number that other nodes use; their dtypes are the ones that the first consumer with a known
-signature requires.
+A file does not describe the outputs of such a node. Their number is taken from the node's
+`_output_shapes`, or is the number that other nodes use; their dtypes are those that the first
+consumer with a known signature requires.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ def write_graph(
 ) -> str:
     """Write a Graph, or a message such as a GraphDef, to the file `name` in the folder `logdir`.
 
-    The folder is created if it is missing. An existing file is replaced as a whole: if writing
-    fails, it stays as it was.
+    `logdir` is created if it does not exist. An existing file is replaced as a whole: if writing
+    fails, it stays unchanged.
 
     Args:
       graph_or_graph_def: a Graph, or any protobuf message, for example a SaverDef.
@@ -30,7 +30,7 @@ def write_graph(
 
     Raises:
       TypeError: the first argument is neither a Graph nor a message.
-      ValueError: it is larger than 2 GiB, the limit of any message.
+      ValueError: the message is larger than 2 GiB, the limit of any message.
       tf.errors.OpError: the class for the file system's error.
     """
     if isinstance(graph_or_graph_def, Graph):

@@ -37,5 +37,5 @@ class AutoTrackable(Trackable):
         return [TrackableReference(*item) for item in references.items()]
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return `value` wrapped: assigned to an attribute, it is not tracked."""
+        """Return `value` in a wrapper; an attribute to which it is assigned is not tracked."""
         return NoDependency(value)

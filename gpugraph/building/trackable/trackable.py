@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 class Trackable:
     """An object with dependencies by name, which a checkpoint saves with it.
 
-    A subclass with values lists them in `_gather_saveables_for_checkpoint`; one whose
-    dependencies do not only come from `_track_trackable` overrides `_checkpoint_dependencies`.
+    A subclass with values lists them in `_gather_saveables_for_checkpoint`; a subclass with
+    dependencies that `_track_trackable` did not add overrides `_checkpoint_dependencies`.
     """
 
     _tracked: dict[str, Any] | None = None
@@ -17,10 +17,10 @@ class Trackable:
     """The number of the restore that last set the object's value; -1 if none has."""
 
     def _track_trackable(self, trackable: Any, name: str, overwrite: bool = False) -> Any:
-        """Make this object depend on another one, and return the latter.
+        """Make this object depend on `trackable` under `name`, and return `trackable`.
 
-        Raise TypeError for anything but a Trackable, and ValueError for a name that belongs to
-        another object, unless `overwrite`.
+        Raise TypeError for anything but a Trackable, and ValueError if another object has the name
+        already, unless `overwrite` is set.
         """
         if not isinstance(trackable, Trackable):
             raise TypeError(
@@ -53,7 +53,7 @@ class Trackable:
         return {}
 
     def _no_dependency(self, value: Any) -> Any:
-        """Return `value` as to be assigned to an attribute that is not tracked; here unchanged."""
+        """Return `value` in the form that an attribute does not track; in this class unchanged."""
         return value
 
 

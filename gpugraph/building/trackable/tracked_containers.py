@@ -11,9 +11,9 @@ from gpugraph.building.trackable.trackable import NoDependency, Trackable, Track
 class PlainContainer(Trackable):
     """A list, tuple or dict in an attribute of an object, as a checkpoint tracks it.
 
-    The content is read at the moment of saving or restoring. Items of a list have their positions
-    as names, those of a dict their keys. The constructor raises ValueError for a trackable object
-    under a key that is not a string.
+    The content is read when a checkpoint is saved or restored. Items of a list have their positions
+    as names, items of a dict have their keys. The constructor raises ValueError for a trackable
+    object under a key that is not a string.
     """
 
     def __init__(self, container: Any) -> None:
@@ -49,9 +49,10 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """Return `value` if it is trackable, or wrapped if it contains trackable objects, or None.
+    """Return `value` if it is trackable, a PlainContainer of it if it contains such objects, or
+    None.
 
-    Containers are lists, tuples and dicts; the wrapper is a PlainContainer.
+    Containers are lists, tuples and dicts.
     """
     if isinstance(value, Trackable):
         return value
@@ -68,7 +69,7 @@ def _has_trackables(value: Any, around: tuple[int, ...]) -> bool:
 
 
 def identity_of(item: Any) -> int:
-    """Return the `id` of an object; for a PlainContainer, that of the container in it."""
+    """Return the `id` of an object; for a PlainContainer, the `id` of the container in it."""
     return id(item.container) if isinstance(item, PlainContainer) else id(item)
 
 

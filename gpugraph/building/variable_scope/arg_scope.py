@@ -2,13 +2,13 @@
 
     with arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(1e-4)):
         with arg_scope([conv2d], padding="SAME") as defaults:
-            net = conv2d(images, 64, [3, 3])            # both arguments; those of the call win
+            net = conv2d(images, 64, [3, 3])            # the call's own arguments win
     with arg_scope(defaults):                           # all of them again
         ...
 
 Only functions decorated with `add_arg_scope` take part. Each thread has its own scopes, initially
-none, so threads that build models concurrently do not disturb each other; in TensorFlow, which has
-one stack for all threads, they do. A scope that can't be entered leaves those around it unchanged.
+none, so threads that build models concurrently do not disturb each other; in TensorFlow, all
+threads share one stack. If entering a scope fails, the scopes around it stay unchanged.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Scope = dict[Any, dict[str, Any]]
-"""Maps the key of a function to its arguments, by name."""
+"""The default arguments of functions: by the key of a function, its arguments by name."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class _Scopes(threading.local):
-    """The scopes of a thread, innermost last: each holds all arguments that apply in it."""
+    """The scopes of a thread, innermost last: each scope holds all arguments that apply inside
+    it.
+    """
 
     def __init__(self) -> None:
         self.stack: list[Scope] = [{}]
@@ -37,7 +39,7 @@ class _Scopes(threading.local):
 
 _SCOPES = _Scopes()
 _DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDictionary()
-"""Maps a decorated function to the names of its arguments that have defaults."""
+"""By decorated function, the names of its arguments that have defaults."""
 
 
 def arg_scope_func_key(op: Any) -> Any:
@@ -46,7 +48,9 @@ def arg_scope_func_key(op: Any) -> Any:
 
 
 def current_arg_scope() -> Scope:
-    """Return the arguments that apply here, by the key of each function. Not to be changed."""
+    """Return the arguments that apply here, by the key of each function; callers must not change
+    them.
+    """
     return _SCOPES.stack[-1]
 
 
@@ -72,12 +76,12 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside the block.
 
     list_ops_or_scope: a list or tuple of functions, whose arguments are added to the ones in
-      effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all that
-      apply (`{}`: none do).
+      effect; or a scope, the result of `with arg_scope(...) as scope`, which replaces all arguments
+      that apply (`{}` removes all).
 
-    Yields the scope. Raise TypeError for anything else; raise ValueError for a scope with `kwargs`,
-    and for a function that is not decorated with `add_arg_scope`. An argument that a function does
-    not have raises TypeError when the function is called.
+    Yields the scope. Raise TypeError for another first argument; raise ValueError for a scope with
+    `kwargs`, and for a function that is not decorated with `add_arg_scope`. An argument that a
+    function does not have raises TypeError when the function is called.
     """
     entered = _entered(list_ops_or_scope, kwargs)
     stack = _SCOPES.stack
@@ -154,7 +158,9 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """Return the parameters of `func`; none if unknown, as for some functions written in C."""
+    """Return the parameters of `func`; none if they are unknown, as for some functions written in
+    C.
+    """
     try:
         return list(inspect.signature(func).parameters.values())
     except ValueError:

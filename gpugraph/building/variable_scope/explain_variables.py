@@ -6,8 +6,8 @@
           reused  net.py:12 (in tower) < net.py:21 (in main)
 
 A site is a line of the program that got the variable by `tf.get_variable`, with its callers' lines;
-a variable made by `tf.Variable` has the line that made it. Variables directly under the name of
-another, such as an optimizer's slots, are listed with that one.
+a variable created by `tf.Variable` has the line that created it. Variables directly under the name
+of another variable, such as an optimizer's slots, are listed with the latter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Site:
 
     @property
     def lines(self) -> list[tuple[str, int, str]]:
-        """(file, line, function) of the line and of up to two callers, not beyond module level."""
+        """(file, line, function) of the line and of up to two callers, up to module level."""
         site_lines = []
         for file, line, function, _ in self.origin.frames:
             site_lines.append((file, line, function))
@@ -57,11 +57,11 @@ class Site:
 class ExplainedVariable:
     """A variable by its full `name`.
 
-    device: the requested one, empty if there is none.
-    num_bytes: of its value; None if its shape is not fully defined, and for strings.
+    device: the requested device, empty if there is none.
+    num_bytes: the size of its value; None if its shape is not fully defined, and for strings.
     parts: the number of its parts if partitioned, otherwise 1.
     shared: whether `tf.get_variable` can return it again.
-    collections: the names of the collections with it, or with its first part.
+    collections: the names of the collections that contain it, or its first part.
     """
 
     name: str
@@ -77,7 +77,7 @@ class ExplainedVariable:
 
     @property
     def short_name(self) -> str:
-        """The name without the scope's."""
+        """The name without the scope's name."""
         return self.name.rpartition("/")[2]
 
     def facts(self) -> str:
@@ -93,9 +93,9 @@ class ExplainedVariable:
 
 @dataclass
 class ExplainedScope:
-    """The variables directly under a scope and its inner scopes; `name` is the full one.
+    """The variables directly under a scope and its inner scopes; `name` is its full name.
 
-    slots: maps a variable's name to those directly under it, such as an optimizer's momentum.
+    slots: by a variable's name, the variables directly under it, such as an optimizer's momentum.
     """
 
     name: str

@@ -34,25 +34,27 @@ def get_variable(
 ) -> Any:
     """Return the variable `name` under the current variable scope, or create it if `reuse` allows.
 
-    Arguments that are None take the scope's settings. Name scopes do not affect the name.
+    An argument that is None has the value of the scope's setting. Name scopes do not affect the
+    name.
 
-    shape: must be fully defined for a new variable, unless `initializer` determines it. dtype:
-      float32 by default, or that of an initial value.
-    initializer: `f(shape, dtype=..., partition_info=...)`, a class of these, a callable without
-      arguments, or the initial value itself; with the last two, `shape` must not be passed. By
-      default Glorot's uniform for floating types, zeros for integers, bool and string.
-    regularizer: computes a loss from a new variable, for the collection REGULARIZATION_LOSSES.
-    trainable: whether it joins TRAINABLE_VARIABLES, which is the default.
+    shape: must be fully defined for a new variable, unless `initializer` determines it. dtype: by
+      default float32, or the dtype of an initial value.
+    initializer: `f(shape, dtype=..., partition_info=...)`, a class of such functions, a callable
+      without arguments, or the initial value itself; with an initial value or such a callable,
+      `shape` must not be passed. By default Glorot's uniform for floating types, zeros for
+      integers, bool and string.
+    regularizer: a function from a new variable to a loss, which joins REGULARIZATION_LOSSES.
+    trainable: whether it joins TRAINABLE_VARIABLES; True by default.
     collections: the collections it joins, [GLOBAL_VARIABLES] by default.
     caching_device: a device, or function of an op, on which reads cache the value. partitioner:
       `f(shape=..., dtype=...)` returns the number of parts in each dimension; the variable is
       created in parts `name/part_0` and so on, and a PartitionedVariable returned.
-    custom_getter: called instead, as `f(getter=..., name=..., ...)` with all arguments by name.
+    custom_getter: replaces this function: `f(getter=..., name=..., ...)` with all arguments.
     constraint: see `tf.Variable`.
 
-    Raise ValueError if the variable exists although `reuse` is False, or does not although it is
-    True; if it exists with another shape or dtype, or in other parts; and for arguments that
-    exclude each other.
+    Raise ValueError if the variable exists although `reuse` is False, or is missing although
+    `reuse` is True; if it exists with another shape or dtype, or in other parts; and for arguments
+    that exclude each other.
     """
     return get_variable_scope().get_variable(
         variable_store(),
@@ -76,6 +78,6 @@ def get_variable(
 
 @with_parameters_of(get_variable, trainable=False)
 def get_local_variable(collections: Sequence[str] | None, **arguments: Any) -> Any:
-    """Do as `get_variable`, but add to collection LOCAL_VARIABLES and never make trainable."""
+    """Call `get_variable` with LOCAL_VARIABLES added to `collections`, and `trainable` False."""
     collections = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(**{**arguments, "collections": collections, "trainable": False})

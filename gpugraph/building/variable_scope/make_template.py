@@ -7,9 +7,10 @@
     shared = tf.make_template("network", network)
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
-The first call opens a variable scope, or `make_template` does with `create_scope_now_`; each call
-enters it, from the second on with reuse. Each call has a separate name scope, inside the name scope
-of its caller. A first call that fails does not count: the next one is the first again.
+The first call opens a variable scope (with `create_scope_now_`, `make_template` opens it); each
+call enters the scope, from the second call on with reuse. Each call has a separate name scope,
+inside the name scope of its caller. A first call that fails does not count: the next one is the
+first again.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ def make_template(
 ) -> Template:
     """Return a `Template` of `func_`, whose calls share the variables from `tf.get_variable`.
 
-    name_: the name of its scope, made unique among the scopes around it.
+    name_: the name of the template's variable scope, made unique in the enclosing scope.
     create_scope_now_: whether the scope is opened here, not at the first call.
-    unique_name_: the exact name of its scope; `name_` is then ignored.
+    unique_name_: the exact name of the scope; `name_` is then ignored.
     custom_getter_: the custom getter of the scope, see `tf.get_variable`.
-    kwargs: passed to `func_` at each call, which may override them.
+    kwargs: arguments of `func_` in each call, unless the call passes other values.
 
     Raise ValueError if `name_` is None.
     """
@@ -71,7 +72,9 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Allow the rest of the call to reuse variables that other threads' first calls create."""
+        """Allow the rest of this first call to reuse variables that other threads' first calls
+        create.
+        """
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
                 scope._reuse = AUTO_REUSE
@@ -90,9 +93,9 @@ _CALLS = _Calls()
 class Template(Trackable):
     """A function that shares its variables among its calls; see `make_template`.
 
-    Calling it returns the result of the function. The constructor raises ValueError if a call after
-    the first creates a trainable variable. The line that made the template is added to the message
-    of an error that the function raises.
+    Calling it returns the result of the function. A call after the first raises ValueError if it
+    creates a trainable variable. The line that created the template is added to the message of an
+    error that the function raises.
     """
 
     def __init__(
@@ -173,10 +176,10 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function; raise ValueError if it creates a trainable variable, a log line for
-        others.
+        """Call the function again; raise ValueError if it creates a trainable variable, log other
+        new ones.
 
-        Other threads may create variables meanwhile: only those of this thread count.
+        Variables that other threads create at the same time do not count.
         """
         graph = get_default_graph()
         variables: list[Any] = []
@@ -206,7 +209,7 @@ class Template(Trackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to `make_template`, not made unique."""
+        """The name that was passed to `make_template`, without a suffix that makes it unique."""
         return self._name
 
     @property
@@ -216,7 +219,9 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables; None before the first call without `create_scope_now_`."""
+        """The scope of its variables; None before the first call, unless `create_scope_now_` is
+        set.
+        """
         return self._scope
 
     @property
@@ -226,7 +231,7 @@ class Template(Trackable):
 
     @property
     def variable_scope_name(self) -> str | None:
-        """The name of its scope with a slash, or None if `variable_scope` is."""
+        """The name of `variable_scope` with a slash, or None if there is no scope yet."""
         if self._scope is None:
             return None
         name = self._scope.name
@@ -234,7 +239,9 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates called in the first call, then other variables, by name in the scope."""
+        """The templates called in the first call, then the other variables, by their names in the
+        scope.
+        """
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}
         shared = variable_store().variables
@@ -249,7 +256,7 @@ class Template(Trackable):
 
     @property
     def variables(self) -> list[Any]:
-        """Its global and its local variables."""
+        """The template's global variables, then its local variables."""
         return self.global_variables + self.local_variables
 
     weights = variables
@@ -263,7 +270,7 @@ class Template(Trackable):
 
     @property
     def non_trainable_variables(self) -> list[Any]:
-        """Its global variables that are not trainable."""
+        """The template's global variables that are not trainable."""
         trained = set(map(id, self.trainable_variables))
         return [variable for variable in self.global_variables if id(variable) not in trained]
 
@@ -291,7 +298,7 @@ def _ids(graph: Graph, *keys: str) -> set[int]:
 
 
 def _add_definition_site(error: Exception, origin: Origin) -> None:
-    """Append the lines of the program that made the template to the message of `error`."""
+    """Append the lines of the program that created the template to the message of `error`."""
     lines = [
         f'  File "{file}", line {line}, in {function}\n    {source}\n'
         for file, line, function, source in reversed(origin.frames)

@@ -15,7 +15,9 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 
 def full_shape(spec: VariableSpec) -> TensorShape:
-    """Return the requested shape of the whole variable, merged with that of an initial tensor."""
+    """Return the requested shape of the whole variable, merged with the shape of an initial
+    tensor.
+    """
     shape = as_shape(spec.shape)
     if isinstance(spec.initializer, Tensor):
         shape = shape.merge_with(spec.initializer.shape)
@@ -23,7 +25,7 @@ def full_shape(spec: VariableSpec) -> TensorShape:
 
 
 def partitions_of(spec: VariableSpec, shape: TensorShape, dtype: DType) -> list[int]:
-    """Return the partitioner's number of parts in each dimension; raise ValueError if it is
+    """Return the partitioner's number of parts in each dimension; raise ValueError if one is
     invalid.
     """
     sizes = shape.sizes
@@ -78,7 +80,7 @@ def cut(sizes: Sequence[int], partitions: Sequence[int]) -> Iterator[tuple[list[
 
 
 def check_count(name: str, count: int, known: Any) -> None:
-    """Raise ValueError if the variable `name` exists already with a number of parts unlike `count`.
+    """Raise ValueError if the variable `name` exists with a number of parts other than `count`.
 
     known: the names of existing variables and parts.
     """
@@ -93,7 +95,9 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
-    """Return the initializer of one part: that of the whole, or a slice of an initial value."""
+    """Return the initializer of one part: the whole variable's function, or a slice of its initial
+    value.
+    """
     graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):
         if not spec.gives_value:

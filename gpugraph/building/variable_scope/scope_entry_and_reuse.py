@@ -2,7 +2,7 @@
 
 A string extends the current scope's name, and the new scope inherits the current settings. A
 VariableScope object is entered with its own name and settings, regardless of the current scope;
-only the name scope is still opened inside the current one.
+only its name scope is opened inside the current name scope.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SETTINGS = (
 class pure_variable_scope:
     """Enters a variable scope without a name scope.
 
-    name_scope: the name scope that the variable scope reports as its original one.
+    name_scope: the value of the variable scope's `original_name_scope`.
 
     Raise RuntimeError if scopes are not left in the opposite order of entering.
     """
@@ -93,18 +93,18 @@ class variable_scope:
     """Opens a scope for variables, and a name scope.
 
     name_or_scope: a name, relative to the current scope; or a scope, whose name is absolute.
-    default_name: the name if `name_or_scope` is None, made unique in the current scope. values:
-      input tensors of the scope's function: their graph becomes the default inside.
+    default_name: the name if `name_or_scope` is None, made unique in the current scope.
+    values: input tensors of the function in the scope; their graph becomes the default inside.
     reuse: True: variables must exist; tf.AUTO_REUSE: missing ones are created; None or False:
       inherited from the outer scope; at the root, variables must not exist. initializer,
       regularizer, caching_device,
     partitioner, custom_getter, dtype, use_resource: the defaults of `get_variable`; inherited by
       inner scopes.
-    constraint: likewise, but not inherited.
+    constraint: also a default of `get_variable`, but not inherited.
     auxiliary_name_scope: False opens no name scope.
 
-    Raise TypeError without any name, and for one that is not a string or scope; raise ValueError
-    for another `reuse`, and for reuse under a default name.
+    Raise TypeError if there is no name, or if it is neither a string nor a scope; raise ValueError
+    for an invalid `reuse`, and for reuse under a default name.
     """
 
     def __init__(
@@ -187,7 +187,9 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """Return the name scope to open: a new one if requested, else the current one."""
+        """Return the name scope to open: a new name scope if requested, otherwise the current
+        one.
+        """
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)
         current = self._graph.get_name_scope()
@@ -215,7 +217,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> Iterator[VariableScope]:
-    """Open a `variable_scope`; an older function with `values` first."""
+    """Open a `variable_scope`; in this older function, `values` is the first argument."""
     with variable_scope(
         name_or_scope,
         default_name,

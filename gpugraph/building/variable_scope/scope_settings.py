@@ -1,8 +1,8 @@
 """Variable scopes: a prefix for names, and settings for the variables under it.
 
-Scopes are entered by `variable_scope`. Each thread has its own stack of them on a graph, whose
-bottom is the root scope, without a name. The stack also counts how often each name was opened,
-which makes default names unique.
+Scopes are entered by `variable_scope`. For each graph, each thread has a stack of scopes; its
+bottom is the root scope, without a name. The stack also counts how often a scope of each name was
+opened, which makes default names unique.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ASKED = (
     "initializer", "regularizer", "reuse", "caching_device", "partitioner", "dtype",
     "use_resource", "constraint",
 )  # fmt: skip
-"""The defaults that a scope passes to `get_variable`; the getter is handled separately."""
+"""The settings that a scope passes to `get_variable`; the custom getter is handled separately."""
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -93,7 +93,7 @@ class VariableScope:
     constraint = _setting("constraint", "The function that projects an updated variable, or None.")
 
     def reuse_variables(self) -> None:
-        """Require variables to exist from here on, in this scope and in scopes opened inside."""
+        """Require variables to exist from now on, in this scope and in scopes opened inside it."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
@@ -192,7 +192,9 @@ class VariableScope:
             return var_store.get(spec, custom_getter or self._custom_getter)
 
     def _spec(self, full_name: str, **requested: Any) -> VariableSpec:
-        """Return the request, with this scope's setting for each argument that is None."""
+        """Return the request for a variable, with this scope's setting for each argument that is
+        None.
+        """
         for key in _ASKED:
             if requested.get(key) is None:
                 requested[key] = getattr(self, key)
@@ -216,7 +218,7 @@ class VariableScope:
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
-    """Raise ValueError if an initial value has another dtype than requested."""
+    """Raise ValueError if an initial value has a dtype other than the requested one."""
     wanted, actual = as_dtype(dtype).base_dtype, convert_to_tensor(initializer).dtype.base_dtype
     if actual is not wanted:
         raise ValueError(f"Initializer type '{actual}' and explicit dtype '{wanted}' don't match.")
@@ -245,7 +247,9 @@ class ScopeStack(threading.local):
                 self.counts[scope_name] = 0
 
     def unique(self, prefix: str) -> str:
-        """Return the first of `prefix`, `prefix_1` ... that is unused under the current scope."""
+        """Return the first of `prefix`, `prefix_1` and so on that is unused under the current
+        scope.
+        """
         full = self.current._prefix() + prefix
         index, name = 0, full
         while self.counts.get(name, 0):
@@ -254,12 +258,15 @@ class ScopeStack(threading.local):
         return f"{prefix}_{index}" if index else prefix
 
     def leave(self, scope: VariableScope) -> None:
-        """Remove `scope`; RuntimeError, without a change, unless it is the innermost."""
+        """Remove `scope`.
+
+        Raise RuntimeError, and change nothing, unless it is the innermost scope.
+        """
         self.check_innermost(scope)
         self.scopes.pop()
 
     def check_innermost(self, scope: VariableScope) -> None:
-        """Raise RuntimeError unless `scope` is the innermost of this thread."""
+        """Raise RuntimeError unless `scope` is the innermost scope of this thread."""
         depth = next((index for index, inner in enumerate(self.scopes) if inner is scope), None)
         inside = [inner.name for inner in self.scopes[depth + 1 :]] if depth is not None else []
         if depth is None or inside:

@@ -20,7 +20,7 @@ def made_at(variable: Any) -> str:
 
 
 def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) -> ValueError:
-    """Return the error for a request for a new variable whose name exists.
+    """Return the error for a request to create a variable whose name is already in use.
 
     default_scopes: the full names of scopes that were opened by a default name.
     """
@@ -32,7 +32,8 @@ def already_there(name: str, existing: Any, default_scopes: Iterable[str] = ()) 
 
 
 def _on_default_names(name: str, default_scopes: Iterable[str]) -> str:
-    """Return a hint if `name` is in a scope with a default name inside another, else "".
+    """Return a hint for a `name` in a default-named scope inside another such scope; "" for other
+    names.
 
     Such default names repeat when the outer scope is entered again.
     """
@@ -66,7 +67,7 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
 
 
 def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
-    """Return the error of a variable that exists with another shape."""
+    """Return the error for a request for a variable that exists with another shape."""
     return ValueError(
         f"Trying to share {kind} {name}, but specified shape {requested} and found shape "
         f"{existing.shape}.{made_at(existing)} Leave the shape out, or give that one."
@@ -74,7 +75,7 @@ def other_shape(name: str, requested: Any, existing: Any, kind: str = "variable"
 
 
 def other_dtype(name: str, requested: Any, existing: Any, kind: str = "variable") -> ValueError:
-    """Return the error of a variable that exists with another dtype."""
+    """Return the error for a request for a variable that exists with another dtype."""
     return ValueError(
         f"Trying to share {kind} {name}, but specified dtype {requested.name} and found dtype "
         f"{existing.dtype.name}.{made_at(existing)} Give dtype=tf.{existing.dtype.base_dtype.name}."

@@ -1,7 +1,7 @@
-"""One variable of the store: an existing one is checked, a new one created.
+"""One variable of the store: an existing variable is checked, a missing variable is created.
 
-The initializer runs outside of control dependencies, branches and loops, so that a variable
-that is first requested inside of them can be initialized by a separate run, like any other.
+The initializer runs outside of control dependencies, branches and loops, so a variable that is
+first requested inside of them can be initialized by a separate run, like any other variable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.ops.random.variable_initializers import GlorotUniform, Zeros
 
 
 def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> None:
-    """Raise ValueError if `existing` has another shape or dtype than requested."""
+    """Raise ValueError if `existing` has a shape or a dtype other than the requested one."""
     shape, dtype = as_shape(spec.shape), as_dtype(spec.dtype)
     if not shape.is_compatible_with(existing.shape):
         raise other_shape(spec.name, shape, existing, kind)
@@ -34,7 +34,7 @@ def check_same(spec: VariableSpec, existing: Any, kind: str = "variable") -> Non
 def make_single(spec: VariableSpec, part: PartitionInfo | None = None) -> Any:
     """Create the requested variable, and add its regularization loss to the collection.
 
-    part: for a part of a partitioned variable, its position, which the initializer receives.
+    part: the position of a part of a partitioned variable; the initializer receives it.
     """
     value, dtype = _initial_value(spec, part)
     variable = Variable(
@@ -99,7 +99,7 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Add the regularizer's loss, unless it is None, to collection REGULARIZATION_LOSSES."""
+    """Add the regularizer's loss, unless it is None, to the collection REGULARIZATION_LOSSES."""
     graph = get_default_graph()
     with (
         graph.colocate_with(variable.op),

@@ -23,14 +23,17 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 def no_regularizer(_: Any) -> None:
-    """Return None, no loss: a regularizer that replaces the one of an outer scope."""
+    """Return None, which means no loss; a regularizer that replaces the regularizer of an outer
+    scope.
+    """
 
 
 @dataclass(frozen=True)
 class VariableSpec:
     """A request for the variable of the full `name`; see `get_variable` for the fields.
 
-    reuse: True: the variable must exist; False: it must not; otherwise it is created if missing.
+    reuse: True: the variable must exist; False: it must not; any other value: it is created if
+    missing.
     """
 
     name: str
@@ -63,7 +66,7 @@ class PartitionInfo:
     var_offset: Sequence[int]
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """Return the part's offset in the dimension that is cut, or 0 if none is.
+        """Return the part's offset in the dimension that is cut, or 0 if no dimension is cut.
 
         shape: the shape of the part. Raise ValueError if it is cut in several dimensions.
         """
@@ -73,8 +76,8 @@ class PartitionInfo:
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
         """Return the dimension in which a part of this shape is smaller than the whole, or None.
 
-        Raise ValueError for another rank, a part that reaches beyond the whole, or several
-        dimensions.
+        Raise ValueError if the part has another rank than the whole, reaches beyond it, or is
+        smaller in several dimensions.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")

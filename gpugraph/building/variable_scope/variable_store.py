@@ -1,8 +1,8 @@
 """The store: a graph's shared variables by their full names.
 
 `get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
-One thread at a time creates a variable, so two requests for the same name get the same one. The
-store records the line of each request, which `explain_variables` lists.
+One thread at a time creates a variable, so two requests for the same name get the same variable.
+The store records the line of each request, which `explain_variables` lists.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ def variable_store(graph: Graph | None = None) -> VariableStore:
 class VariableStore:
     """The shared variables of a graph.
 
-    variables: by full name, including the parts of partitioned ones. partitioned: the
-    PartitionedVariables by full name. sites: by name, how often each line of the program got the
-    variable: maps (line, whether it created the variable) to a count. default_scopes: the full
-    names of scopes that were opened by default names.
+    variables: the variables by full name, including the parts of partitioned variables.
+    partitioned: the PartitionedVariables by full name.
+    sites: by variable name, the number of calls for each (line of the program, whether the call
+      created the variable).
+    default_scopes: the full names of scopes that were opened by default names.
     """
 
     def __init__(self) -> None:
@@ -134,7 +135,7 @@ class VariableStore:
         return variable
 
     def _note(self, name: str, created: bool) -> None:
-        """Record the program's current line as one that created, or got, the variable."""
+        """Record whether the program's current line created the variable or got an existing one."""
         graph = get_default_graph()
         sites = self.sites.setdefault(name, {})
         site = here(graph._origins), created

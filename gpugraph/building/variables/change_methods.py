@@ -12,7 +12,9 @@ from gpugraph.ops.state import count_up_to as counting, scatter_updates
 
 
 def by_difference(kind: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """Return the method `kind(delta, use_locking, name, read_value)`, which adds an `op_type`."""
+    """Return the method `kind(delta, use_locking, name, read_value)`, which creates an `op_type`
+    op.
+    """
 
     @named(kind, doc)
     def change(
@@ -56,5 +58,7 @@ def by_coordinates(kind: str, doc: str) -> Callable[..., Tensor]:
 
 
 def count_up_to(self: Any, limit: int) -> Tensor:
-    """Do as `tf.count_up_to`: return the value and add 1 in a run; OutOfRangeError at `limit`."""
+    """Return the value before a run adds 1 to it; OutOfRangeError if it is `limit`. See
+    `tf.count_up_to`.
+    """
     return counting.count_up_to(self, limit)

@@ -1,4 +1,6 @@
-"""Checks of initial values: their shape, and that they are made outside of loops and branches."""
+"""Checks of initial values: their shape, and that they are created outside of loops and
+branches.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def check_outside(value: Tensor, name: str) -> None:
-    """Raise ValueError for an initial value made in a branch or a loop, which may never run."""
+    """Raise ValueError for an initial value created in a branch or a loop, which may never run."""
     if value.op._control_flow_context is not None:
         raise ValueError(
             f"Initializer for variable {name} is from inside a control-flow construct, such as a "
@@ -17,9 +19,9 @@ def check_outside(value: Tensor, name: str) -> None:
 
 
 def check_shape(value: Tensor, shape: TensorShape, may_be_open: bool, name: str) -> None:
-    """Raise ValueError for a value that is not of `shape`, or for an open shape if not allowed.
+    """Raise ValueError if `value` doesn't have `shape`, or if `shape` is not fully defined.
 
-    may_be_open: whether sizes of `shape` may be unknown. name: the variable's, for the error.
+    may_be_open: whether sizes of `shape` may be unknown. name: the variable's name, for the error.
     """
     if not shape.is_compatible_with(value.shape):
         raise ValueError(

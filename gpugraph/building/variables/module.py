@@ -41,7 +41,7 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to the constructor, or that of the class."""
+        """The name that was passed to the constructor, by default derived from the class's name."""
         return self._name
 
     @property
@@ -52,12 +52,14 @@ class Module(AutoTrackable):
 
     @property
     def variables(self) -> Any:
-        """The variables in attributes, by the attributes' names, then those of submodules."""
+        """The variables in attributes, ordered by the attributes' names, then those of
+        submodules.
+        """
         return tuple(value for value in self._leaves() if _is_variable(value))
 
     @property
     def trainable_variables(self) -> Any:
-        """Those of `variables` that are trainable."""
+        """The elements of `variables` that are trainable."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
@@ -68,7 +70,7 @@ class Module(AutoTrackable):
     def _leaves(self) -> Iterator[Any]:
         """Yield all values in attributes, also in nested lists and dicts, once each.
 
-        The module's own come first, then those of its submodules.
+        The values in the module's attributes precede the values in its submodules.
         """
         seen = {id(self)}
         waiting: list[Module] = [self]
@@ -101,7 +103,10 @@ def _is_variable(value: Any) -> bool:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the values in nested lists, tuples and dicts, those of dicts by sorted keys."""
+    """Yield the values in nested lists, tuples and dicts.
+
+    The values of a dict by its sorted keys.
+    """
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves(item)

@@ -19,7 +19,9 @@ from gpugraph.ops.framework.tensor_conversion import register_tensor_conversion_
 
 
 def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
-    """Return the method `kind`, which calls that of each part with its share of the value."""
+    """Return the method `kind`, which calls the method `kind` of each part with its share of the
+    value.
+    """
 
     @with_parameters_of(Variable.assign)
     @named(kind, doc)
@@ -33,9 +35,9 @@ def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
 class PartitionedVariable:
     """The parts of the variable `name`, in order: iterable, and usable wherever a tensor is.
 
-    shape, dtype: of the whole.
+    shape, dtype: the shape and dtype of the whole variable.
     variable_list: the parts, whose positions are in their `SaveSliceInfo`.
-    partitions: the number of parts in each dimension; at most one of them is above 1.
+    partitions: the number of parts in each dimension; at most one number is above 1.
     """
 
     def __init__(
@@ -166,7 +168,7 @@ def _operator(name: str) -> Any:
 
 
 def variable_parts(variable: Any) -> list[Any]:
-    """Return the parts of a PartitionedVariable; anything else as the only part."""
+    """Return the parts of a PartitionedVariable; for any other value, a list of only that value."""
     return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 

@@ -1,4 +1,4 @@
-"""Private attributes of TensorFlow's variables that libraries read."""
+"""Private attributes of TensorFlow's variables that other libraries read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class PrivateVariableState:
-    """The attributes of a variable that other libraries read, and this package does not."""
+    """The private attributes of a variable that other libraries read; this package does not read
+    them.
+    """
 
     _in_graph_mode = True
     _graph: Any

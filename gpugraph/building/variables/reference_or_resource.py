@@ -11,12 +11,12 @@ SCOPE_CHOICE: list[Callable[[], bool | None]] = []
 
 
 def enable_resource_variables() -> None:
-    """Create resource variables by default from here on."""
+    """Create resource variables by default from now on."""
     _enabled[0] = True
 
 
 def disable_resource_variables() -> None:
-    """Create reference variables by default from here on."""
+    """Create reference variables by default from now on."""
     _enabled[0] = False
 
 
@@ -28,7 +28,7 @@ def resource_variables_enabled() -> bool:
 def uses_resource(requested: bool | None) -> bool:
     """Return whether to create a resource variable: `requested`, unless that is None.
 
-    Then the variable scope's setting decides, else the default.
+    If it is None, the variable scope's setting decides, or else the default.
     """
     for choice in (requested, *(say() for say in SCOPE_CHOICE)):
         if choice is not None:

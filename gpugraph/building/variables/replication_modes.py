@@ -1,7 +1,7 @@
 """The modes by which programs request how TensorFlow keeps replicas of a variable equal.
 
-A variable has one replica here, so the modes have one effect only: a variable that is synchronized
-ON_READ is not trainable by default.
+A variable has only one replica here, so the modes have a single effect: a variable that is
+synchronized ON_READ is not trainable by default.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class VariableAggregation(enum.Enum):
 class VariableAggregationV2(enum.Enum):
     """How the replicas' updates are combined: `tf.compat.v2.VariableAggregation`.
 
-    Equal to the `VariableAggregation` of the same name.
+    Each member is equal to the `VariableAggregation` of the same name.
     """
 
     NONE = 0
@@ -63,7 +63,7 @@ class ReplicatedState:
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Return both modes as enums; None means AUTO and NONE.
+    """Return both modes as enums; None is replaced by AUTO and NONE respectively.
 
     Raise ValueError for an invalid mode.
     """

@@ -1,9 +1,9 @@
 """Resource variables: variables behind a handle, through which ops read and change them.
 
-A reference variable has one read op that all its users share. A resource variable is read
-separately by each user, where that is built: after the control dependencies there, and in each
-iteration of a loop. Ops that change it do not return a reference, but an `UnreadVariable`: the
-variable as it is after the change.
+A reference variable has one read op that all its users share. For a resource variable, each user
+has a separate read op, which runs after the control dependencies of that user, and in each
+iteration of its loop. Methods that change the variable do not return a reference, but an
+`UnreadVariable`: the variable as it is after the change.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.variables.variable import KINDS, Variable
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -89,12 +90,16 @@ class ResourceVariable(Variable):
     def _after(self) -> AbstractContextManager[Any]:
         """Return the context for reads and changes of the variable; here without dependencies.
 
-        In an `UnreadVariable` they depend on the op that changed it.
+        For an `UnreadVariable`, reads and changes depend on the op that changed the variable.
         """
         return nullcontext()
 
     def _as_graph_element(self) -> Tensor:
         return self._snapshot
+
+    def _component(self) -> ResourceVariable:
+        """Return the variable itself; a variable with several copies returns the current one."""
+        return self
 
     @property
     def handle(self) -> Tensor:
@@ -116,7 +121,7 @@ class ResourceVariable(Variable):
             return identity(value)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the rows at `indices`, as `tf.gather`."""
+        """Return the rows at `indices`, as `tf.gather` does."""
         with self._after():
             rows: Tensor = raw_ops.ResourceGather(
                 self._variable, indices, dtype=self._dtype, name=name or "Gather"
@@ -124,7 +129,7 @@ class ResourceVariable(Variable):
         return identity(rows)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the slices at `indices`, as `tf.gather_nd`."""
+        """Return the slices at `indices`, as `tf.gather_nd` does."""
         with self._after():
             slices: Tensor = raw_ops.ResourceGatherNd(
                 self._variable, indices, dtype=self._dtype, name=name or "GatherNd"
@@ -165,7 +170,7 @@ class ResourceVariable(Variable):
     # -- changes
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
-        with self._graph.as_default(), self._after():
+        with traced_graph(self._graph).as_default(), self._after():
             tensor = convert_to_tensor(value, self._dtype)
             if op_type == "Assign" and not self._shape.is_compatible_with(tensor.shape):
                 raise ValueError(
@@ -176,7 +181,7 @@ class ResourceVariable(Variable):
         return self._after_change(operation) if read_value else operation
 
     def _after_change(self, op: Operation) -> UnreadVariable:
-        """Return the variable for users that must see the change by `op`."""
+        """Return the variable for users that must read the value after the change by `op`."""
         return UnreadVariable(self, op)
 
 
@@ -184,14 +189,15 @@ class UnreadVariable(ResourceVariable):
     """A resource variable as it is after `op`, which changed it: its reads wait for `op`."""
 
     def __init__(self, variable: ResourceVariable, op: Operation) -> None:
-        vars(self).update(vars(variable))
+        vars(self).update(vars(variable._component()))
+        vars(self).pop("_distributed_container", None)
         self._changed = op
         self._cached = None
         with self._after():
             self._snapshot = self._read_here()
 
     def _after(self) -> AbstractContextManager[Any]:
-        return self._graph.control_dependencies([self._changed])
+        return self._changed.graph.control_dependencies([self._changed])
 
     @property
     def op(self) -> Operation:

@@ -12,7 +12,7 @@ from gpugraph.graph.client.scoped_names import is_in_scope, prepend_name_scope, 
 
 @dataclass(frozen=True)
 class SaveSliceInfo:
-    """A part of the variable `full_name`: it has the shape `var_shape` and begins at `var_offset`.
+    """A part of the variable `full_name`: its shape is `var_shape`, its position is `var_offset`.
 
     save_slice_info_def: a SaveSliceInfoDef message that replaces the other arguments; its name is
     prefixed by the scope `import_scope`.
@@ -36,7 +36,9 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """The shape of the whole, then `offset,size` of each dimension: `"4 2 0,2:0,2"`."""
+        """The shape of the whole variable, then `offset,size` of each dimension: `"4 2
+        0,2:0,2"`.
+        """
         shape = " ".join(str(size) for size in self.full_shape or ())
         bounds = zip(self.var_offset or (), self.var_shape or ())
         return f"{shape} " + ":".join(f"{offset},{size}" for offset, size in bounds)

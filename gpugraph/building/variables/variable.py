@@ -1,8 +1,8 @@
 """Variables: tensors that keep their value between runs.
 
-`Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it,
-and an Identity `read` through which all users read it. Its value lives in a session, from the run
-of its initializer on. `resource_variable.ResourceVariable` is the other kind.
+`Variable` is TensorFlow 1's reference variable: a VariableV2 op, an Assign that initializes it, and
+an Identity `read` through which all users read it. Its value is kept by a session, from the run of
+its initializer on. `resource_variable.ResourceVariable` is the other kind of variable.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 
 class Variable(VariableInProto, metaclass=CreatedByScopes):
-    """A tensor that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
+    """A value that a session keeps. Usable wherever a tensor is; `v[1:3].assign(x)` writes a part.
 
     initial_value: a value convertible to a tensor, or a callable without arguments that returns
-    one, called outside of the control dependencies in effect. Must have a static shape unless
-    `validate_shape` is False.
+      one, called outside of the control dependencies in effect. Its static shape must be fully
+      defined unless `validate_shape` is False.
     trainable: whether optimizers change it by default (collection TRAINABLE_VARIABLES).
     collections: graph collections to join, [GLOBAL_VARIABLES] by default.
-    constraint: maps the value that an optimizer wrote to a new one, after each update.
-    use_resource: whether it is a resource variable, `ResourceVariable`; by default the
-    variable scope decides, else `tf.resource_variables_enabled()`.
+    constraint: a function that optimizers apply to the variable's value after each update.
+    use_resource: whether it is a resource variable, `ResourceVariable`; by default the variable
+      scope decides, else `tf.resource_variables_enabled()`.
     """
 
     _initializer_scope = False
@@ -100,7 +100,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
                 "collections argument to Variable constructor must be a list, tuple, or set. Got "
                 f"{collections!r} of type {type(collections)}"
             )
-        del expected_shape, use_resource  # use_resource has chosen the class already
+        del expected_shape, use_resource  # `use_resource` has already determined the class
         self._synchronization, self._aggregation = modes.checked_modes(
             synchronization, aggregation, name
         )
@@ -167,7 +167,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return assignment.op
 
     def _take_along(self, ops: Sequence[Operation], scope: str) -> None:
-        """Colocate the initializer's ops, which were made before the variable, with it."""
+        """Colocate the initializer's `ops`, which were created earlier, with the variable."""
         groups = self._variable.op.colocation_groups()
         for op in ops:
             if op.name.startswith(scope) and "_class" not in op._attrs:
@@ -176,7 +176,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     def _safe_initial_value(self) -> Tensor:
         """Return the initial value, with uninitialized variables replaced by their initial values.
 
-        So one run may initialize all variables, in any order.
+        One run can then initialize all variables, in any order.
         """
         graph = self._graph
 
@@ -217,11 +217,11 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return raw_ops.Identity(self._variable, name="read")
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the rows at `indices`, as `tf.gather`."""
+        """Return the rows at `indices`, as `tf.gather` does."""
         return gather(self.value(), indices, name=name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """Return the slices at `indices`, as `tf.gather_nd`."""
+        """Return the slices at `indices`, as `tf.gather_nd` does."""
         return gather_nd(self.value(), indices, name=name)
 
     @property
@@ -230,7 +230,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         return self._initial_value
 
     def initialized_value(self) -> Tensor:
-        """Return the value, or the initial value if nothing was assigned yet: for initializers."""
+        """Return the value, or the initial value if the variable has no value in the session."""
         with self._graph.control_dependencies(None):
             return convert_to_tensor(
                 cond(self._is_initialized(), self.read_value, lambda: self._guarded_initial_value)
@@ -288,7 +288,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Assign `value`; return the reference, or the operation without `read_value`."""
+        """Assign `value` in a run; return the reference, or the operation without `read_value`."""
         return self._changed_by(
             "Assign",
             value,
@@ -330,7 +330,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
     scatter_nd_sub = by_coordinates("scatter_nd_sub", "Do as `tf.scatter_nd_sub`.")
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Assign a value at once in `session`, or in the default session."""
+        """Assign a value immediately, in `session` or in the default session."""
         chosen = session if session is not None else session_for(self._graph, None, "load a value")
         chosen.run(self._initializer, {self._initializer.inputs[1]: value})
 
@@ -367,7 +367,7 @@ class Variable(VariableInProto, metaclass=CreatedByScopes):
 
 
 KINDS: dict[bool, type[Variable]] = {False: Variable}
-"""Maps whether a variable is a resource to its class."""
+"""By whether a variable is a resource variable, its class."""
 
 Variable.__array_priority__ = 100  # type: ignore[attr-defined]
 

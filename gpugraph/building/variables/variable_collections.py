@@ -46,7 +46,7 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables of collection MOVING_AVERAGE_VARIABLES, which have moving averages."""
+    """Return the variables of MOVING_AVERAGE_VARIABLES, for which moving averages are kept."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
@@ -63,22 +63,26 @@ def _variables(var_list: Any) -> list[Any]:
 
 
 def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """Return an operation that initializes these variables."""
+    """Return an operation that initializes the variables in `var_list`."""
     return group(*[variable.initializer for variable in _variables(var_list)], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """Return an operation that initializes all global variables that exist now."""
+    """Return an operation that initializes all global variables that exist at the time of this
+    call.
+    """
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """Return an operation that initializes all local variables that exist now."""
+    """Return an operation that initializes all local variables that exist at the time of this
+    call.
+    """
     return variables_initializer(local_variables())
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Return an operation that runs collection TABLE_INITIALIZERS; a NoOp if that is empty."""
+    """Return an operation that runs the collection TABLE_INITIALIZERS; a NoOp if that is empty."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
@@ -91,7 +95,7 @@ def is_variable_initialized(variable: Any) -> Tensor:
     """Return a bool scalar: whether the variable has a value in the session.
 
     variable: a Variable, the reference tensor of one, or a resource handle. Raise TypeError for
-    others.
+    anything else.
     """
     if isinstance(variable, Tensor) and variable.dtype._is_ref_dtype:
         return raw_ops.IsVariableInitialized(variable)
@@ -120,8 +124,8 @@ def report_uninitialized_variables(
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
     """Return a tensor whose run raises FailedPreconditionError if a variable has no value.
 
-    var_list: by default all global and local variables. None is returned if there are no variables.
-    `report_uninitialized_variables` replaces this function.
+    var_list: the variables; by default all global and local variables. Return None if there are no
+    variables. New programs use `report_uninitialized_variables` instead.
     """
     chosen = global_variables() + local_variables() if var_list is None else _variables(var_list)
     graph = get_default_graph()

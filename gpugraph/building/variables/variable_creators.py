@@ -1,7 +1,8 @@
 """Creation of variables by the functions that a program sets with `variable_creator_scope`.
 
-`tf.Variable(...)` calls the innermost creator of its graph and thread, which may call the next one,
-and so on; the last calls the class. `tf.Variable` returns the result of the innermost creator.
+`tf.Variable(...)` calls the innermost creator of its graph and thread, which may call the next
+creator, and so on; the last creator calls the class. `tf.Variable` returns the result of the
+innermost creator.
 """
 
 from __future__ import annotations
@@ -51,12 +52,11 @@ class CreatedByScopes(type):
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Have `variable_creator` create the default graph's variables in the block, in this thread.
+    """Let `variable_creator` create the default graph's variables in the block, in this thread.
 
     variable_creator: `creator(next_creator, **arguments)`, called with all arguments of
     `tf.Variable` by name; it returns the result of `next_creator(**arguments)`, or a replacement.
-    The innermost scope's creator is called first. `tf.get_variable` also creates variables this
-    way.
+    The innermost scope's creator is called first. `tf.get_variable` also calls the creators.
 
     Raise RuntimeError if scopes are not left in the opposite order of entering.
     """

@@ -51,9 +51,13 @@ def bind(unit: Unit) -> Plan:
     """Return the plan of a unit. ResourceExhaustedError if a device can't hold its arena or a
     variable. If binding fails, its memory is released.
     """
-    binder = Binder(unit)
+    return bind_by(Binder(unit))
+
+
+def bind_by(binder: Binder) -> Plan:
+    """Return the plan of the unit of a new binder, as `bind` does."""
     try:
-        return _bound(unit, binder)
+        return _bound(binder.unit, binder)
     except BaseException:
         binder.holdings.release()
         raise
@@ -307,6 +311,11 @@ class Binder(StepList):
             partial(bound.runner.bind, bound.kernel),
             None if self.unit.programs is None else self.unit.programs.get(node.id),
         )
+
+    def candidate(self, node: Node) -> Candidate | None:
+        """Return the inputs of the native compilation of a node; None if it has no native form."""
+        bound = self._bound_node(node, self.unit.kernel(node), self.refs(node))
+        return self._candidate(bound, self._static_context(bound), self._static_arrays(bound))
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
         """Return the reason, for the report, why a step that is launched on its own is not native

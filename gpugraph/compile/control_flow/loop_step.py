@@ -55,6 +55,7 @@ class Loop(LoopGroup):
         self.clock = clock
         self.entered = entered
         self.native = native
+        self.iterations = 0  # by steps, in all runs
         self.guarded = guarded and any(step.kind == "guard" for step in all_steps(self.steps))
 
     def unguarded(self) -> Run:
@@ -99,6 +100,7 @@ class Loop(LoopGroup):
         current: Run | None = is_going_on
         try:
             while is_going_on():
+                self.iterations += 1
                 for current in runs:  # calls bound before the loop, to save time
                     current()
                 if clock.armed:

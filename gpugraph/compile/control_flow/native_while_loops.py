@@ -1,18 +1,18 @@
 """Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
 All ops of such a loop are elementwise. The loop's steps run until the function is compiled, and in
-each run with a time limit. The compilation starts in the background once the loop has taken a
-while.
+each run with a time limit. The compilation starts in the background once the loop has taken an
+estimated while.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_nanoseconds
 from gpugraph.compile.control_flow.loop_step import Loop
 from gpugraph.compile.memory.memory_planning import passes_whole
 from gpugraph.compile.steps.step_list import StepList
@@ -28,11 +28,6 @@ from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.fusion.op_expressions import build
 from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
-WORTHWHILE_S = 0.01
-"""The seconds that a loop runs by steps before it is compiled: about a tenth of the time of a
-compilation.
-"""
-
 
 class NativeLoop(StepGroup):
     """Runs a loop: by its steps until its C function is compiled, after that by the function.
@@ -45,12 +40,14 @@ class NativeLoop(StepGroup):
         loop: Loop,
         compile_loop: Callable[[], Prepared[Any]],
         bind: Callable[[Any], Callable[[], int]],
+        iteration_ns: float,
         at_once: bool,
     ) -> None:
         """Start the compilation now if `at_once`.
 
         compile_loop: starts the compilation. bind: returns a callable that calls the compiled
-        function on the loop's arrays.
+        function on the loop's arrays. iteration_ns: the estimated nanoseconds of an iteration by
+        steps.
         """
         self.loop = loop
         self.steps = loop.steps
@@ -58,7 +55,7 @@ class NativeLoop(StepGroup):
         self._bind = bind
         self._prepared: Prepared[Any] | None = compile_loop() if at_once else None
         self._run: Callable[[], int] | None = None
-        self._spent = 0.0
+        self._iteration_ns = iteration_ns
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
         """Yield each step with its code: Python copies the values that enter, the function does the
@@ -86,7 +83,8 @@ class NativeLoop(StepGroup):
         if self._prepared is None:
             if failure := runtime_failure():
                 return StepCode("plain", failure)
-            return StepCode("waiting", f"until the loop has taken {WORTHWHILE_S * 1e3:.0f} ms")
+            estimate = f"an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
+            return StepCode("waiting", f"until the loop has taken {estimate}")
         if self._prepared.reason:
             return StepCode("plain", self._prepared.reason)
         is_there = self._prepared.get() is not None
@@ -96,9 +94,7 @@ class NativeLoop(StepGroup):
         """Run the loop, by the function if it is compiled and the run has no time limit."""
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
-            start = perf_counter()
             self.loop.run()
-            self._spent += perf_counter() - start
             return
         self.loop.start.run()
         clock = self.loop.clock
@@ -108,7 +104,8 @@ class NativeLoop(StepGroup):
     def _ready(self) -> Callable[[], int] | None:
         """Return the function bound to the loop's arrays, or None while it is not compiled."""
         if self._prepared is None:
-            if self._spent < WORTHWHILE_S or runtime_failure():
+            spent = self.loop.iterations * self._iteration_ns
+            if spent < WORTHWHILE_NS or runtime_failure():
                 return None
             self._prepared = self._compile()
         function = self._prepared.get()
@@ -142,7 +139,11 @@ def native_loop(
         return function.bind(translation.arrays, sizes, stop=step_list.clock.stop)
 
     def native(loop: Loop) -> NativeLoop:
-        return NativeLoop(loop, lambda: prepare_loops([compiled])[0], bind, step_list.jit.waits)
+        calls = len(loop.loop_steps.head) + len(loop.loop_steps.tail) + 1
+        nanoseconds = numpy_nanoseconds(translation.arrays, calls)
+        return NativeLoop(
+            loop, lambda: prepare_loops([compiled])[0], bind, nanoseconds, step_list.jit.waits
+        )
 
     return native, ""
 

@@ -9,11 +9,12 @@ from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.memory import (
     ArenaPlan,
     Lifetime,
+    Stacking,
     buffers_below,
     human_readable_bytes,
     plan_offsets,
-    stack,
 )
+from gpugraph.plan import PassReport
 
 
 def lay_out(unit: Unit) -> list[str]:
@@ -51,17 +52,21 @@ class Relayout:
     """
 
     def __init__(self, unit: Unit) -> None:
-        self._below: dict[str, list[list[int]]] = {}
+        self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
             lifetimes = [Lifetime(hint(s.size), s.first, s.last) for s in group]
-            self._below[device] = buffers_below(lifetimes, [s.offset for s in group])
+            below = buffers_below(lifetimes, [s.offset for s in group])
+            self._stackings[device] = Stacking(below)
 
     def apply(self, unit: Unit) -> None:
-        """Set the offsets, arena sizes and report lines of `unit`, whose sizes have values."""
+        """Set the offsets and arena sizes of `unit`, whose sizes have values."""
         for device, group in _by_device(unit.storages).items():
-            plan = stack([storage.size for storage in group], self._below[device])
+            plan = self._stackings[device].plan([storage.size for storage in group])
             _set_offsets(unit, device, group, plan)
-        unit.reports = [
+
+    def reports(self, unit: Unit) -> list[PassReport]:
+        """Return the unit's reports, with the arenas of its values."""
+        return [
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
             for report in unit.reports
         ]

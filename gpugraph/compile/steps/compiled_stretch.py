@@ -54,7 +54,7 @@ MOST_NAMES = 8
 """The maximum number of steps of one state that a report line names."""
 
 
-class _Member:
+class Member:
     """A step of the run of steps: NumPy, or native code once that is compiled.
 
     step: the step to run now. calls: the native calls, if native code is used. reason: why no
@@ -125,7 +125,7 @@ class _MixedRun:
     seconds on binding.
     """
 
-    def __init__(self, members: Sequence[_Member], waits: bool, verifies: bool) -> None:
+    def __init__(self, members: Sequence[Member], waits: bool, verifies: bool) -> None:
         self._members = members
         self._waits, self._verifies = waits, verifies
         self._ends: float | None = None  # set by the first step that may switch
@@ -166,7 +166,7 @@ class CompiledStretch:
         self.entries = entries
         self.waits, self.verifies = waits, verifies
         self.is_joined = False
-        self._members = [_Member(entry) for entry in entries]
+        self._members = [Member(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
         self._cost = sum(map(_nanoseconds, entries))
         self.spent = WORTHWHILE_NS if waits else 0.0  # estimated nanoseconds in NumPy so far
@@ -220,6 +220,15 @@ class CompiledStretch:
     def begin(self) -> None:
         """Compile the steps from the next run on, however little time they take."""
         self.spent = max(self.spent, WORTHWHILE_NS)
+
+    @property
+    def members(self) -> Sequence[Member]:
+        """The steps of the stretch."""
+        return self._members
+
+    def settle(self, steps: Sequence[Step]) -> None:
+        """Set the steps of all further runs."""
+        self._sequence = StepSequence(steps)
 
     @property
     def final_steps(self) -> Sequence[Step] | None:

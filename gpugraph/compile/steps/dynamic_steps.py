@@ -23,7 +23,7 @@ from gpugraph.compile.steps.kernel_context import (
     Place,
 )
 from gpugraph.compile.steps.plan_arrays import Arrays
-from gpugraph.compile.steps.run_time_native import plain_reason, run_time_native
+from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, run_time_native
 from gpugraph.compile.unit.compile_unit import inference_error
 from gpugraph.devices import Block, Device, VariableState
 from gpugraph.graph.inference_context import InferContext
@@ -42,7 +42,7 @@ class DynamicStep:
         self.resources = arrays.unit.target.resources
         self.jit = arrays.jit
         self.kept = arrays.holdings.memory.kept
-        self.native = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
+        self.native = self._native(arrays, bound)
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
@@ -54,6 +54,15 @@ class DynamicStep:
             for (_, home), cell in zip(bound.outputs, self.results)
             if isinstance(cell, Cell) and home.storage.last == here
         ]
+
+    @staticmethod
+    def _native(arrays: Arrays, bound: BoundNode) -> RunTimeNative | None:
+        """Return the node's native code, which the steps for other sizes of its plan share."""
+        known = arrays.run_time_natives
+        if bound.node.id not in known:
+            known[bound.node.id] = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
+        native: RunTimeNative | None = known[bound.node.id]
+        return native
 
     def code(self) -> StepCode:
         """Return the code that the next run uses, as far as the code is known already."""

@@ -87,6 +87,7 @@ class Arrays:
         self.arrays: dict[Any, Any] = {}
         self.copies: dict[Callable[[], Any], tuple[Any, Any]] = {}  # (source, target)
         self.variables: dict[int, VariableState] = {}
+        self.run_time_natives: dict[int, Any] = {}  # by node, of steps that are bound at each run
         self.access = RunAccess(unit.target.resources.access)
         self.devices = {device.name: device for device in unit.target.devices}
         self.sends = {recv.id: send for send, recv in unit.send_recv_pairs}

@@ -11,8 +11,9 @@ The nodes, their order and the storages that tensors share are the same for all.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeValues, has_open_sizes
-from gpugraph.compile.unit.compile_unit import Home, Storage, Unit
+from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.fusion.member_memory import Layout
 
@@ -43,7 +44,8 @@ class OpenParts:
         }
         self._attrs = {node: keys for node, keys in self._attrs.items() if keys}
         self._shapes = {key for key, shapes in unit.shapes.items() if is_open(shapes)}
-        self._values = [key for key, value in unit.values.items() if is_open(value)]
+        self._values = {key for key, value in unit.values.items() if is_open(value)}
+        self._types = {node.id: node.output_types for node in unit.order}
         storages = {id(home.storage): home.storage for home in unit.homes.values()}
         self._storages = [
             storage
@@ -73,12 +75,10 @@ class OpenParts:
         resolved.retvals = [nodes.get(node.id, node) for node in unit.retvals]
         pairs = unit.send_recv_pairs
         resolved.send_recv_pairs = [(nodes.get(a.id, a), nodes.get(b.id, b)) for a, b in pairs]
-        resolved.shapes = _ResolvedLater(unit.shapes, self._shapes, resolver)
-        types = {node.id: node.output_types for node in unit.order}
-        resolved.values = unit.values | {
-            key: resolver.value(unit.values[key], types.get(key[0], ()), key[1])
-            for key in self._values
-        }
+        resolved.shapes = _ResolvedLater(
+            unit.shapes, self._shapes, lambda _, shapes: resolver.of(shapes)
+        )
+        resolved.values = _ResolvedLater(unit.values, self._values, partial(self._value, resolver))
         resolved.programs = {
             id: program._replace(sizes=resolver.of(program.sizes))
             for id, program in (unit.programs or {}).items()
@@ -87,6 +87,10 @@ class OpenParts:
         resolved.transfers = resolver.of(unit.transfers)
         resolved.arena_sizes, resolved.reports = dict(unit.arena_sizes), list(unit.reports)
         return resolved
+
+    def _value(self, resolver: Resolver, key: TensorId, value: Any) -> Any:
+        """Return the constant value of a tensor."""
+        return resolver.value(value, self._types.get(key[0], ()), key[1])
 
     def _place(self, resolved: Unit, values: SizeValues, nodes: Mapping[int, Node]) -> None:
         """Set the storages and homes of the unit."""
@@ -107,19 +111,30 @@ class OpenParts:
 
 
 class _ResolvedLater(dict[Any, Any]):
-    """A dict whose values are resolved when they are first read by `[]`, if they contain Sizes."""
+    """A dict whose values under `keys` contain Sizes, and are resolved when they are first read."""
 
-    def __init__(self, values: Mapping[Any, Any], keys: Set[Any], resolver: Resolver) -> None:
+    def __init__(
+        self, values: Mapping[Any, Any], keys: Set[Any], resolve: Callable[[Any, Any], Any]
+    ) -> None:
+        """resolve: returns the value without Sizes, given its key and the value."""
         super().__init__(values)
         self._pending = set(keys)
-        self._resolver = resolver
+        self._resolve = resolve
 
     def __getitem__(self, key: Any) -> Any:
         value = super().__getitem__(key)
         if key in self._pending:
-            value = self[key] = self._resolver.of(value)
+            value = self[key] = self._resolve(key, value)
             self._pending.discard(key)
         return value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self._pending else super().get(key, default)
+
+    def items(self) -> Any:
+        for key in list(self._pending):
+            self[key]
+        return super().items()
 
 
 class Resolver:
@@ -149,13 +164,11 @@ class Resolver:
         """Return a copy of a node in which Sizes in the attrs `keys` are replaced by their
         values.
         """
-        resolved = copy.copy(node)
-        resolved.attrs = _ResolvedLater(node.attrs, keys, self)
         if node.is_constant:
             array = self.value(node.attrs["value"], node.output_types, 0)
             array.setflags(write=False)
-            resolved.attrs = {**node.attrs, "value": array}
-        return resolved
+            return node.with_attrs({**node.attrs, "value": array})
+        return node.with_attrs(_ResolvedLater(node.attrs, keys, lambda _, value: self.of(value)))
 
     def value(self, value: Any, types: Sequence[DType], slot: int) -> Any:
         """Return the constant value of output `slot` of a node with these output types."""

@@ -52,7 +52,7 @@ from gpugraph.devices.native.iterations import (
     InstructionKind as InstructionKind,
     Iterations as Iterations,
 )
-from gpugraph.devices.native.native_runtime import RUNTIME
+from gpugraph.devices.native.native_runtime import RUNTIME, call_of
 from gpugraph.devices.native.numpy_blas import (
     blas_reason as blas_reason,
     blas_threads_reason as blas_threads_reason,
@@ -60,6 +60,15 @@ from gpugraph.devices.native.numpy_blas import (
     product as product,
     products as products,
 )
+from gpugraph.devices.native.open_calls import (
+    OpenBlocks as OpenBlocks,
+    OpenCall as OpenCall,
+    OpenTable as OpenTable,
+    Words as Words,
+    table_of as table_of,
+    words_of as words_of,
+)
+from gpugraph.devices.native.open_views import Address as Address, OpenView as OpenView
 from gpugraph.devices.native.strided_copies import Axis as Axis, axes_of as axes_of, move as move
 from gpugraph.devices.native.tiled_products import (
     TILED_PRODUCTS as TILED_PRODUCTS,
@@ -103,3 +112,24 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
     return runtime.sequence(calls)
+
+
+def open_sequence(
+    calls: Sequence[Callable[[], int]],
+) -> tuple[Callable[[], int], Callable[[], int], list[int]]:
+    """Return a sequence of calls as `Runtime.open_sequence` does."""
+    runtime = RUNTIME.get(True)
+    assert runtime is not None, "there are calls, so there is a runtime"
+    return runtime.open_sequence(calls)
+
+
+def open_blocks(calls: Sequence[tuple[Words, OpenCall]]) -> OpenBlocks:
+    """Return the blocks of calls whose sizes are open."""
+    runtime = RUNTIME.get(True)
+    assert runtime is not None, "there are calls, so there is a runtime"
+    return OpenBlocks(runtime, calls)
+
+
+def block_of(call: Callable[[], int]) -> int:
+    """Return the address of a call's block."""
+    return int(call_of(call)[0])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import ceil, prod
 from typing import Any
 
@@ -26,24 +27,8 @@ from gpugraph.devices.codegen.program import Apply, Input, Program, Value
 from gpugraph.devices.native.c_kernel_source import KernelSource
 from gpugraph.devices.native.c_while_loop_source import LoopSource
 from gpugraph.devices.native.native_runtime import Block, Runtime, address_of, internal_error
-
-PART = 16384
-"""The maximum number of elements in a part: a multiple of a reduction's block (1,024 elements)."""
-
-LEAST_PART = 4096
-"""The minimum number of elements in a part of a kernel without partial sums."""
-
-_PARTS = 16
-"""The number of parts that balances the work even among threads that start at different times."""
-
-PART_ROWS = 16
-"""The minimum number of rows in a part, if there are reductions over rows: each part stores a row
-of partial results.
-"""
-
-THREAD_NANOSECONDS = 8_000
-"""The minimum estimated nanoseconds of work for each thread that is used. Waking a thread takes 5
-to 50 us, but the caller does not wait for that."""
+from gpugraph.devices.native.open_calls import OpenCall
+from gpugraph.devices.native.open_views import OpenView
 
 RELEASE_NANOSECONDS = 50_000
 """The minimum estimated nanoseconds of work for which the GIL is released."""
@@ -53,10 +38,12 @@ MORE, STOPPED, FAILED = 1, 2, 3
 it was stopped by its flag; or an operation failed."""
 
 
-def estimate(program: Program, elements: int) -> float:
-    """Return the estimated nanoseconds that one core takes for a program over a number of
-    elements.
-    """
+_PARTIAL, _ACROSS, _COLUMNS = 1, 2, 4
+"""How a kernel may be cut into parts; the same flags as in host_kernel.h."""
+
+
+def estimate(program: Program) -> float:
+    """Return the estimated nanoseconds that one core takes for each element of a program."""
     nanoseconds = 0.0
     for value in program.values:
         wide = value.dtype.itemsize / 4
@@ -66,7 +53,7 @@ def estimate(program: Program, elements: int) -> float:
             nanoseconds += 0.4 * wide
         else:
             nanoseconds += 0.05 * wide
-    return elements * (nanoseconds + 0.1 * len(program.outputs))
+    return nanoseconds + 0.1 * len(program.outputs)
 
 
 class Function:
@@ -78,6 +65,12 @@ class Function:
         self._source = source
         self._entry = address_of(getattr(library, source.name))
         self._runtime = runtime
+        self._each_nanoseconds = estimate(source.program)
+        self._cuts = _PARTIAL * bool(source.scratch) | _ACROSS * bool(source.splits_rows)
+        self._cuts |= _COLUMNS * ("columns" in source.scratch.values())
+        spans = source.program.spans()
+        self._wanted = [(index, spans[index]) for index in source.program.inputs]
+        self._wanted += zip(source.program.outputs, source.program.along)
 
     def bind(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
@@ -111,13 +104,12 @@ class Function:
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
         """Return a callable like that of `bind`, which a `sequence` can contain: it returns a
-        nonzero status instead of raising an error.
+        nonzero status instead of raising an error. Of `OpenView`s it is an `OpenCall`.
         """
+        if any(isinstance(array, OpenView) for array in outputs):
+            return self._open_call(inputs, outputs, sizes)
         program = self.program
-        spans = program.spans()
-        wanted = [(index, spans[index]) for index in program.inputs]
-        wanted += zip(program.outputs, program.along)
-        _check(program.values, program.axes, wanted, [*inputs, *outputs], sizes)
+        _check(program.values, program.axes, self._wanted, [*inputs, *outputs], sizes)
         if program.narrow and sizes[-1] != program.narrow:
             raise internal_error(f"A kernel of {program.narrow} columns was given {sizes[-1]}")
         _check_writeable(outputs)
@@ -131,45 +123,50 @@ class Function:
         the estimated work in nanoseconds.
         """
         rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
-        work = estimate(self.program, rows * inner)
-        threads = max(1, min(thread_count(), int(work / THREAD_NANOSECONDS)))
-        block = Block(self._entry, self._runtime.parallel, threads, rows=rows, inner=inner)
-        self._cut(block)
+        block = Block(self._entry, self._runtime.parallel, thread_count(), rows=rows, inner=inner)
+        block.each_nanoseconds, block.cuts = self._each_nanoseconds, self._cuts
+        self._runtime.cut("block", block)
         scratch = [
             self._scratch(block, index, kind) for index, kind in self._source.scratch.items()
         ]
-        return block, _place(block, [*inputs, *outputs, *scratch], sizes), work
+        return block, _place(block, [*inputs, *outputs, *scratch], sizes), block.work
 
-    def _cut(self, block: Block) -> None:
-        """Divide the work into parts, and store their number and sizes in the block."""
-        rows, inner = block.rows, block.inner
-        block.rows_each, block.inner_each, block.across = max(rows, 1), inner, 1
-        if self._source.scratch or block.threads > 1:
-            part = PART if self._source.scratch else _part(rows * inner)
-            if self._source.splits_rows and inner > part:
-                block.inner_each, block.across = part, ceil(inner / part)
-            block.rows_each = max(1, part // max(block.inner_each, 1))
-            if "columns" in self._source.scratch.values():
-                block.rows_each = max(block.rows_each, PART_ROWS)
-        block.parts = ceil(rows / block.rows_each) * block.across
+    def _open_call(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[Any]
+    ) -> OpenCall:
+        """Return the call over views with open sizes."""
+        rows, inner = (prod(sizes[:-1]), sizes[-1]) if sizes else (1, 1)
+        if self.program.narrow and sizes[-1] != self.program.narrow:
+            raise internal_error("A kernel of few columns was given others")
+        arrays = [array.ctypes.data for array in (*inputs, *outputs)]
+        scratch = {
+            len(arrays) + number: partial(self._scratch_bytes, index=index, kind=kind)
+            for number, (index, kind) in enumerate(self._source.scratch.items())
+        }
+        return OpenCall(
+            {"rows": rows, "inner": inner},
+            {"sizes": sizes, "at": arrays},
+            address_of(self._runtime.library.gg_cut_block),
+            ("threads", "parts", "rows_each", "inner_each", "across", "work"),
+            scratch,
+            ("work", RELEASE_NANOSECONDS),
+        )
 
     def _scratch(self, block: Block, index: int, kind: str) -> Any:
         """Return a new array for the partial results of reduction `index`. kind: as in
         `ProgramSource.scratch`.
         """
-        lengths = {
-            "parts": block.parts,
-            "whole": 1 + block.parts,
-            "columns": ceil(block.rows / block.rows_each) * block.inner,
-        }
+        return np.empty(self._scratch_bytes(block, index, kind), np.uint8)
+
+    def _scratch_bytes(self, block: Block, index: int, kind: str) -> int:
+        """Return the bytes of the partial results of a reduction."""
+        lengths = {"parts": block.parts, "whole": 1 + block.parts}
+        length = lengths.get(kind)
+        if length is None:
+            length = ceil(block.rows / block.rows_each) * block.inner
         dtype = self.program.values[index].dtype
-        kept_type = float32 if dtype is float16 else dtype
-        return np.empty(max(lengths[kind], 1), kept_type.as_numpy_dtype)
-
-
-def _part(elements: int) -> int:
-    """Return the number of elements in a part of a kernel without partial sums."""
-    return min(max(ceil(elements / _PARTS / LEAST_PART), 1) * LEAST_PART, PART)
+        itemsize = (float32 if dtype is float16 else dtype).itemsize
+        return max(length, 1) * itemsize
 
 
 class LoopFunction:

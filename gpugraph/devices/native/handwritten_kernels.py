@@ -30,6 +30,8 @@ from gpugraph.devices.native.native_runtime import (
     internal_error,
     kernel_file,
 )
+from gpugraph.devices.native.open_calls import OpenCall, OpenTable
+from gpugraph.devices.native.open_views import Address, OpenView
 
 BYTES = "bytes"
 """A name in place of a dtype, for functions that only copy elements."""
@@ -99,6 +101,9 @@ class SourceFile:
         InternalError if an array does not fit the parameters.
         """
         name = dtype or _common_dtype(function, arrays)
+        if any(isinstance(array, OpenView) for array in arrays):
+            places = [array.ctypes.data for array in arrays]
+            return self._open_call(function, name, parameters, places, new_scratch)
         addresses = [array.ctypes.data for array in arrays]
         block, keep = self._plan(function, name, parameters, addresses)
         _check(function, block, arrays)
@@ -116,8 +121,29 @@ class SourceFile:
         """Return a call with memory that the caller has checked. keep: objects that own the memory,
         and live as long as the call.
         """
+        if any(isinstance(address, (Address, OpenTable)) for address in addresses):
+            return self._open_call(function, dtype, parameters, addresses, new_scratch)
         block, more = self._plan(function, dtype, parameters, addresses)
         return self._call(block, (*more, *keep), new_scratch)
+
+    def _open_call(
+        self,
+        function: str,
+        dtype: str,
+        parameters: Sequence[Any],
+        addresses: Sequence[Any],
+        new_scratch: Callable[[int], Any],
+    ) -> OpenCall:
+        """Return the call over views with open sizes."""
+        return OpenCall(
+            {},
+            {"parameters": parameters, "at": addresses},
+            address_of(getattr(self._library, f"{function}_plan_{_TYPES[dtype][1]}")),
+            ("threads", "scratch_bytes", "nanoseconds", "count"),
+            {},
+            ("nanoseconds", RELEASE_NANOSECONDS),
+            new_scratch,
+        )
 
     def _plan(
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]

@@ -52,6 +52,9 @@ class Block(ctypes.Structure):
         ("stop", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("limit", "count", "fresh")),
         *((name, ctypes.c_void_p) for name in ("sizes", "at")),
+        ("each_nanoseconds", ctypes.c_double),
+        ("cuts", ctypes.c_int64),
+        ("work", ctypes.c_double),
     )
 
 
@@ -76,8 +79,8 @@ the GIL.
 """
 
 _FILES = (
-    "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_iterations.c", "host_crc32c.c",
-    "host_math.h", "host_self_check.c",
+    "host_kernel.h", "host_runtime.c", "host_strided_copy.c", "host_cuts.c", "host_iterations.c",
+    "host_crc32c.c", "host_math.h", "host_self_check.c",
 )  # fmt: skip
 
 Call = Callable[[], int]
@@ -101,6 +104,13 @@ class Runtime:
         self._new.restype = ctypes.py_object
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
+    def cut(self, name: str, block: ctypes.Structure) -> None:
+        """Divide the work of a block into parts, by the function `gg_cut_<name>` of host_cuts.c.
+
+        `threads` of the block is the most that it may use, and becomes the number that it uses.
+        """
+        getattr(self.library, f"gg_cut_{name}")(ctypes.byref(block))
+
     def call(self, block: ctypes.Structure, keep: Sequence[Any], release: bool) -> Call:
         """Return a call that runs a block's kernel and returns its status.
 
@@ -118,6 +128,16 @@ class Runtime:
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
         several = _Several(self._sequence, len(parts), 0, ctypes.addressof(blocks))
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
+
+    def open_sequence(self, calls: Sequence[Call]) -> tuple[Call, Call, list[int]]:
+        """Return a sequence of calls as two calls, one of which releases the GIL, and the addresses
+        of the words that point to the blocks, so that other calls can take their places.
+        """
+        blocks = (ctypes.c_void_p * len(calls))(*(call_of(call)[0] for call in calls))
+        start, size = ctypes.addressof(blocks), ctypes.sizeof(ctypes.c_void_p)
+        several = _Several(self._sequence, len(calls), 0, start)
+        held, released = [self.call(several, (blocks, *calls), flag) for flag in (False, True)]
+        return held, released, [start + size * index for index in range(len(calls))]
 
     def failed_at(self, call: Call) -> int:
         """Return the index of the call that ended a `sequence`."""

@@ -19,13 +19,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.config.environment import thread_count
+from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import (
     RUNTIME,
     Call,
@@ -33,6 +33,8 @@ from gpugraph.devices.native.native_runtime import (
     address_of,
     internal_error,
 )
+from gpugraph.devices.native.open_calls import OpenCall
+from gpugraph.devices.native.open_views import OpenView
 from gpugraph.devices.native.product_views import ProductViews
 
 _NAMES = (
@@ -54,27 +56,6 @@ _THREADS = (
 )
 """Templates of the names of OpenBLAS's functions that get and set its number of threads."""
 
-_BLOCK = 3_000_000
-"""A product with at least twice this number of multiplications is split into two blocks, and one
-with eight times the number into four. Each block packs the matrix that the blocks share, which
-takes 5 to 10 % of its time."""
-
-_LINE = 32
-"""The unit of a block's rows and columns: the size of the tiles of the BLAS."""
-
-_MANY = 8
-"""The minimum number of products in a batch that are divided among threads without splitting
-any.
-"""
-
-_THREAD_WORK = 750_000
-"""The minimum work for each thread that is used, which takes 12 us."""
-
-_VECTOR_WORK = 8
-"""The time of a multiplication of a matrix by a vector, relative to one in a product of matrices:
-each element of the matrix is loaded for a single multiplication.
-"""
-
 _RELEASE_WORK = 1_000_000
 """The minimum work for which the GIL is released. The unit of work is one multiplication of
 float32.
@@ -94,6 +75,7 @@ class _Products(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("m_each", "n_each", "m_count", "n_count")),
         *((name, ctypes.c_int64) for name in ("each", "parts", "threads")),
         *((name, ctypes.c_void_p) for name in ("a", "b", "c")),
+        ("work", ctypes.c_int64),
     )
 
 
@@ -279,6 +261,8 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
     if blas.threads is not None:
         _set_thread_functions(runtime, blas.threads)
     calls = [_product(blas, runtime, *triple) for triple in triples]
+    if len(calls) > 1 and isinstance(calls[0], OpenCall):
+        raise NotNativeError("several products with open sizes")
     return calls[0] if len(calls) == 1 else runtime.sequence(calls)
 
 
@@ -289,6 +273,8 @@ def _set_thread_functions(runtime: Runtime, threads: tuple[int, int]) -> None:
 
 def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
     views = ProductViews.of(a, b, out)
+    if isinstance(out, OpenView):
+        return _open_product(runtime, views)
     block = _Products(address_of(runtime.library.gg_multiply), *blas.functions[out.itemsize])
     if not out.size:
         return runtime.call(block, (a, b, out), False)
@@ -301,8 +287,27 @@ def _product(blas: _Blas, runtime: Runtime, a: Any, b: Any, out: Any) -> Call:
     starts = views.starts
     block.count = len(starts[2])
     block.a, block.b, block.c = (array.ctypes.data for array in starts)
-    work = _cut(block)
-    return runtime.call(block, (*starts, a, b, out), work >= _RELEASE_WORK)
+    block.threads = thread_count()
+    runtime.cut("products", block)
+    return runtime.call(block, (*starts, a, b, out), block.work >= _RELEASE_WORK)
+
+
+def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
+    """Return the call of a product with open sizes."""
+    left, right, result = views.layouts
+    return OpenCall(
+        {
+            "kind": _kind(views.m, views.n, views.k),
+            "transposes_a": int(left.is_transposed),
+            "transposes_b": int(right.is_transposed),
+            **{"m": views.m, "n": views.n, "k": views.k, "count": views.starts[2].size},
+            **{"lda": left.leading, "ldb": right.leading, "ldc": result.leading},
+            **dict(zip("abc", views.starts)),
+        },
+        cut=address_of(runtime.library.gg_cut_products),
+        results=("threads", "m_each", "n_each", "m_count", "n_count", "each", "parts", "work"),
+        work=("work", _RELEASE_WORK),
+    )
 
 
 def _kind(m: int, n: int, k: int) -> int:
@@ -312,35 +317,3 @@ def _kind(m: int, n: int, k: int) -> int:
     if k == 0:
         return _MATRICES
     return _COLUMN if n == 1 else _ROW if m == 1 else _MATRICES
-
-
-def _cut(block: _Products) -> int:
-    """Split products into blocks by their sizes alone, assign blocks to parts for threads, and
-    return the total work.
-    """
-    work: int = block.m * block.n * block.k * block.item // 4
-    if block.kind != _MATRICES:
-        work *= _VECTOR_WORK
-    m, n = block.m, block.n
-    if block.count < _MANY:
-        m, n = _edges(m, n, work)
-    block.m_each, block.n_each = m, n
-    block.m_count, block.n_count = ceil(block.m / m), ceil(block.n / n)
-    total: int = work * block.count
-    units = block.count * block.m_count * block.n_count
-    block.threads = max(1, min(thread_count(), total // _THREAD_WORK, units))
-    block.each = units if block.threads == 1 else max(1, units // (4 * block.threads))
-    block.parts = ceil(units / block.each)
-    return total
-
-
-def _edges(m: int, n: int, work: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a block, for a product of this work."""
-    limit = 2 * _BLOCK
-    while work >= limit and max(m, n) > _LINE:
-        limit *= 8
-        if m >= n:
-            m = ceil(m / 2 / _LINE) * _LINE
-        else:
-            n = ceil(n / 2 / _LINE) * _LINE
-    return m, n

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.devices.native.open_calls import open_addresses
+from gpugraph.devices.native.open_views import OpenView
+
 _MOST_WORK: Any = 10_000
 """The number of candidate solutions after which NumPy's exact overlap check stops: a few
 microseconds.
@@ -22,6 +25,8 @@ def show(array: Any) -> str:
 
 def overlap(a: Any, b: Any) -> bool:
     """Return whether two views share memory; True also if the limited check can't decide."""
+    if isinstance(a, OpenView) or isinstance(b, OpenView):
+        return a.shares(b) if isinstance(a, OpenView) else bool(b.shares(a))
     try:
         return bool(np.shares_memory(a, b, _MOST_WORK))
     except np.exceptions.TooHardError:
@@ -45,6 +50,8 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 def addresses(array: Any, axes: int) -> Any:
     """Return an array with the address of each index of the first `axes` axes, in C order."""
+    if isinstance(array, OpenView):
+        return open_addresses(array, axes)
     starts = np.full((1,), array.ctypes.data, np.uintp)
     for size, stride in zip(array.shape[:axes], array.strides[:axes]):
         steps = (np.arange(size) * stride).astype(np.uintp)

@@ -11,7 +11,7 @@ These calls can be members of a `sequence`. The kind of copy is decided when a c
 from __future__ import annotations
 
 import ctypes
-from math import ceil, prod
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,17 +26,13 @@ from gpugraph.devices.native.native_runtime import (
     internal_error,
 )
 from gpugraph.devices.native.numpy_views import are_apart, overlap, show
+from gpugraph.devices.native.open_calls import OpenCall
+from gpugraph.devices.native.open_views import Address, OpenView
 
 MOST_AXES = 8
 """The maximum number of axes after collapsing: two of the plane, and `GG_OUTSIDE` (of
 host_strided_copy.c) around it.
 """
-
-PART_BYTES = 65_536
-"""The number of bytes that each part writes, if a copy is divided into several parts."""
-
-THREAD_BYTES = 262_144
-"""The minimum number of bytes for which a second thread is used."""
 
 RELEASE_BYTES = 524_288
 """The minimum number of bytes for which the GIL is released."""
@@ -44,13 +40,10 @@ RELEASE_BYTES = 524_288
 _SHORT = 4
 """If the last axis is smaller than this, a longer axis becomes the inner loop."""
 
-_SIDE = 128
-"""The maximum number of columns in a block of a transpose: a multiple of the columns of a tile, 4
-to 16.
-"""
-
 _COPY, _FILL, _TRANSPOSE, _STRIDED = range(4)
 _SIZES = (1, 2, 4, 8, 16)
+_KEPT = object()
+"""The base of the memory of a number that a call keeps."""
 
 
 class Axis(NamedTuple):
@@ -93,6 +86,8 @@ def move(source: Any, target: Any) -> Call:
         raise internal_error(RUNTIME.reason)
     array = _as_array(source, target)
     _check(array, target)
+    if isinstance(target, OpenView) or isinstance(array, OpenView):
+        return _open_move(runtime, array, target)
     if _is_same(array, target) or not target.size:
         block = _Move(address_of(runtime.library.gg_moved))
         return runtime.call(block, (array, target), False)
@@ -104,7 +99,7 @@ def move(source: Any, target: Any) -> Call:
 
 def _as_array(source: Any, target: Any) -> Any:
     """Return the source as an array; a Python number becomes an array with the target's dtype."""
-    if isinstance(source, np.ndarray):
+    if isinstance(source, (np.ndarray, OpenView)):
         return source
     if isinstance(source, np.generic):
         return np.asarray(source)
@@ -182,20 +177,50 @@ def _bind(
     """
     item = arrays[1].itemsize
     total = item * prod(axis.size for axis in axes)
+    fields = _fields(axes, item, starts)
+    block = _Move(address_of(runtime.library.gg_moved))
+    for name, value in fields.items():
+        name, _, index = name.partition(":")
+        if index:
+            getattr(block, name)[int(index)] = value
+        else:
+            setattr(block, name, value)
+    block.threads = thread_count()
+    runtime.cut("move", block)
+    return runtime.call(block, arrays, total >= RELEASE_BYTES)
+
+
+def _fields(axes: list[Axis], item: int, starts: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the fields of the block of a copy; those of arrays as `name:index`."""
     axes, item = _widen(axes, item, starts)
     if len(axes) > MOST_AXES:
         raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
     kind, row, column, outside = _plane(axes, item)
-    block = _Move(address_of(runtime.library.gg_moved), item=item, kind=kind)
-    block.rows, block.from_row, block.to_row = row
-    block.columns, block.from_column, block.to_column = column
-    block.outside = len(outside)
+    fields = {"item": item, "kind": kind, "outside": len(outside)}
+    fields |= dict(zip(("rows", "from_row", "to_row"), row))
+    fields |= dict(zip(("columns", "from_column", "to_column"), column))
     for index, axis in enumerate(outside):
-        block.sizes[index] = axis.size
-        getattr(block, "from")[index], block.to[index] = axis.source, axis.target
-    block.source, block.target = starts
-    _cut(block, total)
-    return runtime.call(block, arrays, total >= RELEASE_BYTES)
+        fields |= dict(zip((f"sizes:{index}", f"from:{index}", f"to:{index}"), axis))
+    return fields | {"source": starts[0], "target": starts[1]}
+
+
+def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
+    """Return the call of a copy with open sizes."""
+    if not isinstance(source, OpenView):  # a number, which the call keeps
+        source = OpenView(Address(_KEPT, 0), source.shape, source.strides, source.dtype)
+    if _is_same(source, target):
+        return OpenCall()
+    if overlap(source, target) or not target.size:
+        raise NotNativeError("a move within the same memory, or of nothing")
+    axes, start, to = axes_of(source, target)
+    fields = _fields(axes, target.itemsize, (start, to))
+    if source.start.base is _KEPT:
+        del fields["source"]
+    return OpenCall(
+        fields,
+        cut=address_of(runtime.library.gg_cut_move),
+        results=("threads", "parts", "each", "count", "rows_each", "columns_each"),
+    )
 
 
 def _widen(axes: list[Axis], item: int, starts: tuple[int, int]) -> tuple[list[Axis], int]:
@@ -231,22 +256,3 @@ def _plane(axes: list[Axis], item: int) -> tuple[int, Axis, Axis, list[Axis]]:
     ):
         return _STRIDED, column, longest, [a for a in (*outside, row) if a is not longest]
     return kind, row, column, outside
-
-
-def _cut(block: _Move, total: int) -> None:
-    """Split the planes into blocks, assign blocks to parts for threads, and store all this in the
-    block of the call.
-    """
-    block.rows_each, block.columns_each = block.rows, block.columns
-    threads = min(thread_count(), total // (THREAD_BYTES // 2)) if total > THREAD_BYTES else 1
-    block.threads = threads
-    if threads > 1:
-        elements = PART_BYTES // block.item
-        block.columns_each = min(block.columns, _SIDE if block.kind == _TRANSPOSE else elements)
-        block.rows_each = min(block.rows, elements // block.columns_each)
-    blocks = ceil(block.rows / block.rows_each) * ceil(block.columns / block.columns_each)
-    outside = prod(block.sizes[: block.outside])
-    block.count = blocks * outside
-    block_bytes = block.rows_each * block.columns_each * block.item
-    block.each = block.count if threads <= 1 else max(1, PART_BYTES // block_bytes)
-    block.parts = ceil(block.count / block.each)

@@ -17,6 +17,7 @@ from gpugraph.devices.native.handwritten_kernels import SourceFile
 from gpugraph.devices.native.native_runtime import Call
 from gpugraph.devices.native.numpy_blas import has_blas
 from gpugraph.devices.native.numpy_views import overlap, show
+from gpugraph.devices.native.open_calls import OpenTable
 from gpugraph.devices.native.product_views import ProductViews
 from gpugraph.kernel import SUMMED_AT_ONCE
 
@@ -74,9 +75,12 @@ def tiled_product(
     ends = _BIAS * (bias is not None) | _RELU * relu
     addends = views.starts[2]
     if addend is not None:
-        addends = addends - out.ctypes.data + addend.ctypes.data
+        if isinstance(addends, OpenTable):
+            addends = addends.moved(out.ctypes.data, addend.ctypes.data)
+        else:
+            addends = addends - out.ctypes.data + addend.ctypes.data
         ends |= _ADDEND
-    numbers = [len(views.starts[2]), views.m, views.n, views.k, *steps, row, row, ends]
+    numbers = [views.starts[2].size, views.m, views.n, views.k, *steps, row, row, ends]
     lists = [*views.starts, addends]
     places = [array.ctypes.data for array in lists]
     places.insert(3, 0 if bias is None else bias.ctypes.data)

@@ -31,7 +31,7 @@ from gpugraph.graph.op_def import ArgDef, OpDef, VersionDef
 from gpugraph.graph.op_library import OP_DEFS, constant_value
 
 _VERSIONS = VersionDef(GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER)
-"""The versions that TensorFlow 1.15 writes into its graphs."""
+"""The versions that TensorFlow 1.15 writes into a GraphDef."""
 
 _MAX_OUTPUTS = 1 << 24
 """The maximum number of outputs of one operation."""
@@ -44,15 +44,15 @@ class Graph(Scopes, Collections):
         Collections.__init__(self)
         Scopes.__init__(self)
         self._origins: dict[tuple[int, ...], Origin] = {}
-        self._changed: list[Operation] = []  # whose inputs were changed later
-        self._noted = 0  # this many ops are recorded as consumers of their inputs
+        self._changed: list[Operation] = []  # operations whose inputs were changed later
+        self._noted = 0  # the number of ops that are recorded as consumers of their inputs
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
-        self._barred = 0  # grows with either set: sessions check fetches again
+        self._barred = 0  # the number of restrictions; if it grows, sessions check fetches again
         self._functions: dict[str, Any] = {}
         self._seed: int | None = None
         self._versions = _VERSIONS
-        self._value_counts: dict[Operation, int] = {}  # of a constant, in a GraphDef
+        self._value_counts: dict[Operation, int] = {}  # by constant: values in its NodeDef
 
     def as_default(self) -> AbstractContextManager[Graph]:
         """Make this the default graph of the thread inside a `with` block."""
@@ -74,10 +74,10 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are those of the outputs; if None, the signature and the attrs determine them.
-        Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
+        `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
+        Attrs that the dtypes of the inputs determine may be omitted. Raise TypeError for an input
         that is not a tensor; raise ValueError for an unknown op type, inputs or attrs that the
-        signature does not allow, a tensor of another graph, an invalid name, and shapes that the op
+        signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
         rejects.
         """
         del input_types, compute_device
@@ -112,7 +112,10 @@ class Graph(Scopes, Collections):
             if maker._control_flow_context is not None:
                 in_context = True
             if maker.graph is not self:
-                raise self._foreign(tensor, name or op_def.name, op_def)
+                return self._make(
+                    op_def, self._captured_inputs(inputs, name or op_def.name, op_def), dtypes,
+                    attrs, name, compute_shapes,
+                )  # fmt: skip
         state = self._threads.state
         name = self._op_name(name or op_def.name, state.name)
         op = Operation._of(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
@@ -125,6 +128,15 @@ class Graph(Scopes, Collections):
         self._enter_scopes(op, state)
         self._add(op, state)
         return op
+
+    def _captured_inputs(
+        self, inputs: Sequence[Tensor], name: str, op_def: OpDef
+    ) -> Sequence[Tensor]:
+        """Return this graph's tensors for inputs of a new op, some of which are of other graphs.
+
+        ValueError: only the graph of a function has such tensors.
+        """
+        raise next(self._foreign(t, name, op_def) for t in inputs if t.op.graph is not self)
 
     def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
         """Return the error for an input of the new op `name` that belongs to another graph."""
@@ -186,7 +198,7 @@ class Graph(Scopes, Collections):
         inputs: tuple[Tensor, ...],
         control_inputs: tuple[Operation, ...],
     ) -> None:
-        """Change an operation's op type (to one with the same output dtypes), attrs and inputs."""
+        """Change an operation's op type, attrs and inputs, but not its output dtypes."""
         with self._lock:
             self._note_consumers()
             for tensor in op._inputs:
@@ -198,7 +210,7 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove all operations from index `first` on; none before it may consume them."""
+        """Remove all operations from index `first` on; no earlier operation may use them."""
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -221,17 +233,17 @@ class Graph(Scopes, Collections):
 
     @property
     def version(self) -> int:
-        """The number of operations: it grows with each new one."""
+        """The number of operations, which grows with each new operation."""
         return len(self._ops)
 
     @property
     def graph_def_versions(self) -> Any:
-        """The GraphDef versions (producer, consumers) of the graph, as a VersionDef message."""
+        """The GraphDef versions of the graph, as a VersionDef message."""
         return version_message(self._versions)
 
     @property
     def building_function(self) -> bool:
-        """False: this is not the graph of a function."""
+        """Always False: a graph that a program can access is not the graph of a function."""
         return False
 
     def __iter__(self) -> Iterator[Operation]:
@@ -258,13 +270,13 @@ class Graph(Scopes, Collections):
     # -- restrictions on feeds and fetches
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Make it an error to feed this tensor."""
+        """Forbid feeds of this tensor: a run that feeds it raises an error."""
         if tensor not in self._unfeedable:
             self._unfeedable.add(tensor)
             self._barred += 1
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Make it an error to fetch this operation or its tensors."""
+        """Forbid fetches of this operation and its tensors: such a run raises an error."""
         self._unfetchable.add(op)
         self._barred += 1
 
@@ -288,7 +300,7 @@ def arg_types(
 ) -> list[DType]:
     """Return the dtypes of an op's inputs or outputs, with lists flattened.
 
-    limit: the maximum number of tensors in one argument; ValueError above it.
+    limit: the maximum number of tensors in one argument; a larger number raises ValueError.
     """
     types: list[DType] = []
     for arg in args:
@@ -343,10 +355,10 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes that `misfit` carries; raise `misfit` if it carries none.
+    """Return the output shapes that `misfit` carries; raise `misfit` if it carries no shapes.
 
-    Shapes are present if TensorFlow detects the error only in a run. Outputs without one are
-    unknown.
+    It carries shapes if TensorFlow detects the error only in a run. Outputs whose shape is missing
+    have an unknown shape.
     """
     if misfit.shapes is None:
         raise misfit

@@ -1,9 +1,9 @@
 """The origin of an operation: the user's lines, outside of this package, that created it.
 
-Every error that names a node also names these lines, so they are recorded for every op. This must
-be cheap (about a microsecond): a frame is stored as its code object and the offset of its current
-instruction, and is converted to a line of text only on access. Operations created by the same lines
-share one `Origin`, which the graph keeps.
+Every error that names a node also names these lines, so they are recorded for every op. Recording
+must be cheap (about a microsecond): a frame is stored as its code object and the offset of its
+current instruction, and is converted to a line of text only on access. Operations created by the
+same lines share one `Origin`, which the graph keeps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import linecache
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -32,8 +33,25 @@ class _FilesOfPackage(dict[str, bool]):
 _IS_OURS = _FilesOfPackage()
 
 
+GeneratedLines = Mapping[int, tuple[str, int, str]]
+"""By line of a generated file: the file, the line and the function that it was generated from."""
+
+_GENERATED: dict[str, GeneratedLines] = {}
+
+
+def add_generated_code(file: str, lines: GeneratedLines) -> None:
+    """Make origins name the user's lines from which the code of `file` was generated."""
+    _GENERATED[file] = lines
+
+
+def original_line(file: str, line: int) -> tuple[str, int, str] | None:
+    """Return the user's file, line and function for a line of generated code; None for others."""
+    lines = _GENERATED.get(file)
+    return None if lines is None else lines.get(line)
+
+
 class Origin:
-    """Up to three frames of user code, innermost first. `str()` returns `file.py:12 (in train)`."""
+    """Up to three frames of user code, innermost first; `str()` returns `file.py:12 (in train)`."""
 
     __slots__ = ("_frames",)
 
@@ -44,7 +62,8 @@ class Origin:
         if not self._frames:
             return "<unknown>"
         code, offset = self._frames[0]
-        return f"{code.co_filename}:{_line(code, offset)} (in {code.co_name})"
+        file, line, function = _place(code, _line(code, offset))
+        return f"{file}:{line} (in {function})"
 
     def __repr__(self) -> str:
         return f"Origin({self})"
@@ -61,14 +80,19 @@ class Origin:
 
     @property
     def frames_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """As `frames`, with the first line of the function appended to each tuple."""
+        """The tuples of `frames`, with the first line of the function appended to each tuple."""
         starts = [code.co_firstlineno for code, _ in self._frames]
         return [(*frame, start) for frame, start in zip(self.frames, starts)]
 
 
 def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
-    file = code.co_filename
-    return file, line, code.co_name, linecache.getline(file, line).strip()
+    file, line, function = _place(code, line)
+    return file, line, function, linecache.getline(file, line).strip()
+
+
+def _place(code: CodeType, line: int) -> tuple[str, int, str]:
+    """Return the file, line and function of the code that the user wrote."""
+    return original_line(code.co_filename, line) or (code.co_filename, line, code.co_name)
 
 
 def _line(code: CodeType, offset: int) -> int:
@@ -142,7 +166,7 @@ def scope_place(obj: str | None) -> TraceableObject:
 
 
 def stack_level() -> int:
-    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line."""
+    """Return the `stacklevel` with which a `warnings.warn` in the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     outside = _outside(frame)
     while outside is not None and frame is not outside and frame.f_back is not None:

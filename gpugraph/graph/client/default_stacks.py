@@ -3,8 +3,8 @@
 The bottom of a thread's graph stack is the global default graph of that thread only, which
 `reset_default_graph` replaces; to share a graph, each thread enters `graph.as_default()`.
 
-A session is here any object with `run` and `graph`: `Tensor.eval` can call it without an import of
-the session package.
+In this module, a session is any object with `run` and `graph`, so `Tensor.eval` can call it without
+an import of the session package.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class DefaultBlock(ContextDecorator):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack. Its bottom is the thread's global default graph, None before first use."""
+    """The graph stack.
+
+    Its bottom is the thread's global default graph, None before the first use.
+    """
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -68,7 +71,7 @@ class _GraphStack(DefaultStack):
         return self.stack[-1] if self.stack else self.bottom
 
     def reset(self) -> None:
-        """Drop the global default graph; AssertionError inside `with graph.as_default()`."""
+        """Drop the global default graph; raise AssertionError inside `with graph.as_default()`."""
         if self.stack:
             raise AssertionError(
                 "Do not use tf.reset_default_graph() to clear nested graphs. Leave the "
@@ -78,13 +81,27 @@ class _GraphStack(DefaultStack):
 
 
 graph_stack = _GraphStack("<class 'gpugraph.Graph'>")
+TRACED: list[Any] = []
+"""The graphs of functions that any thread is tracing; almost always empty."""
+
+
+def traced_graph(graph: Any) -> Any:
+    """Return the graph for an op on tensors of `graph`: the thread's default graph, if that is the
+    graph of a function inside of `graph`, else `graph`.
+    """
+    default = outer = graph_stack.top()
+    while outer is not None and outer is not graph:
+        outer = getattr(outer, "outer_graph", None)
+    return graph if outer is None else default
+
+
 session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
     """Return `session`, or the default session.
 
-    Raise ValueError if there is none or it has another graph.
+    Raise ValueError if there is no session or it has another graph.
 
     purpose: the start of the message, such as "evaluate tensor using `eval()`".
     """

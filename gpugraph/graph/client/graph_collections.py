@@ -1,4 +1,4 @@
-"""Collections of a graph, and the keys TensorFlow's programs use for them."""
+"""Collections of a graph, and the keys that TensorFlow's programs use for them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ class Collections:
 
     @property
     def collections(self) -> list[Any]:
-        """The names of all collections, not only strings (`get_all_collection_keys`)."""
+        """The names of all collections; `get_all_collection_keys` returns only the names that are
+        strings.
+        """
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
@@ -83,13 +85,16 @@ class Collections:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Append `value` once to each of the collections (one name or several)."""
+        """Append `value` once to each of the collections in `names` (one name or several)."""
         keys: Iterable[Any] = (names,) if isinstance(names, str) else dict.fromkeys(names)
         for name in keys:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return the collection's list, of which changes change the graph; create it if missing."""
+        """Return the collection's list itself: a change of the list changes the collection.
+
+        The collection is created if it does not exist.
+        """
         with self._lock:
             return self._collections.setdefault(name, [])
 
@@ -97,7 +102,7 @@ class Collections:
         """Return a copy of the collection.
 
         scope: a regular expression; only the items whose name starts with a match are returned.
-        Raise ValueError if it is malformed.
+        Raise ValueError if the expression is malformed.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

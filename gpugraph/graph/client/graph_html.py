@@ -20,7 +20,7 @@ OpRow = tuple[str, str, str, str, str]
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """Return HTML (without a script) that shows the operations, nested by their name scopes."""
+    """Return HTML, without a script, that shows the operations nested by their name scopes."""
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")

@@ -43,16 +43,14 @@ _INNER_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 def is_name(name: str, inside: bool) -> bool:
     """Return whether `name` is a valid name of an operation or scope.
 
-    inside: whether it follows the prefix of a name scope; it may then also start with `_`, `-` or
-    `/`.
+    inside: whether the name follows the prefix of a name scope; it may then also start with `_`,
+    `-` or `/`.
     """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string; raise TypeError unless a string or
-    bytes.
-    """
+    """Return the name of an operation or scope as a string; raise TypeError for other types."""
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
     if not isinstance(name, str):
@@ -66,7 +64,8 @@ class Scopes(GraphElements):
     def __init__(self) -> None:
         super().__init__()
         self._threads = ScopeStates()
-        self._names: dict[str, int] = {}  # lower case: number of names derived from it
+        # by name in lower case: the number of names derived from it
+        self._names: dict[str, int] = {}
 
     @property
     def _scope(self) -> ScopeState:
@@ -80,7 +79,7 @@ class Scopes(GraphElements):
         return self._scope.name
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return `name` under the current name scope, made unique by `_1`, `_2` and so on.
+        """Return `name` under the current name scope, made unique by a suffix `_1`, `_2` and so on.
 
         mark_as_used: whether the returned name counts as in use from now on.
         """
@@ -127,10 +126,10 @@ class Scopes(GraphElements):
         return name
 
     def name_scope(self, name: str | bytes | None) -> NameScope:
-        """Prefix the names of the ops made inside; yield the prefix with its slash.
+        """Prefix the names of the ops created inside; yield the prefix with its slash.
 
         A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
-        re-enters that scope as it is. None and `""` enter the root scope. Raise ValueError for an
+        re-enters exactly that scope. None and `""` enter the root scope. Raise ValueError for an
         invalid scope name.
         """
         return NameScope(self, name)
@@ -141,13 +140,13 @@ class Scopes(GraphElements):
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Request a device, by name or by a function of the op, for the ops made inside.
+        """Request a device, by name or by a function of the op, for the ops created inside.
 
-        Inner requests override outer ones, field by field; None clears the requests of outer
+        Inner requests override outer requests, field by field; None clears the requests of outer
         scopes. A function receives the new op, whose `device` is then the merged request of the
         scopes inside of the function's scope; its result replaces that request, unless it is None.
         Raise ValueError for a string that is not a device specification, and RuntimeError if a
-        block is left before one inside it.
+        block is left before a block inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -169,7 +168,7 @@ class Scopes(GraphElements):
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Make ops inside run after `control_inputs`; None clears the dependencies of outer blocks.
 
-        Accepts operations, tensors, variables and names. Raise TypeError for anything else.
+        The elements are operations, tensors, variables or names. Raise TypeError for anything else.
         """
         state = self._scope
         old = state.controls, state.control_flow
@@ -200,7 +199,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Colocate the ops made inside with `op`.
+        """Colocate the ops created inside with `op`.
 
         Device scopes around this block do not apply to them.
 
@@ -233,7 +232,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Set the resource container of the stateful ops made inside."""
+        """Set the resource container of the stateful ops created inside."""
         state = self._scope
         old = state.container
         state.container = container_name
@@ -244,10 +243,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Override the gradients of ops made inside.
+        """Override the gradient functions of ops created inside.
 
-        op_type_map: maps an op type to the name under which `tf.RegisterGradient` registered the
-        gradient.
+        op_type_map: by op type, the name under which `tf.RegisterGradient` registered the function.
 
         Raise TypeError for anything but a dict of strings.
         """
@@ -266,10 +264,10 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
-        """Add these attrs to ops made inside, unless the ops have attrs of these names already.
+        """Add attrs to the ops created inside, unless an op already has an attr of the same name.
 
-        Values are AttrValue messages or their content; None removes an attr that an outer scope
-        would add. Raise TypeError for anything but a dict with string keys.
+        The values of `attr_map` are AttrValue messages or their content; None removes an attr that
+        an outer scope would add. Raise TypeError for anything but a dict with string keys.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -284,7 +282,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
-        """Create variables made inside by `creator(next_creator, **arguments)`.
+        """Let `creator(next_creator, **arguments)` create the variables of the block.
 
         Raise RuntimeError if the scope is left before an inner one.
         """

@@ -28,10 +28,10 @@ class IndexedSlices:
     """Rows of a tensor `dense`: `dense[indices[i]] = values[i]`, and all other rows are 0.
 
     values: a tensor of any dtype, shape (rows, ...). indices: an int tensor, shape (rows,).
-    dense_shape: the shape of `dense`, an int vector, if known; without it the slices can't be
+    dense_shape: the shape of `dense`, an int vector, if known; without it, the slices can't be
       converted to a dense tensor.
 
-    The constructor raises ValueError if the three belong to several graphs.
+    The constructor raises ValueError if the three tensors belong to several graphs.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -43,7 +43,11 @@ class IndexedSlices:
 
     @property
     def values(self) -> Any:
-        """The rows: a tensor of shape [n, ...]."""
+        """The rows: a tensor of shape [n, ...].
+        ~1021 indices_shape: None if it is unknown. The constructor raises ValueError for a shape
+          that is not a vector's. => indices_shape: None if it is unknown. The constructor raises
+          ValueError for a shape of another rank than 1.
+        """
         return self._values
 
     @property

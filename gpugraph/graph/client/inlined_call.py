@@ -1,8 +1,8 @@
 """A function call that was inlined when its graph was imported, and its serialization.
 
-The operation of the call stays in the graph: it forwards the results of the inlined operations. If
-no operation outside of the call uses the inlined ones, `as_graph_def` writes the original call and
-the library's function instead of them.
+The operation of the call stays in the graph and forwards the results of the inlined operations. If
+no operation outside of the call uses the inlined operations, `as_graph_def` replaces them by the
+original call and the library's function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from gpugraph.graph.op_def import OpDef
 
 
 class InlinedCall(NamedTuple):
-    """The operation of a call as the imported file has it, and its inlined operations (`body`)."""
+    """A call's operation as it is in the imported file, and the operations that were inlined
+    (`body`).
+    """
 
     op_def: OpDef
     attrs: dict[str, Any]

@@ -1,9 +1,10 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
-An operation is created by its graph and immutable afterwards, except for `_update_input` and
-`_add_control_inputs`, which `while_loop` needs to close loops (a caller may also create a cycle by
-mistake). A program creates up to a hundred thousand operations, so fields that usually have the
-same value in all of them are class attributes, and other values are computed on access if possible.
+An operation is created by its graph and immutable afterwards, except by `_update_input` and
+`_add_control_inputs`, which `while_loop` needs to close loops (with them, a caller may also create
+a cycle by mistake). A program creates up to a hundred thousand operations, so fields that usually
+have the same value in all of them are class attributes, and other values are computed on access if
+possible.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Operation:
     """A node: op type, input tensors, control inputs, attrs, requested device, outputs."""
 
     _original_op: Operation | None = None
-    _refusal: OpError | None = None  # the error that a run raises if it needs the operation
+    _refusal: OpError | None = None  # the error that a run raises if it needs this operation
     _call: Any = None  # for an inlined function call, its `InlinedCall`
 
-    _scope_places: Any  # ScopePlaces; missing in operations made outside of such scopes
+    _scope_places: Any  # the ScopePlaces; not set for operations created outside of such scopes
 
     __slots__ = (
         "__dict__",  # programs add their own attributes to operations
@@ -67,19 +68,19 @@ class Operation:
     ) -> None:
         """Add the operation that a NodeDef message describes to a graph.
 
-        It has the name, op type, device and attrs of the message. The graph's active scopes
-        (names, devices and so on) don't apply.
+        It has the name, op type, device and attrs of the message. The graph's active scopes (names,
+        devices and so on) don't apply.
 
         Args:
           node_def: the message. Its `input` is ignored.
           g: the graph.
-          inputs: the input tensors, lists flattened.
-          output_types: ignored, as in TensorFlow; they follow from the attrs.
+          inputs: the input tensors, with lists flattened.
+          output_types: ignored, as in TensorFlow; the attrs determine the dtypes.
           control_inputs: operations, or tensors that stand for their operations.
           input_types: the dtypes of the inputs, which may be reference dtypes where the tensor's is
             not, or the reverse.
-          original_op: the operation for which this one was created, e.g. that of a gradient;
-            becomes `_original_op`.
+          original_op: the operation for which this one was created, e.g. for which it is a
+            gradient; becomes `_original_op`.
           op_def: ignored; the op type must be a declared one.
 
         Raises:
@@ -105,7 +106,7 @@ class Operation:
         attrs: dict[str, Any],
         origin: Origin,
     ) -> Operation:
-        """Create an operation that is not in its graph yet."""
+        """Create an operation that is not added to its graph yet."""
         op = cls.__new__(cls)
         op._set(graph, name, op_def, inputs, output_types, attrs, origin)
         return op
@@ -166,7 +167,9 @@ class Operation:
 
     @property
     def control_inputs(self) -> list[Operation]:
-        """Operations that must run before this one, in addition to the producers of its inputs."""
+        """The operations that must run before this one, in addition to the producers of its
+        inputs.
+        """
         return list(self._control_inputs)
 
     @property
@@ -179,14 +182,16 @@ class Operation:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attrs, by name. Never change them: operations with equal attrs may share them."""
+        """The attrs, by name; callers must not change them, because equal operations may share
+        them.
+        """
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
         """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
 
-        A shape is a TensorShapeProto, a constant's value a TensorProto, a list a list of these.
-        Raise ValueError if the operation has no attr of that name.
+        A shape is returned as a TensorShapeProto, a constant's value as a TensorProto, a list as a
+        list of such values. Raise ValueError if the operation has no attr of that name.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -209,7 +214,7 @@ class Operation:
 
     @property
     def _record(self) -> NodeDef:
-        """This operation as a plain `NodeDef` record, for errors."""
+        """This operation as a plain `NodeDef` record, for error messages."""
         inputs = [
             tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in self._inputs
         ]
@@ -218,7 +223,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """Up to three user frames that created this, innermost first.
+        """Up to three frames of user code that created the operation, innermost first.
 
         Each is (file, line, function, source text).
         """
@@ -226,18 +231,21 @@ class Operation:
 
     @property
     def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
-        """As `traceback`, with the first line of the function appended to each tuple."""
+        """The tuples of `traceback`, with the first line of the function appended to each tuple."""
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the colocation groups; without any, a group named after the
-        operation itself."""
+        """Return the names `loc:@op` of the colocation groups; if none, a group named after this
+        operation.
+        """
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run this in `session`, or in the default session; raise ValueError if there is none."""
+        """Run the operation in `session` or in the default session; raise ValueError if there is
+        none.
+        """
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
@@ -245,8 +253,8 @@ class Operation:
 
         This may create a cycle, which a session rejects.
 
-        Raise TypeError for anything but a tensor of the same dtype, ValueError for one of another
-        graph, and IndexError if there is no such input.
+        Raise TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
+        another graph, and IndexError if there is no such input.
         """
         graph = self.graph
         graph._check_not_finalized()
@@ -265,9 +273,10 @@ class Operation:
         graph._replace_input(self, index, tensor)
 
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Add control inputs that are not present yet.
+        """Add the control inputs in `ops` that are not present yet.
 
-        Raise TypeError for anything but an operation, and ValueError for one of another graph.
+        Raise TypeError for anything but an operation, and ValueError for an operation of another
+        graph.
         """
         self.graph._check_not_finalized()
         for op in ops:
@@ -281,7 +290,7 @@ class Operation:
             self.graph._changed.append(self)
 
     def _remove_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Remove control inputs, as far as they are present."""
+        """Remove the control inputs in `ops`, if they are present."""
         remaining = tuple([op for op in self._control_inputs if op not in ops])
         if len(remaining) < len(self._control_inputs):
             self._control_inputs = remaining

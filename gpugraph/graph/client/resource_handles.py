@@ -1,7 +1,8 @@
 """Handles, the tensors of dtype resource that stand for a resource variable, and their variables.
 
-Switch, Enter and the like forward a handle into branches and loops, as they do other tensors. The
-variable of a handle is found by following these ops back to the VarHandleOp that created it.
+Switch, Enter and similar ops forward a handle into branches and loops, as they forward other
+tensors. The variable of a handle is found by following these ops back to the VarHandleOp that
+created it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def handle_maker(tensor: Tensor) -> Operation | None:
 def returned_handle(tensor: Tensor) -> Tensor:
     """Return the handle behind the IdentityN ops by which an inlined function returns `tensor`.
 
-    A tensor that is not such a handle is returned as it is.
+    A tensor that is not such a handle is returned unchanged.
     """
     while tensor._dtype is resource and tensor.op.type == "IdentityN":
         tensor = tensor.op._inputs[tensor.value_index]
@@ -42,13 +43,13 @@ def returned_handle(tensor: Tensor) -> Tensor:
 
 
 def value_dtype(tensor: Tensor) -> DType:
-    """Return the dtype of a tensor's values; for a variable's handle, that of the variable."""
+    """Return the dtype of a tensor's values; for a variable's handle, the dtype of the variable."""
     maker = handle_maker(tensor)
     dtype: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
     return dtype.base_dtype
 
 
 def value_static_shape(tensor: Tensor) -> TensorShape:
-    """Return a tensor's static shape; for a variable's handle, that of the variable."""
+    """Return a tensor's static shape; for a variable's handle, the static shape of the variable."""
     maker = handle_maker(tensor)
     return tensor._shape if maker is None else maker._attrs["shape"]

@@ -12,7 +12,8 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid, merge_specs
 
 DeviceFunction = Callable[[Operation], Any]
-"""Maps a new op to the device that it requests: a name, a spec, or None for no preference."""
+"""A function from a new op to the device that it requests: a name, a spec, or None for no request.
+"""
 
 
 class ScopePlaces(NamedTuple):
@@ -32,22 +33,26 @@ class ScopeState:
     """The scopes that apply to the next operation of one graph in one thread."""
 
     __slots__ = (
-        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
-        "devices", "name", "overrides", "places",
+        "attrs", "automatic", "colocate", "container", "control_flow", "controls", "creators",
+        "device", "devices", "name", "overrides", "places", "replication",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.name = ""
         self.devices: tuple[str | DeviceFunction | None, ...] = ()
-        self.device: str | None = ""  # `devices` merged, or None if one is a function
+        self.device: str | None = ""  # all `devices` merged, or None if one of them is a function
         self.controls: tuple[ControlDependencies, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
+        self.automatic: Any = None  # the block that orders stateful ops, or None
         self.container = ""
         self.attrs: Mapping[str, Any] = {}
-        self.overrides: Mapping[str, str] = {}  # maps an op type to the name of its gradient
+        self.overrides: Mapping[str, str] = {}  # by op type, the name of its gradient function
         self.places = NO_PLACES
-        self.creators: tuple[Callable[..., Any], ...] = ()  # of variables, the innermost last
+        # the creators of variables, the innermost last
+        self.creators: tuple[Callable[..., Any], ...] = ()
+        # the contexts of strategies, the innermost last
+        self.replication: tuple[Any, ...] = ()
 
 
 class ScopeStates(threading.local):
@@ -60,7 +65,7 @@ class ScopeStates(threading.local):
 class ControlDependencies:
     """One `with graph.control_dependencies(...)` block.
 
-    `inputs` are the block's control inputs, `seen` the operations made in it so far.
+    `inputs` are the block's control inputs, `seen` the operations created in it so far.
     """
 
     __slots__ = ("inputs", "seen")
@@ -71,7 +76,9 @@ class ControlDependencies:
 
 
 def requested_device(op: Operation, state: ScopeState) -> str:
-    """Return the device that the scopes request for a new op; call device functions with the op."""
+    """Return the device that the scopes request for a new op; device functions are called with the
+    op.
+    """
     if state.device is not None:
         return state.device
     merged = ""
@@ -95,9 +102,9 @@ def device_name(device: Any) -> str:
 
 
 def device_text(request: str | DeviceFunction | None) -> str:
-    """Return a device request as text, as `Operation._device_assignments` has it.
+    """Return a device request in the form of `Operation._device_assignments`.
 
-    A function is shown by its name, file and line.
+    A function is represented by its name, file and line.
     """
     if not callable(request):
         return str(request)
@@ -107,10 +114,10 @@ def device_text(request: str | DeviceFunction | None) -> str:
 
 
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
-    """Return the control inputs of a new op: those of all active blocks.
+    """Return the control inputs of a new op: the control inputs of all active blocks.
 
-    A block adds none if an input of the op was made inside it, because that input already waits for
-    them.
+    A block adds none if an input of the op was created inside it, because that input already waits
+    for them.
     """
     makers = {tensor.op for tensor in inputs}
     controls: dict[Operation, None] = {}
@@ -121,7 +128,10 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
 
 
 def colocate(op: Operation, state: ScopeState) -> None:
-    """Add `op` to the groups of the active colocation scopes; copy their operations' device."""
+    """Add `op` to the groups of the active colocation scopes.
+
+    Copy the device of their operations.
+    """
     groups = set(op._attrs.get("_class", []))
     for target in state.colocate:
         groups.update(target.colocation_groups())
@@ -131,7 +141,7 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return all device requests merged, inner ones overriding; None if one is a function.
+    """Return all device requests merged, where inner requests override; None if one is a function.
 
     requests: the outermost first.
     """

@@ -12,9 +12,9 @@ _START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation grou
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Return a name without the prefix of the scope; a name outside of the scope as it is.
+    """Return a name without the prefix of the scope; return a name outside of the scope unchanged.
 
-    A prefix `^` (control input) or `loc:@` (colocation group) stays.
+    A prefix `^` (control input) or `loc:@` (colocation group) is kept.
     """
     if not export_scope:
         return name
@@ -24,7 +24,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Return a name with the scope prefixed, after a `^` or `loc:@`."""
+    """Return a name with the scope prefixed, after a prefix `^` or `loc:@` if there is one."""
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
@@ -32,7 +32,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
 
 
 def is_in_scope(name: str, export_scope: str | None) -> bool:
-    """Return whether an export of the name scope `export_scope` includes a name."""
+    """Return whether `name` is in the name scope `export_scope`, so that an export includes it."""
     return not export_scope or name.startswith(export_scope)
 
 

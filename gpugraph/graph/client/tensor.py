@@ -13,6 +13,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
 from gpugraph.base.misfit import misfit_of
 from gpugraph.base.shapes import TensorShape, as_tensor_shape
+from gpugraph.graph.client.autograph_status import not_allowed
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.op_library import OPERATORS
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """TensorFlow's NotImplementedError; also a TypeError, as for other values of a wrong kind."""
+    """TensorFlow's NotImplementedError.
+
+    Also a TypeError, as for other values of an invalid type.
+    """
 
 
 class Tensor:
-    """One output of an `Operation`; holds no values. `eval` or `Session.run` compute them."""
+    """One output of an `Operation`. It holds no values: `eval` or `Session.run` compute them."""
 
     __slots__ = (
         "__dict__",  # programs add their own attributes to tensors
@@ -92,7 +96,9 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor, once for each input that does."""
+        """Return the operations that consume this tensor, once for each input that is this
+        tensor.
+        """
         return list(self._consumers)
 
     @property
@@ -110,7 +116,7 @@ class Tensor:
         )
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable stand-in that compares by identity; `deref()` returns the tensor."""
+        """Return a hashable wrapper that compares by identity; `deref()` returns the tensor."""
         return Reference(self)
 
     def __repr__(self) -> str:
@@ -131,15 +137,15 @@ class Tensor:
 
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution "
-            f"('{self.name}', made at {self.op.origin}). Compare with None, or use tf.cond, "
-            "tf.logical_and, tf.logical_or, tf.logical_not."
+            f"{not_allowed('using a `tf.Tensor` as a Python `bool`')} The tensor is '{self.name}', "
+            f"made at {self.op.origin}. Compare with None, or use tf.cond, tf.logical_and, "
+            "tf.logical_or, tf.logical_not."
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"iterating over `tf.Tensor` is not allowed in Graph execution ('{self.name}', made at "
-            f"{self.op.origin}). Use tf.unstack or tf.map_fn."
+            f"{not_allowed('iterating over `tf.Tensor`')} The tensor is '{self.name}', made at "
+            f"{self.op.origin}. Use tf.unstack or tf.map_fn."
         )
 
     def __len__(self) -> NoReturn:

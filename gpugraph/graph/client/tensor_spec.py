@@ -16,7 +16,7 @@ from gpugraph.graph.op_library import as_tensor
 
 
 class TensorSpec(ShapedTypeSpec):
-    """A shape, a dtype and optionally a name. Specs are equal if all three are.
+    """A shape, a dtype and optionally a name. Specs are equal if all three are equal.
 
     shape: a TensorShape or a value convertible to one; None if it is unknown.
     """
@@ -30,12 +30,12 @@ class TensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Return a spec of the same shape and dtype, and the same name unless `name` is set."""
+        """Return a spec of the same shape and dtype; it keeps the name unless `name` is set."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """Return the spec of a tensor; its name is that of the operation unless `name` is set."""
+        """Return the spec of a tensor; its name is the operation's name unless `name` is set."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @property
@@ -59,11 +59,9 @@ class TensorSpec(ShapedTypeSpec):
         return Tensor
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorSpec:
-        """Return the most specific spec that both are compatible with.
+        """Return the most specific spec with which both specs are compatible.
 
-        Raise ValueError for different dtypes.
-
-        It has a name only if both names are equal.
+        The result has a name only if both names are equal. Raise ValueError for different dtypes.
         """
         if type(other) is not type(self) or self._dtype is not other._dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
@@ -71,7 +69,9 @@ class TensorSpec(ShapedTypeSpec):
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether the dtype and shape of a tensor or spec are compatible with this spec."""
+        """Return whether the dtype and shape of a tensor or another spec are compatible with this
+        spec.
+        """
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)
@@ -90,7 +90,7 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """Return `value` as a tensor; raise ValueError unless it has this dtype and shape."""
+        """Return `value` as a tensor; raise ValueError unless it has the spec's dtype and shape."""
         try:
             tensor: Tensor = as_tensor(value, self._dtype)
         except (TypeError, ValueError):

@@ -1,9 +1,9 @@
 """TypeSpec: the static type of a value. Each kind of value has a separate spec class.
 
 A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
-dicts. Two specs are equal (or compatible) if the parts of their serializations are so, one by one.
-A value is determined by its components: a structure of tensors and of values that have specs, or
-the flat list of all tensors in it.
+dicts. Two specs are equal (or compatible) if each part of one serialization is equal to (or
+compatible with) the same part of the other. A value is determined by its components: a structure of
+tensors and of values that have specs, or the flat list of all tensors in it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def _serialize(self) -> tuple[Any, ...]:
-        """Return the arguments of the constructor that make an equal spec."""
+        """Return the arguments with which the constructor creates an equal spec."""
 
     @property
     @abstractmethod
@@ -86,15 +86,21 @@ class TypeSpec(ABC):
         return cls(*serialization)
 
     def _to_legacy_output_types(self) -> Any:
-        """Return the dtypes, in the legacy form of datasets."""
+        """Return the dtypes in the form that the older methods of datasets, such as `output_types`,
+        use.
+        """
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_types()")
 
     def _to_legacy_output_shapes(self) -> Any:
-        """Return the shapes, in the legacy form of datasets."""
+        """Return the shapes in the form that the older methods of datasets, such as
+        `output_shapes`, use.
+        """
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_shapes()")
 
     def _to_legacy_output_classes(self) -> Any:
-        """Return the classes, in the legacy form of datasets."""
+        """Return the classes in the form that the older methods of datasets, such as
+        `output_classes`, use.
+        """
         return self.value_type
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
@@ -103,7 +109,9 @@ class TypeSpec(ABC):
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self: Spec, other: TypeSpec) -> Spec:
-        """Return the most specific spec compatible with both; raise ValueError if there is none."""
+        """Return the most specific spec that is compatible with both; raise ValueError if there is
+        none.
+        """
         if type(other) is not type(self):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return type(self)._deserialize(_common(self._serialize(), other._serialize()))
@@ -256,14 +264,14 @@ def register_type_spec_from_value_converter(
 ) -> None:
     """Register the function that returns the spec of a class's values.
 
-    The function that was registered last is tried first. allow_subclass: whether it also applies to
-    subclasses.
+    The function that was registered last is tried first. allow_subclass: whether the function also
+    applies to subclasses.
     """
     _MAKERS.append((type_object, converter_fn, allow_subclass))
 
 
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """Return the spec of a value; a spec is returned as it is.
+    """Return the spec of a value; a spec is returned unchanged.
 
     A list of values of one batchable kind has the spec of a batch. A value without a registered
     spec that can be converted to a tensor has the tensor's spec. Raise TypeError for other values.
@@ -294,7 +302,7 @@ def _registered(value: Any) -> TypeSpec | None:
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
     """Return the spec of a batch of values of these specs.
 
-    None if no spec is compatible with all.
+    Return None if no spec is compatible with all specs.
     """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):

@@ -1,7 +1,8 @@
-"""Detection of cycles in a runtime graph: only a NextIteration to Merge edge may close one.
+"""Detection of cycles in a runtime graph: only an edge from a NextIteration to a Merge may close
+one.
 
-A graph with another cycle could never run; the error lists the nodes of the cycle in order.
-Follows TensorFlow's core/graph/validate.cc.
+A graph with another cycle could never run; the error lists the nodes of the cycle in order. Follows
+TensorFlow's core/graph/validate.cc.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ _NAMES_SHOWN = 20
 
 
 def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> None:
-    """Check that loops are closed by NextIteration to Merge edges only.
+    """Check that only edges from a NextIteration to a Merge close loops.
 
-    `extra_edges`, (before, after) pairs, count as edges. Takes time linear in nodes and edges.
-    Raises InvalidArgumentError with the nodes of one cycle, in the order of its edges, and
-    their origins.
+    `extra_edges`, (before, after) pairs, count as edges. The time is linear in nodes and edges.
+    Raise InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
+    origins.
     """
     followers: dict[int, list[Node]] = {}
     for before, after in extra_edges:
@@ -51,7 +52,7 @@ def _some_cycle(
     """Return a cycle among the nodes that could not be ordered.
 
     pending: by node id, the number of inputs that could not be ordered. Each such node has a
-    predecessor of the same kind, so a walk back from any of them reaches a cycle.
+    predecessor that could not be ordered either, so a walk back from any of them reaches a cycle.
     """
     waiting_for: dict[int, Node] = {}
     for edge in graph.edges():

@@ -7,9 +7,9 @@
     c = Add(a, b:1, ^d) {T=float32, _class=['loc:@a'], shape=shape(2,?)}
 
 Inputs are written as in a NodeDef; `@` is the requested and `@@` the assigned device. An attr is a
-dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python literal, or a list
-of those; any other value is dumped as `<...>` and cannot be read back. Lines may use nodes of later
-lines.
+dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python literal, or a list of
+such values; any other value is dumped as `<...>` and cannot be read back. A line may use nodes that
+later lines describe.
 
 The reader takes the dtypes of a node from the OpDef of its op type. Attrs that are not written
 follow from the inputs of earlier lines, or else from defaults. An `op` line declares inputs and
@@ -50,7 +50,7 @@ _LONGEST_OPAQUE = 60
 def format_graph(graph: RuntimeGraph) -> str:
     """Return the graph as text, one line per op, in topological order.
 
-    Raises InvalidArgumentError on a cycle.
+    Raise InvalidArgumentError for a cycle.
     """
     return "".join(format_node(node) + "\n" for node in topological_order(graph))
 
@@ -107,8 +107,8 @@ def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
 
     op_defs: signatures by op type.
 
-    Raises ValueError with the line that is malformed, that the graph rejects (the graph's
-    error is its cause), or whose dtypes cannot be determined.
+    Raise ValueError with the line that is malformed, that the graph rejects (the graph's error is
+    then the cause), or whose dtypes cannot be determined.
     """
     graph = RuntimeGraph()
     known = dict(op_defs)
@@ -182,7 +182,7 @@ def _size(text: str) -> int | None:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas outside of quotes and brackets."""
+    """Return the parts of `text` between commas that are outside of quotes and brackets."""
     parts, start, depth, quote, skip = [], 0, 0, "", False
     for index, char in enumerate(text):
         if skip:
@@ -258,7 +258,7 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add the attrs that the line omits to `attrs`: from the dtypes of the inputs, then
+    """Add the attrs that the line omits to `attrs`: from the dtypes of the inputs, or else the
     defaults.
     """
     start = 0

@@ -21,9 +21,10 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops in topological order; of several possible next ops, the one created first.
+    """Return the ops in topological order; of several possible next ops, the one created first is
+    next.
 
-    Raises InvalidArgumentError on a cycle.
+    Raise InvalidArgumentError for a cycle.
     """
     pending = _count_inputs(graph)
     nodes = graph.op_nodes()
@@ -67,10 +68,10 @@ def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
 
 
 def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> dict[int, int]:
-    """Return, by node id, the number of edges on the longest path to each op; 0 without inputs.
+    """Return, by node id, the number of edges on the longest path that ends at the op.
 
-    `extra_edges`, (before, after) pairs such as a Send and its Recv, count as edges.
-    Raises InvalidArgumentError on a cycle, also one through extra edges.
+    An op without inputs has depth 0. `extra_edges`, (before, after) pairs such as a Send and its
+    Recv, count as edges. Raise InvalidArgumentError for a cycle, also for one with extra edges.
     """
     pending = _count_inputs(graph)
     extra: dict[int, list[Node]] = {}
@@ -104,10 +105,10 @@ def reverse_dfs(
     enter: Callable[[Node], None] | None = None,
     leave: Callable[[Node], None] | None = None,
 ) -> None:
-    """Visit ops depth first from `roots` to their inputs, in the order of their edges.
+    """Visit `roots`, their inputs, and so on, depth first, in the order of the nodes' edges.
 
-    `enter` is called before a node's inputs are visited, `leave` after. Without `roots` every op
-    is visited, starting with those whose outputs no op consumes.
+    `enter` is called before a node's inputs are visited, `leave` is called afterwards. Without
+    `roots` every op is visited, starting with those whose outputs no op consumes.
     """
     starts = _ends(graph) if roots is None else [n for n in roots if n.id > SINK_ID]
     seen: set[int] = set()
@@ -129,7 +130,7 @@ def reverse_dfs(
 
 
 def _count_inputs(graph: RuntimeGraph) -> list[int]:
-    """Return, by node id, the number of edges from ops, without back edges."""
+    """Return, by node id, the number of edges from other ops into the node, without back edges."""
     pending = [0] * graph.num_node_ids
     for node in graph.op_nodes():
         count = len(node._in)
@@ -142,7 +143,7 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
 
 
 def _followers(node: Node) -> list[Node]:
-    """Return the ops that a node's edges lead to, one entry per edge, except back edges."""
+    """Return the ops that a node's edges lead to, once for each edge; back edges are left out."""
     if node.node_class is NodeClass.NEXT_ITERATION:
         return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
     return [e.dst for e in node._out if e.dst.id > SINK_ID]
@@ -153,7 +154,7 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops to start from: those without a consumer, then all ops, latest first.
+    """Return the ops to start from: the ops without a consumer, then all ops, latest first.
 
     The second part covers loops without an exit, whose ops all have consumers.
     """

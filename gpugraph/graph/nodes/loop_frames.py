@@ -1,7 +1,7 @@
 """Frames: the loop that contains each node of a runtime graph.
 
 A frame is entered by the Enter nodes of one `frame_name` and left by Exit nodes. A node is in the
-frame of its inputs, which must all be in the same one. A constant without control inputs is in no
+frame of its inputs, which must all be in the same frame. A constant without control inputs is in no
 loop, and its consumers may be in any.
 
     root     [x] --> Enter                         Exit --> [y]
@@ -25,9 +25,10 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One loop, or the root (no parent), with the lists of its control flow nodes by kind.
+    """One loop, or the root (which has no parent), with the lists of its control flow nodes by
+    kind.
 
-    Nodes of inner loops are not included. A loop's Enters and Exits belong to the loop itself.
+    Nodes of inner loops are not in the lists. A loop's Enters and Exits belong to the loop itself.
     """
 
     name: str
@@ -38,9 +39,11 @@ class Frame:
     exits: list[Node] = field(default_factory=list)
     loop_cond: Node | None = None
     end: Node | None = None
-    """The node that represents the end of an iteration in the order; set by the order pass."""
+    """The node that represents the end of an iteration in the order; the compiler pass `order` sets
+    it.
+    """
     depth: int = field(init=False)
-    """0 for the root."""
+    """The number of loops that contain this frame; 0 for the root."""
 
     def __post_init__(self) -> None:
         self.depth = 0 if self.parent is None else self.parent.depth + 1
@@ -70,7 +73,7 @@ class Frames:
         return sorted(self.by_name.values(), key=lambda frame: frame.depth)
 
     def at(self, node: Node) -> Frame:
-        """Return the frame of a node; for a node added to the graph later, the root."""
+        """Return the frame of a node; the root for a node that was added to the graph later."""
         return self.of.get(node.id, self.root)
 
 
@@ -80,7 +83,7 @@ def is_loop_merge(node: Node) -> bool:
 
 
 def enters_once(node: Node) -> bool:
-    """Return whether a node is an Enter whose value only the first iteration uses.
+    """Return whether only the first iteration uses the value of the node, an Enter.
 
     That is an Enter that is not constant and feeds only the loop's Merges.
     """
@@ -95,8 +98,8 @@ def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -
     """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
 
     Raise InvalidArgumentError for a node with inputs from different frames, an Enter without a
-    frame name, an Exit or NextIteration outside of loops, a second LoopCond; raise InternalError
-    for a frame that is entered from two different frames.
+    frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop; raise
+    InternalError for a frame that is entered from two different frames.
     """
     frames = Frames()
     send_of = {recv.id: send for send, recv in ways}
@@ -159,7 +162,7 @@ def is_free(node: Node) -> bool:
 
 
 def _left(frames: Frames, source: Node) -> Frame:
-    """Return the frame of a node's outputs: its own frame, for an Exit the parent."""
+    """Return the frame of a node's outputs: the node's frame, but for an Exit the parent frame."""
     frame = frames.of[source.id]
     if source.node_class is not NodeClass.EXIT:
         return frame
@@ -187,7 +190,7 @@ def _entered(frames: Frames, node: Node, parent: Frame) -> Frame:
 def _note(frame: Frame, node: Node) -> None:
     """Add a control flow node to its frame's lists.
 
-    Raise InvalidArgumentError for one that is not allowed.
+    Raise InvalidArgumentError for a node that is not allowed in the frame.
     """
     kind = node.node_class
     if kind is NodeClass.ENTER:

@@ -1,8 +1,8 @@
 """Node and Edge: the two kinds of records of a runtime graph.
 
 A `Node` is one op with its dtypes resolved, an id that is constant for the life of the graph, and
-its incoming and outgoing edges. An `Edge` runs from an output slot to an input slot; a control
-edge only imposes an order and joins slot -1 to slot -1.
+its incoming and outgoing edges. An `Edge` runs from an output slot to an input slot; a control edge
+only imposes an order and connects slot -1 to slot -1.
 
       slot 0          slot 0
     [ a ] ---------- e ----------> [ c ]        e.src = a   e.src_output = 0
@@ -101,17 +101,17 @@ FORWARDING = (NodeClass.SWITCH, NodeClass.ENTER, NodeClass.EXIT, NodeClass.NEXT_
 
 
 def class_of_type(op_type: str) -> NodeClass:
-    """Return the class of an op type; `NodeClass.OTHER` for an op type without a class."""
+    """Return the class of an op type; `NodeClass.OTHER` for an op type without a separate class."""
     return _CLASS_BY_TYPE.get(op_type, NodeClass.OTHER)
 
 
 def _is_of(*classes: NodeClass) -> Any:
-    """Return a property of `Node` that tells whether its class is one of these."""
+    """Return a property of `Node` that tells whether the node's class is one of `classes`."""
     return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
 class Edge:
-    """One edge of a runtime graph. The `id` of a removed edge is never reused in its graph."""
+    """One edge of a runtime graph; the `id` of a removed edge is never reused in its graph."""
 
     __slots__ = ("dst", "dst_input", "id", "src", "src_output")
 
@@ -136,7 +136,7 @@ class Edge:
         )
 
     def debug_string(self) -> str:
-        """Return the edge in one line, as TensorFlow's `Edge::DebugString`."""
+        """Return the edge as one line of text, as TensorFlow's `Edge::DebugString` does."""
         ends = f"{self.src.name}:{self.src_output} -> {self.dst.name}:{self.dst_input}"
         return f"[id={self.id} {ends}]"
 
@@ -182,16 +182,26 @@ class Node:
         self._in: dict[Edge, None] = {}
         self._out: dict[Edge, None] = {}
 
+    def with_attrs(self, attrs: dict[str, Any]) -> Node:
+        """Return a node with other attrs, and the same id and edges."""
+        node = object.__new__(Node)
+        for name in self.__slots__:
+            setattr(node, name, getattr(self, name))
+        node.attrs = attrs
+        return node
+
     # Edges
 
     @property
     def in_edges(self) -> KeysView[Edge]:
-        """Edges into this node, oldest first. A live view: copy it before you change edges."""
+        """The edges into this node, oldest first. This is a live view: copy it before you change
+        edges.
+        """
         return self._in.keys()
 
     @property
     def out_edges(self) -> KeysView[Edge]:
-        """Edges out of this node, oldest first. A live view, as `in_edges`."""
+        """The edges out of this node, oldest first. This is a live view, as `in_edges` is."""
         return self._out.keys()
 
     @property
@@ -205,9 +215,9 @@ class Node:
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
-        """Return the edge into data input `index`; to get all of them, `input_edges` is faster.
+        """Return the edge into data input `index`; `input_edges` returns all of them faster.
 
-        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
+        Raise InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
         yet.
         """
         if not 0 <= index < len(self.input_types):
@@ -247,12 +257,12 @@ class Node:
 
     @property
     def is_source(self) -> bool:
-        """Whether it is _SOURCE, which precedes all nodes."""
+        """Whether this node is _SOURCE, which precedes all other nodes."""
         return self.id == SOURCE_ID
 
     @property
     def is_sink(self) -> bool:
-        """Whether it is _SINK, which follows all nodes."""
+        """Whether this node is _SINK, which follows all other nodes."""
         return self.id == SINK_ID
 
     @property
@@ -282,7 +292,8 @@ class Node:
     # As a NodeDef and as text
 
     def input_names(self) -> list[str]:
-        """Return the inputs as in a NodeDef: `"a"`, `"a:1"`, then control inputs, `"^control"`.
+        """Return the inputs in the form of a NodeDef: `"a"`, `"a:1"`, then control inputs,
+        `"^control"`.
 
         An input without an edge is `""`; control edges from _SOURCE are omitted.
         """
@@ -304,7 +315,7 @@ class Node:
         )
 
     def debug_string(self) -> str:
-        """Return the node in one line, as TensorFlow's `Node::DebugString`."""
+        """Return the node as one line of text, as TensorFlow's `Node::DebugString` does."""
         head = f"{{name:'{self.name}' id:{self.id}"
         if not self.is_op:
             return f"{head} {'source' if self.is_source else 'sink'}}}"

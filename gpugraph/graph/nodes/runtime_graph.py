@@ -1,16 +1,16 @@
 """RuntimeGraph: nodes and edges, as the compiler views and changes them.
 
-The client's graph only grows; this one is copied from it for a run, and the compiler's passes then
-prune, fold, fuse and split it. Three invariants hold after every call; a call that would violate
-one raises and changes nothing:
+The client's graph only grows; the runtime graph is copied from it for a run, and the compiler's
+passes then prune, fold, fuse and split it. Three invariants hold after every call; a call that
+would violate one raises and changes nothing:
 
 * every edge is registered in the graph, its source and its destination, or in none of them;
 * node ids and edge ids are assigned in rising order and never reused; names are unique;
 * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
-Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs
-are derived from the edges, so there is no second copy of the wiring to maintain. Follows
-TensorFlow's core/graph/graph.cc and validate.cc.
+Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs are
+derived from the edges, so there is no second copy of the wiring to maintain. Follows TensorFlow's
+core/graph/graph.cc and validate.cc.
 """
 
 from __future__ import annotations
@@ -87,10 +87,11 @@ class RuntimeGraph:
         return node
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
-        """Add a node like `node`, of this graph or another, with its cost id and no edges.
+        """Add a node like `node`, of this graph or another, without edges.
 
         Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
-        that is in use. Raises as `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
+        that is in use. Raise the errors of `add_node`, and InvalidArgumentError for _SOURCE and
+        _SINK.
         """
         if not node.is_op:
             raise invalid_argument(f"Node {node.name} cannot be copied")
@@ -118,7 +119,7 @@ class RuntimeGraph:
     def remove_nodes(self, nodes: Collection[Node]) -> None:
         """Remove several nodes, each listed once, and their edges; all nodes are removed or none.
 
-        Raises as `remove_node`.
+        Raise the errors of `remove_node`.
         """
         for node in nodes:
             if self._nodes.get(node.id) is not node:
@@ -156,7 +157,7 @@ class RuntimeGraph:
         return f"{prefix}/_{number}"
 
     def nodes(self) -> ValuesView[Node]:
-        """Return all nodes by rising id, _SOURCE and _SINK first. A live view."""
+        """Return all nodes by rising id, _SOURCE and _SINK first, as a live view."""
         return self._nodes.values()
 
     def op_nodes(self) -> list[Node]:
@@ -173,7 +174,7 @@ class RuntimeGraph:
 
     @property
     def num_nodes(self) -> int:
-        """The number of nodes now in the graph, including _SOURCE and _SINK."""
+        """The number of nodes that are in the graph, including _SOURCE and _SINK."""
         return len(self._nodes)
 
     @property
@@ -187,8 +188,8 @@ class RuntimeGraph:
         """Add an edge from an output slot to an input slot; -1 on both sides is a control edge.
 
         Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
-        slot, dtypes that do not fit (a reference may feed an input that takes a value, but a value
-        can't feed one that takes a reference), and nodes of another graph.
+        slot, dtypes that do not fit (a reference may feed an input for values, but a value can't
+        feed an input for references), and nodes of another graph.
         """
         nodes, makes, takes = self._nodes, src.output_types, dst.input_types
         if not (
@@ -204,11 +205,11 @@ class RuntimeGraph:
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
         """Make `dst` run after `src`.
 
-        Return the new edge, or None if they have a control edge already.
+        Return the new edge, or None if the two nodes already have a control edge.
 
-        allow_duplicates: add an edge even then.
+        allow_duplicates: whether to add an edge even then.
 
-        Raises InvalidArgumentError for nodes of another graph.
+        Raise InvalidArgumentError for nodes of another graph.
         """
         self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
         if not allow_duplicates and _control_edge(src, dst) is not None:
@@ -216,7 +217,7 @@ class RuntimeGraph:
         return self._link(src, CONTROL_SLOT, dst, CONTROL_SLOT)
 
     def remove_edge(self, edge: Edge) -> None:
-        """Remove an edge. Raises InvalidArgumentError if it is not in this graph."""
+        """Remove an edge; raise InvalidArgumentError if it is not in this graph."""
         if self._edges.get(edge.id) is not edge:
             message = f"Edge {edge.debug_string()} is not in this graph"
             raise invalid_argument(message)
@@ -235,10 +236,10 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Feed data input `dst_input` of `dst` from another output in place of its present one.
+        """Connect data input `dst_input` of `dst` to another output in place of its present one.
 
-        Returns the new edge. Raises as `add_edge`, and InvalidArgumentError for a control slot or
-        an input without an edge.
+        Return the new edge. Raise the errors of `add_edge`, and InvalidArgumentError for a control
+        slot or an input without an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):
             message = f"Only a data input can be updated, not a control input of {dst.name}"
@@ -252,7 +253,7 @@ class RuntimeGraph:
         raise invalid_argument(message)
 
     def edges(self) -> ValuesView[Edge]:
-        """Return all edges by rising id. A live view."""
+        """Return all edges by rising id, as a live view."""
         return self._edges.values()
 
     @property
@@ -261,9 +262,10 @@ class RuntimeGraph:
         return len(self._edges)
 
     def fix_source_and_sink_edges(self) -> bool:
-        """Connect nodes without incoming edges to _SOURCE, nodes without outgoing ones to _SINK.
+        """Connect nodes without incoming edges to _SOURCE, and nodes without outgoing edges to
+        _SINK.
 
-        Returns whether an edge was added.
+        Return whether an edge was added.
         """
         before = self._next_edge_id
         for node in self.op_nodes():
@@ -274,9 +276,9 @@ class RuntimeGraph:
         return self._next_edge_id > before
 
     def to_node_defs(self) -> list[NodeDef]:
-        """Return every op as a NodeDef record by rising id.
+        """Return every op as a NodeDef record, by rising id.
 
-        Its device is the assigned one, or else the requested one.
+        The record's device is the assigned device, or else the requested device.
         """
         defs = []
         for node in self.op_nodes():

@@ -54,7 +54,7 @@ class DataSet:
       reshape: whether images are flattened to [number, rows * columns].
       seed: the seed for NumPy's random order; by default the graph's seed.
 
-    The constructor raises TypeError for another dtype.
+    The constructor raises TypeError for any other dtype.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
     """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
 
-    magic: the number with which the file must begin. Raise ValueError for another number, or if the
-    file is shorter or longer than its header declares.
+    magic: the number with which the file must begin. Raise ValueError for any other number, or
+    if the file is shorter or longer than its header declares.
     """
     name = getattr(file, "name", file)
     number = int.from_bytes(stream.read(4), "big")

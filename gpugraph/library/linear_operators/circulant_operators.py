@@ -192,7 +192,7 @@ class LinearOperatorCirculant(BaseCirculant):
     """Circulant matrices with the eigenvalues `spectrum` [..., n]: row i + 1 is row i, rotated.
 
     input_output_dtype: that of products and solutions; if it is real, imaginary parts are dropped.
-    The other arguments are the promises of `LinearOperator`. ValueError for a scalar, and for
+    The other arguments are promises, see `LinearOperator`. Raise ValueError for a scalar, and for
     promises that no such matrix keeps.
     """
 

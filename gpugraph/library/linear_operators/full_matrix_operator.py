@@ -19,7 +19,7 @@ _DTYPES = [float16, float32, float64, complex64, complex128]
 class LinearOperatorFullMatrix(LinearOperator):
     """Dense matrices, the tensor `matrix` [..., rows, columns].
 
-    The other arguments are the promises of `LinearOperator`: with `is_self_adjoint` and
+    The other arguments are promises, see `LinearOperator`: with `is_self_adjoint` and
     `is_positive_definite`, systems are solved by Cholesky factors. TypeError for integers,
     ValueError for a rank less than 2.
     """

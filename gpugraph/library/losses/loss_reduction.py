@@ -119,7 +119,8 @@ def compute_weighted_loss(
     weights of an incompatible shape and for another reduction.
     """
     Reduction.validate(reduction)
-    graph = get_default_graph()
+    graph: Any = get_default_graph()
+    graph._last_loss_reduction = reduction  # an optimizer of several replicas reads it
     with name_scope(scope, "weighted_loss", [losses, weights]):
         with graph.control_dependencies([assert_broadcastable(weights, losses)]):
             loss = weigh_and_reduce(losses, weights, reduction)

@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gpugraph.base import dtypes
@@ -74,8 +75,8 @@ def auc(
         if thresholds is not None:
             chosen = [0.0 - _BEYOND, *sorted(thresholds), 1.0 + _BEYOND]
         values, updates = counts_at(labels, predictions, chosen, weights, _ALL)
-        value = _area(values, curve, summation_method, "value")
-        update = _area(updates, curve, summation_method, "update_op")
+        area = partial(_area, curve=curve, method=summation_method)
+        value, update = measure_both(area, (values,), (updates,))
         return collect(value, update, metrics_collections, updates_collections)
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters, named
+from gpugraph.building.replication import get_replica_context, has_strategy
 from gpugraph.building.variables import Variable
+from gpugraph.building.variables.replication_modes import (
+    VariableAggregation,
+    VariableSynchronization,
+)
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
@@ -35,6 +40,8 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
         trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
         name=name,
+        synchronization=VariableSynchronization.ON_READ,
+        aggregation=VariableAggregation.SUM,
     )
 
 
@@ -80,9 +87,18 @@ def binary_metric(
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
     """Apply `measure` to the variables and to their updates, and return both results.
 
-    values, updates: the arguments of `measure` before and after the batch is added.
+    values, updates: the arguments of `measure` before and after the batch is added. The first
+    result is that of all replicas of a strategy together.
     """
-    return measure(*values, name="value"), measure(*updates, name="update_op")
+    return over_replicas(measure, *values), measure(*updates, name="update_op")
+
+
+def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
+    """Return `measure(*values, name="value")`; in a replica, of the values of all replicas."""
+    context = get_replica_context() if has_strategy() else None
+    if context is None:
+        return measure(*values, name="value")
+    return context.merge_call(lambda _, *merged: measure(*merged, name="value"), args=values)
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:

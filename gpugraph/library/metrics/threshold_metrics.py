@@ -14,7 +14,7 @@ from gpugraph.base.named_function import named
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.metrics.metric_variables import Pair, alike, keep, metric
+from gpugraph.library.metrics.metric_variables import Pair, alike, keep, measure_both, metric
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
@@ -122,15 +122,18 @@ def _metric(
     ) -> Pair:
         with variable_scope(name, scope, [predictions, labels, weights]):
             values, updates = counts_at(labels, predictions, thresholds, weights, kinds)
-            return measure(values, "value"), measure(updates, "update_op")
+            return measure_both(measure, (values,), (updates,))
 
     return compute
 
 
 def _count_metric(kind: str, summary: str) -> Callable[..., Pair]:
     scope = NAMES[kind]
-    name = f"{scope}_at_thresholds"
-    return _metric(name, scope, [kind], f"the number of {summary}", lambda counts, _: counts[kind])
+
+    def measure(counts: Counts, name: str) -> Any:
+        return counts[kind]
+
+    return _metric(f"{scope}_at_thresholds", scope, [kind], f"the number of {summary}", measure)
 
 
 def _quotient_metric(word: str, wrong: str, summary: str) -> Callable[..., Pair]:

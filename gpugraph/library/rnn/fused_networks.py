@@ -103,7 +103,7 @@ class FusedRNNCell:
         """Return the outputs [time, batch, ...] and the last state.
 
         inputs: [time, batch, ...], or a list of steps; then the outputs are a list too.
-        initial_state, dtype, sequence_length, scope: as for `tf.nn.dynamic_rnn`.
+        initial_state, dtype, sequence_length, scope: see `tf.nn.dynamic_rnn`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
@@ -210,7 +210,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
     ) -> tuple[Any, Any]:
         """Return the outputs and the last state.
 
-        dtype: required without an initial state. sequence_length: as of `tf.nn.dynamic_rnn`.
+        dtype: required without an initial state. sequence_length: see `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)
         joined = stack(inputs) if is_list else convert_to_tensor(inputs)

@@ -35,7 +35,7 @@ def raw_rnn(
       emissions (None for outputs of the cell), and next_loop_state is the initial loop state (None
       for no loop state). Afterwards it is called after each step. finished: bool [batch]; for a
       finished entry the state remains as it is, and the emission is zeros.
-    parallel_iterations, swap_memory, scope: as for `dynamic_rnn`.
+    parallel_iterations, swap_memory, scope: see `dynamic_rnn`.
 
     Returns TensorArrays of the emissions, the last state and the last loop state.
 

@@ -37,8 +37,8 @@ def static_rnn(
 
     inputs: a list of [batch, ...], or of structures of these; all sizes except the batch must be
       known.
-    initial_state, dtype, sequence_length, scope: as for `dynamic_rnn`. With `sequence_length`,
-      steps after the end of all sequences are not computed.
+    initial_state, dtype, sequence_length, scope: see `dynamic_rnn`. With `sequence_length`, steps
+      after the end of all sequences are not computed.
 
     Raises TypeError if `cell` is not a cell or `inputs` is not a list, and ValueError without
     inputs, for inputs or lengths of incompatible shapes, and without both initial state and dtype.

@@ -123,7 +123,7 @@ class TrainingHelper(Helper):
     """A helper for training: the inputs of all steps are given in advance.
 
     inputs: [batch, time, ...], or [time, batch, ...] if `time_major`. sequence_length: int32
-    [batch]; the constructor raises ValueError for another rank.
+    [batch]; the constructor raises ValueError for any other rank.
     """
 
     def __init__(

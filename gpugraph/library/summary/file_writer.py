@@ -99,7 +99,7 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Add an Event message unchanged; raise TypeError for another value."""
+        """Add an Event message unchanged; raise TypeError for any other value."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
@@ -134,7 +134,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Add a MetaGraphDef; raise TypeError for another value."""
+        """Add a MetaGraphDef; raise TypeError for any other value."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"

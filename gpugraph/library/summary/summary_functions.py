@@ -98,7 +98,7 @@ def histogram(
     """Return a Summary of the distribution of a tensor's values, as a string scalar.
 
     The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0. name,
-    collections, family: as for `scalar`.
+    collections, family: see `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
@@ -126,7 +126,7 @@ def image(
         255 or, if some values are negative, so that 0 is grey and the greatest magnitude is at one
         end of the range. Pixels that aren't finite are red.
       max_outputs: the maximum number of images, at least 1; with 1 the tag is `name/image`.
-      name, collections, family: as for `scalar`.
+      name, collections, family: see `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: `tensor` has another shape.
@@ -156,7 +156,7 @@ def audio(
       tensor: float32 in [-1, 1], [batch, frames, channels] or [batch, frames].
       sample_rate: frames per second, a scalar.
       max_outputs: the maximum number of recordings, at least 1; with 1 the tag is `name/audio`.
-      name, collections, family: as for `scalar`.
+      name, collections, family: see `scalar`.
 
     Raises, in a run:
       InvalidArgumentError: `tensor` has another shape, or the sample rate isn't positive.
@@ -183,7 +183,7 @@ def tensor_summary(
       summary_metadata: a SummaryMetadata message, which selects the TensorBoard page for the
         tensor.
       display_name: the name shown in place of the tag.
-      name, collections, family: as for `scalar`.
+      name, collections, family: see `scalar`.
     """
     if summary_metadata is None:
         metadata = plugin_metadata("", display_name or "", summary_description or "")

@@ -16,10 +16,10 @@ from gpugraph.platform import logging
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step, or None if there is none, or more than one.
+    """Return the graph's global step, or None if the graph has none, or more than one.
 
-    It is the only item of collection GLOBAL_STEP, else the tensor "global_step:0". Raises TypeError
-    if that is no integer scalar.
+    The global step is the only item of the collection GLOBAL_STEP, or else the tensor
+    "global_step:0". Raise TypeError if it is not an integer scalar.
     """
     chosen = graph_or_default(graph)
     steps = chosen.get_collection(GraphKeys.GLOBAL_STEP)
@@ -50,7 +50,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Create an int64 global step; raise ValueError if there is one already."""
+    """Create an int64 global step; raise ValueError if the graph already has a global step."""
     chosen = graph_or_default(graph)
     if get_global_step(chosen) is not None:
         raise ValueError('"global_step" already exists.')
@@ -70,7 +70,10 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """Return the value of the global step in a session; raise TypeError if `sess` is no session."""
+    """Return the value of the global step in a session.
+
+    Raise TypeError if `sess` is not a session.
+    """
     if not hasattr(sess, "run"):
         raise TypeError(f"sess must be a tf.Session, but it is {shown(sess)}")
     return int(sess.run(global_step_tensor))
@@ -80,9 +83,10 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def global_step_read(graph: Graph | None = None) -> Any:
-    """Return a tensor of the global step before a run's changes, or None if there is no step.
+    """Return a tensor of the global step before a run changes it, or None if there is no global
+    step.
 
-    A graph has one such tensor, which is added on first use.
+    A graph has one such tensor, which is created on first use.
     """
     chosen = graph_or_default(graph)
     known = chosen.get_collection(_READ_KEY)
@@ -99,7 +103,11 @@ def global_step_read(graph: Graph | None = None) -> Any:
 
 
 def global_step_for(hook: str) -> Any:
-    """Return `global_step_read` of the default graph; without one raise RuntimeError."""
+    """Return `global_step_read` of the default graph; raise RuntimeError if there is no global
+    step.
+
+    hook: the name of the hook that needs the step, for the error.
+    """
     step = global_step_read()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")

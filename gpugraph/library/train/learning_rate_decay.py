@@ -1,7 +1,7 @@
 """Learning rates that change with the number of steps: scalars computed from the global step.
 
-All functions take a global step (an integer tensor or variable; ValueError for None) and compute in
-the dtype of the learning rate; `decay_steps` and the other arguments may be numbers or tensors.
+All functions take a global step (an integer tensor or variable; None raises ValueError) and compute
+in the dtype of the learning rate; `decay_steps` and the other arguments may be numbers or tensors.
 """
 
 from __future__ import annotations
@@ -108,8 +108,10 @@ def piecewise_constant(
 ) -> Tensor:
     """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
 
-    x: a scalar. boundaries: increasing, of x's dtype, or int32 if x is int64. values: one more than
-      boundaries, of one dtype. Raises ValueError for other lengths and dtypes.
+    x: a scalar. boundaries: increasing numbers of x's dtype, or int32 if x is int64.
+    values: numbers of one dtype, one more than boundaries.
+
+    Raise ValueError for other lengths and dtypes.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -149,10 +151,11 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Decay from learning_rate to end_learning_rate in `decay_steps` steps, and stay there.
+    """Return a rate that falls from learning_rate to end_learning_rate in `decay_steps` steps.
 
-    The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end. cycle: instead of
-    staying at the end, rise and decay again, with the next multiple of `decay_steps` in its place.
+    The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, and then stays at
+    the end. cycle: whether the rate rises and decays again instead, with the next multiple of
+    `decay_steps` in place of `decay_steps`.
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:
@@ -167,7 +170,7 @@ def polynomial_decay(
 
 
 def _wave(fraction: Any) -> Tensor:
-    """Return a value that falls from 1 to 0, along half a cosine, as `fraction` rises to 1."""
+    """Return half a cosine: a value that falls from 1 to 0 while `fraction` rises from 0 to 1."""
     return 0.5 * (1.0 + cos(math.pi * fraction))
 
 
@@ -178,10 +181,9 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Decay from learning_rate to alpha * learning_rate along half a cosine.
+    """Return a rate that falls from learning_rate to alpha * learning_rate along half a cosine.
 
-    The decay takes `decay_steps` steps.
-    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    The decay takes `decay_steps` steps. Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = decay_steps, alpha
     with _decay(name, "CosineDecay", learning_rate, global_step, *numbers) as decay:
@@ -199,10 +201,10 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Repeat `cosine_decay`, each period `t_mul` times as long as the previous one.
+    """Return a rate that repeats `cosine_decay`; each period is `t_mul` times as long as the last.
 
     first_decay_steps: the length of the first period. m_mul: the factor between the rates at the
-    starts of two successive periods.
+      starts of two successive periods.
     Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
@@ -217,13 +219,18 @@ def cosine_decay_restarts(
 
 
 def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the number of the period and the passed fraction of it, if all have length 1."""
+    """Return the number of the current period, and its fraction that has passed, for equal periods.
+
+    passed: the number of steps divided by the length of a period.
+    """
     period = floor(passed)
     return period, passed - period
 
 
 def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """Do as `_equal_period`, for periods of which each is `longer` times as long as the last."""
+    """Return what `_equal_period` does, for periods each `longer` times as long as the previous
+    period.
+    """
     period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
     length = pow(longer, period)
     before = (1.0 - length) / (1.0 - longer)
@@ -239,10 +246,11 @@ def linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Return learning_rate * ((alpha + linear) * cosine + beta), over `decay_steps` steps.
+    """Return learning_rate * ((alpha + linear) * cosine + beta), which falls over `decay_steps`
+    steps.
 
-    linear falls from 1 to 0, cosine goes through `num_periods` periods. Source: Bello et al., 2017,
-    Neural Optimizer Search with Reinforcement Learning.
+    `linear` falls from 1 to 0; `cosine` goes through `num_periods` periods. Source: Bello et al.,
+    2017, Neural Optimizer Search with Reinforcement Learning.
     """
     numbers = decay_steps, num_periods, alpha, beta
     with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as decay:
@@ -264,9 +272,9 @@ def noisy_linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Like `linear_cosine_decay`, but with noise on the linear part.
+    """Return the rate of `linear_cosine_decay`, but with noise on its linear part.
 
-    Its variance is initial_variance / (1 + global_step) ** variance_decay.
+    The variance of the noise is initial_variance / (1 + global_step) ** variance_decay.
     """
     numbers = decay_steps, initial_variance, variance_decay, num_periods, alpha, beta
     with _decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, *numbers) as decay:

@@ -1,4 +1,8 @@
-"""Moving averages of variables: shadow variables that follow them slowly, for evaluation."""
+"""Moving averages of variables: shadow variables that slowly follow the variables, for evaluation.
+~315 The biased average and the number of updates are two more variables, `biased` and `local_step`
+  in a scope named like the variable. => The biased average and the number of updates are kept in
+  the variables `biased` and `local_step`, in a scope with the name of the variable.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +57,9 @@ def assign_moving_average(
 
 
 def _shadow_variables(variable: Any) -> tuple[Any, Any]:
-    """Create the variables for a debiased average: the biased one, and the count of its updates."""
+    """Create the variables for a debiased average: the biased average, and the count of its
+    updates.
+    """
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name) as scope:
         known = () if scope.reuse else {known.op.name for known in scope.global_variables()}
@@ -75,8 +81,8 @@ def _update_unbiased(
 ) -> Tensor:
     """Update `biased`, which starts at 0, and assign the debiased value to `average`.
 
-    That is `biased` divided by the sum of the weights of all values so far. steps: the count of
-    updates. rest: 1 - decay, the weight of `value`.
+    The debiased value is `biased` divided by the sum of the weights of all values so far. steps:
+    the count of updates. rest: 1 - decay, the weight of `value`.
     """
     moved = assign_sub(biased, (biased.value() - value) * rest)
     count = assign_add(steps, 1.0)
@@ -91,13 +97,13 @@ def weighted_moving_average(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the moving average of `value * weight` divided by the moving average of `weight`, both
-    updated with this value.
+    """Return the moving average of `value * weight` divided by the moving average of `weight`,
+    after both were updated with this value.
 
     value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the variables
-    `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
-    truediv: divide integers as floats. collections: of the variables; GLOBAL_VARIABLES by
-    default.
+      `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not trainable.
+    truediv: whether integers are divided as floats. collections: the variables' collections;
+      GLOBAL_VARIABLES by default.
     """
     value, weight = convert_to_tensor(value), convert_to_tensor(weight)
     with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
@@ -115,10 +121,10 @@ def weighted_moving_average(
 
 
 class ExponentialMovingAverage:
-    """Keeps `average -= (1 - decay) * (average - variable)` for each of some variables.
+    """Keeps an average of each of some variables: `average -= (1 - decay) * (average - variable)`.
 
-    num_updates: a count of updates, an int tensor or variable; the decay then is at most
-      (1 + num_updates) / (10 + num_updates), so that averages move faster in the beginning.
+    num_updates: a count of updates, an int tensor or variable; the decay then is at most (1 +
+      num_updates) / (10 + num_updates), so that averages move faster in the beginning.
     zero_debias: whether to correct averages of tensors for their start at 0.
     """
 
@@ -144,10 +150,10 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        var_list: variables, all trainable ones by default, and tensors. Creates missing averages,
-        which are not trainable: a variable's starts at its value, a tensor's at zeros. The
-        variables in `var_list` join the collection MOVING_AVERAGE_VARIABLES. Raises TypeError for
-        dtypes that are not floating.
+        var_list: variables and tensors; by default all trainable variables. Missing averages are
+        created, and are not trainable: the average of a variable starts at its value, the average
+        of a tensor at zeros. The variables in `var_list` join the collection
+        MOVING_AVERAGE_VARIABLES. Raises TypeError for dtypes that are not floating.
         """
         graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
@@ -212,7 +218,9 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """Return the name of the average of `var`, as in checkpoints, even before it is created."""
+        """Return the name that the average of `var` has in checkpoints, even before it is
+        created.
+        """
         if var in self._averages:
             return self._averages[var].op.name
         scope = get_default_graph().get_name_scope()
@@ -223,8 +231,8 @@ class ExponentialMovingAverage:
     ) -> dict[str, Variable]:
         """Return a dict for a Saver that restores averages into the variables that are averaged.
 
-        It maps names in a checkpoint to variables. All variables without averages are restored
-        under their own names.
+        Its keys are names in a checkpoint, its values are variables. A variable without an average
+        has its own name as the key.
 
         moving_avg_variables: variables that have averages, by default all that are trainable or in
         MOVING_AVERAGE_VARIABLES.

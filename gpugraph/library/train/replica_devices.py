@@ -1,7 +1,8 @@
 """Devices of a graph whose variables are on parameter servers: `replica_device_setter`.
 
-A strategy maps the operation of a variable to the task number of its server. The default strategy
-is round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest load.
+A strategy is a function from the operation of a variable to the task number of its server. The
+default strategy is round-robin; `GreedyLoadBalancingStrategy` chooses the server with the smallest
+load.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ def replica_device_setter(
     Other operations are placed on `worker_device`.
 
     ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
-    merge_devices: whether an operation that requests a device gets the fields that this leaves
-      open; if False, its device stays unchanged.
+    merge_devices: whether an operation that requests a device gets the fields that its request
+      lacks; if False, its device stays unchanged.
     cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the number
-      of tasks of `ps_device`'s job; None is returned if it has no such job.
+      of tasks of `ps_device`'s job; if there is no such job, the result is None.
     ps_ops: the op types that go to servers; by default those of variables and tables.
-    ps_strategy: maps such an operation to its task; by default round-robin.
+    ps_strategy: a function from such an operation to its task; by default round-robin.
 
-    Raises TypeError for another cluster, or a strategy that can't be called.
+    Raise TypeError for another type of cluster, or a strategy that can't be called.
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job
@@ -96,8 +97,8 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
 class GreedyLoadBalancingStrategy:
     """A strategy for `replica_device_setter`: the task with the smallest load so far.
 
-    num_tasks: the number of tasks. load_fn: returns the load of an operation, as
-    `byte_size_load_fn` does. Of several tasks with the smallest load it is the first.
+    num_tasks: the number of tasks. load_fn: a function that returns the load of an operation, such
+    as `byte_size_load_fn`. Of several tasks with the smallest load, the first is chosen.
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
@@ -112,9 +113,10 @@ class GreedyLoadBalancingStrategy:
 
 
 def byte_size_load_fn(op: Operation) -> int:
-    """Return the bytes of an operation's only output; for a handle the bytes of its variable.
+    """Return the size in bytes of an operation's only output; for a handle, the size of its
+    variable.
 
-    Raises ValueError for more outputs, and for an unknown shape. A reference variable of unknown
+    Raise ValueError for several outputs, and for an unknown shape. A reference variable of unknown
     shape counts as a scalar.
     """
     outputs = op.outputs

@@ -40,9 +40,9 @@ class SyncReplicasOptimizer(Optimizer):
     """Averages the gradients of several workers; `opt` changes the variables by the averages.
 
     replicas_to_aggregate: the number of gradients that are averaged in a step. total_num_replicas:
-    the number of workers, by default the same; if it is larger, the gradients that come last in a
-    step are dropped. variable_averages, variables_to_average: an ExponentialMovingAverage, and the
-    variables to which each step applies it.
+    the number of workers, by default `replicas_to_aggregate`; if it is larger, the last gradients
+    of each step are dropped. variable_averages, variables_to_average: an ExponentialMovingAverage,
+    and the variables to which each step applies it.
 
     A program passes the hook of `make_session_run_hook` to its monitored session.
     """
@@ -79,7 +79,7 @@ class SyncReplicasOptimizer(Optimizer):
     ) -> Any:
         """Return the train op, which adds the gradients and waits for the next step's token.
 
-        Raises ValueError without gradients, or without a global step.
+        Raise ValueError if there are no gradients or there is no global step.
         """
         pairs = list(grads_and_vars or ())
         if not pairs:
@@ -121,8 +121,8 @@ class SyncReplicasOptimizer(Optimizer):
     def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
         """Create the accumulator of a gradient, and return four ops or tensors.
 
-        They add `gradient`, take the average, set the accumulator's step to the global step, and
-        close the accumulator. step: the worker's local step.
+        The four add `gradient`, take the average, set the accumulator's step to the global step,
+        and close the accumulator. step: the worker's local step.
         """
         name, shape = f"{variable.name}/grad_accum", variable.get_shape()
         with colocate_with(variable.op):
@@ -166,9 +166,11 @@ class SyncReplicasOptimizer(Optimizer):
         return self._chief_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """Return the op that enqueues the first `num_tokens` tokens, by default one per gradient.
+        """Return the op that enqueues the first `num_tokens` tokens, by default one for each
+        gradient.
 
-        Raises ValueError before `apply_gradients`, and for fewer than the first step requires.
+        Raises ValueError before `apply_gradients`, and if `num_tokens` is less than the first step
+        requires.
         """
         if self._tokens is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
@@ -197,15 +199,15 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.get_slot_names(*args, **kwargs)
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
-        """Return the hook for a worker's monitored session; the chief's starts the runner."""
+        """Return the hook for a worker's monitored session; the chief's hook starts the runner."""
         return _SyncReplicasHook(self, is_chief, num_tokens)
 
 
 class _SyncReplicasHook(SessionRunHook):
-    """The hook of a worker. In each new session it sets the local step to the global step.
+    """The hook of a worker; in each new session, it sets the local step to the global step.
 
-    The chief's also sets the steps of the accumulators, enqueues the first tokens and starts the
-    queue runner.
+    The chief's hook also sets the steps of the accumulators, enqueues the first tokens and starts
+    the queue runner.
     """
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:

@@ -17,11 +17,11 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Call `train_step_fn(session, *args, **kwargs)` until the supervisor stops.
+    """Call `train_step_fn(session, *args, **kwargs)` until the supervisor requests a stop.
 
-    supervisor: has `managed_session(master)`, a context manager of a session, and `should_stop()`.
-    After an AbortedError, with which a restarting server ends a step, a new session is started.
-    Raises TypeError for an object that is no supervisor.
+    supervisor: an object with the methods `managed_session(master)`, which returns a context
+    manager of a session, and `should_stop()`. After an AbortedError, with which a restarting server
+    ends a step, a new session is started. Raise TypeError for an object without these methods.
     """
     if not hasattr(supervisor, "managed_session"):
         raise TypeError(f"supervisor must have a `managed_session`, but is {shown(supervisor)}")
@@ -42,12 +42,12 @@ _VocabInfo = namedtuple(
 
 
 class VocabInfo(_VocabInfo):
-    """The mapping of a variable from an old vocabulary to a new one.
+    """The mapping of a variable's rows or columns from an old vocabulary to a new vocabulary.
 
-    new_vocab, old_vocab: files, a word in each line. new_vocab_size, old_vocab_size: the number of
-    words to use; -1: all. num_oov_buckets: the number of rows for words outside of the new
-    vocabulary. backup_initializer: for words that are missing in the old one. axis: 0 if rows stand
-    for words, 1 if columns do; raises ValueError for another.
+    new_vocab, old_vocab: paths of files with a word in each line. new_vocab_size, old_vocab_size:
+    the number of words to use; -1 means all. num_oov_buckets: the number of rows for words outside
+    of the new vocabulary. backup_initializer: the initializer for words that the old vocabulary
+    lacks. axis: 0 if rows stand for words, 1 if columns do; any other value raises ValueError.
     """
 
     __slots__ = ()

@@ -58,7 +58,10 @@ _bitcast = op(
     infer=_infer_bitcast,
     **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,
-    doc="The bits of the input as another dtype, with one axis more, of its parts, or one less.",
+    doc=(
+        "The bits of the input as another dtype. A smaller dtype adds a last axis, a "
+        "larger one removes the last axis."
+    ),
 )
 
 
@@ -66,6 +69,6 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """Reinterpret the bits of `input` as elements of another dtype.
 
     A smaller dtype adds a last axis. A larger one removes the last axis, whose size must be the
-    ratio of the sizes of the dtypes (ValueError).
+    ratio of the sizes of the dtypes; otherwise raise ValueError.
     """
     return _bitcast(input, type=as_dtype(type), name=name)

@@ -18,12 +18,12 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return two lists of axes: those over which the gradients of s0 and of s1 are summed.
+    """Return two lists of axes: the axes to sum over in the gradient of s0, and in that of s1.
 
-    The numbers count axes of the broadcast shape of `s0` and `s1`. A shape is padded with leading
-    ones to that rank, and each axis where it then has size 1 is listed. An axis where both have
-    size 1 is thus in both lists, but equal shapes get two empty lists. Raise ValueError for
-    incompatible shapes.
+    Axes are numbered in the shape to which `s0` and `s1` broadcast. A shape is padded with leading
+    ones to that rank; each axis where it then has size 1 is listed. An axis where both have size 1
+    is thus in both lists, but equal shapes get two empty lists. Raise ValueError for incompatible
+    shapes.
     """
     if list(s0) == list(s1):
         return [], []

@@ -26,7 +26,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of x; strings, resources and variants raise UnimplementedError in a run."""
+    """Return the shape of x; for strings, resources and variants, raise UnimplementedError in a
+    run.
+    """
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if source in OBJECTS or target in OBJECTS:
         what = f"Cast {runtime_name(source)} to {runtime_name(target)} is not supported"
@@ -37,12 +39,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's unsafe conversion, which follows C; a complex number converts to its real
+    """Bind NumPy's unsafe conversion, which follows C: a complex number converts to its real
     part.
     """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))
-    )  # flat, so that no copy is in place
+    )  # flat arrays, because views of them need no copy
     if source.dtype.kind == "c" and target.dtype.kind != "c":
         source = source.real
     if context.attrs["Truncate"] and context.attrs["DstT"] is dtypes.bfloat16:
@@ -54,7 +56,8 @@ def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 
 
 def _between(source: Any, target: Any) -> Any:
-    """Return an intermediate dtype with which NumPy gives TensorFlow's values, or None for none.
+    """Return an intermediate dtype that makes NumPy give TensorFlow's values, or None if none is
+    needed.
 
     TensorFlow rounds float64 to float32 before float16. A float converts to uint32 as the low 32
     bits of an int64, because a direct conversion of negative or large values gives different
@@ -89,8 +92,12 @@ _cast = op(
     cpu=Call(make=_copy_unsafe, direct=True),
     elementwise="(U)x",
     grad=_cast_gradient,
-    doc="x in the type DstT: fractions are cut off, all but 0 is True, True is 1; to bfloat16 to "
-    "the nearest (even) number, or, with Truncate, towards 0. Quantized numbers are integers here.",
+    doc=(
+        "x in the type DstT. To integers, fractions are cut off; to bool, all values "
+        "except 0 are True; from bool, True is 1. To bfloat16, x is rounded to the "
+        "nearest (even) number or, with Truncate, towards 0. Quantized numbers are "
+        "integers here."
+    ),
 )
 
 

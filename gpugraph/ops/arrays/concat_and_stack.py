@@ -72,7 +72,7 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
         axis = raw_ops.Cast(axis, DstT=dtypes.int32)
     are_known = all(
         part.shape.is_fully_defined() for part in parts
-    )  # if so, no loop stashes the parts
+    )  # then no loop stashes the parts
     shapes = [shape(part) for part in parts] if are_known else raw_ops.ShapeN(parts)
     offsets = raw_ops.ConcatOffset(axis, shapes)
     pieces = [raw_ops.Slice(dy, begin, size) for begin, size in zip(offsets, shapes, strict=True)]
@@ -193,7 +193,10 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _stacking_axis(axis: int, rank: int) -> int:
-    """Return the index of the new axis in the result; ValueError outside [-rank - 1, rank]."""
+    """Return the index of the new axis in the result.
+
+    Raise ValueError outside [-rank - 1, rank].
+    """
     if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
     return axis % (rank + 1)
@@ -250,7 +253,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     try:
         return _packed(list(values), _common_dtype(values), name)
     except TypeError:
-        return _pack(list(values), name=name)  # its error lists all the dtypes
+        return _pack(list(values), name=name)  # the error of the op lists all the dtypes
 
 
 # -- lists of tensors
@@ -300,9 +303,10 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
 
 
 def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """Convert a list to a tensor: stack one that contains tensors; make a constant of Dimensions.
+    """Convert a list to a tensor: stack a list that contains tensors; make a constant of
+    Dimensions.
 
-    NotImplemented, for the next conversion function, if the list contains neither.
+    Return NotImplemented, for the next conversion function, if the list contains neither.
     """
     del as_ref
     kinds = _kinds(value)
@@ -317,7 +321,7 @@ def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: b
 
 
 _DEEPEST = 64
-"""The maximum nesting depth of a list: NumPy's limit."""
+"""The maximum nesting depth of a list, which is NumPy's limit."""
 
 
 def _kinds(value: Any, depth: int = 0) -> set[type]:

@@ -27,9 +27,7 @@ from gpugraph.ops.framework.shape_functions import (
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor, infer_const
 
 _SMALL = 1000
-"""`zeros` and `ones` with fewer elements become a Const; larger ones a Fill, computed in
-each run.
-"""
+"""The number of elements below which `zeros` and `ones` add a Const; larger ones add a Fill."""
 
 
 def _const(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -53,9 +51,10 @@ def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
 
 
 def _infer_placeholder(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the attr.
+    """Return the shape in the attr `shape`.
 
-    In graphs of producer version 21 or less, a scalar or absent shape there means an unknown shape.
+    In graphs of producer version 21 or less, a scalar or absent shape in the attr means an unknown
+    shape.
     """
     shape: TensorShape = context.attrs["shape"]
     return [UNKNOWN if context.producer <= _LAST_OPEN and not shape.sizes else shape]
@@ -70,7 +69,7 @@ _placeholder = op(
     **numpy_kernels(Call(make=_not_fed)),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A tensor that must be fed at every run that needs it.",
+    doc="A tensor that must be fed in every run that needs it.",
 )
 
 
@@ -234,7 +233,9 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
     with op_scope(name, default, tensor) as scope:
         source = convert_to_tensor(tensor, name="tensor")
         element = source.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if element is dtypes.variant and not value:  # the zero has the type of the held value
+        if (
+            element is dtypes.variant and not value
+        ):  # a zero that has the type of the value in the variant
             return _zeros_like(source, name=scope)
         if optimize and source.shape.is_fully_defined():
             return _filled(source.shape, value, element, scope, default)

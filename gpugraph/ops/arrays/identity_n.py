@@ -55,7 +55,7 @@ _guarantee_const = op(
     **numpy_kernels(Call(copy_array)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc="The input, which the program promises never changes.",
+    doc="The input, which the program promises to be the same in every run.",
 )
 
 

@@ -20,7 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 _LARGE = 100_000_000
-"""The number of elements of a dense tensor from which an implicit conversion warns."""
+"""The number of elements from which an implicit conversion to a dense tensor logs a warning."""
 
 
 def _as_dense(
@@ -77,7 +77,7 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Return the sum of several IndexedSlices: one with the concatenated values and indices.
+    """Return the sum of several IndexedSlices, by concatenating their values and indices.
 
     The dense shape is that of the first; indices of different dtypes are cast to int64.
     """

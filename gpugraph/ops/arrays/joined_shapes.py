@@ -1,4 +1,4 @@
-"""Static shapes of concatenated and stacked tensors, and the errors for incompatible ones."""
+"""Static shapes of concatenated and stacked tensors, and the errors for incompatible shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Return the merge of all shapes; a Misfit (ValueError) if they are incompatible.
+    """Return the merge of all shapes; raise a Misfit (a ValueError) if they are incompatible.
 
     Shapes are merged from the last to the first, because TensorFlow's message names the index of
     the shape that failed in this order.
@@ -68,7 +68,8 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
     """Return the shape of `parts`, all of rank `rank`, concatenated along `axis`.
 
-    Other sizes are merged from the last part to the first, as TensorFlow's message has it.
+    Sizes of other axes are merged from the last part to the first, the order that TensorFlow's
+    message reports.
     """
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN

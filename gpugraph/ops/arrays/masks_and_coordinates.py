@@ -29,7 +29,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Return masks whose first `lengths` positions are True: mask[..., j] = j < lengths[...].
+    """Return masks that are True at the first `lengths` positions: mask[..., j] = j < lengths[...].
 
     Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
     the elements are 1 and 0. Raise ValueError if maxlen is not a scalar.
@@ -60,10 +60,10 @@ def _all_axes(tensor: Tensor) -> Tensor:
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Return the coordinates of the points of a grid, one tensor for each of the given vectors.
+    """Return the coordinates of the points of a grid, one tensor for each of the vectors `args`.
 
-    Vectors of n and m elements give two tensors of shape (m, n), the default `indexing="xy"`, or
-    (n, m) with `indexing="ij"`; "xy" exchanges the first two axes also of grids of higher rank.
+    Vectors of n and m elements give two tensors: of shape (m, n) with the default `indexing="xy"`,
+    or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the first two axes.
     Raise ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
     `name`.
     """
@@ -135,8 +135,8 @@ _unravel_index = index_op(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Convert flat indices into a tensor of shape `dims` to coordinates.
 
-    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. InvalidArgumentError in a
-    run for an index out of range.
+    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. A run raises
+    InvalidArgumentError for an index out of range.
     """
     return _unravel_index(indices, dims, name=name)
 
@@ -180,5 +180,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape to which two `TensorShape`s broadcast; raise ValueError if there is none."""
+    """Return the shape to which two `TensorShape`s broadcast; raise ValueError if they are
+    incompatible.
+    """
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -46,12 +46,13 @@ _parallel_concat = op(
     infer=_infer_rows,
     **numpy_kernels(Call(_join_rows)),
     grad=lambda op, dy: raw_ops.Split(np.array(0, np.int32), dy, num_split=len(op.inputs)),
-    doc="Values of one row each, concatenated.",
+    doc="The concatenation of values that have one row each.",
 )
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Stack `values` along a new first axis; the static shape of the first must be fully known.
+    """Stack `values` along a new first axis; the static shape of the first value must be fully
+    known.
 
     Raise TypeError if `values` is not a sequence or is empty, and ValueError for an unknown shape.
     """

@@ -30,10 +30,11 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def by_index(inputs: str, outputs: str = "output: T", **attrs: Attr) -> dict[str, Any]:
-    """Return keywords of `op` for an op on T, of any dtype, whose second input holds sizes or axes.
+    """Return keywords of `op` for an op on a tensor of any dtype whose second input has sizes or
+    axes.
 
-    That input has a dtype of `INDEX` and is in host memory. The name of its type attr is the last
-    word of `inputs`. attrs: further attrs of the op.
+    The second input has a dtype of `INDEX` and is in host memory. The name of its type attr is the
+    last word of `inputs`. attrs: further attrs of the op.
     """
     index_type = inputs.rpartition(" ")[2]
     return {
@@ -48,10 +49,10 @@ def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
     host: Sequence[int] = (), **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
-    """Declare an op without a gradient whose output, and mostly its inputs, have a dtype of
-    `INDEX`.
+    """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
+    have.
 
-    host: indices of the inputs that are in host memory; if there are any, so is the output. attrs:
+    host: indices of the inputs that are in host memory; if there are any, the output is too. attrs:
     further attrs of the op.
     """
     return op(
@@ -106,8 +107,8 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
     """Return the shape `asked`, which contains a 0, with its one unknown size inferred.
 
-    That is the quotient of the products of the nonzero sizes of `source` and `asked`. A Misfit if
-    `source` is not empty.
+    That size is the product of the nonzero sizes of `source` divided by the product of those of
+    `asked`. Raise a Misfit if `source` is not empty.
     """
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
@@ -122,7 +123,7 @@ def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShap
 
 
 def _reshape_back(op: Any, dy: Any) -> list[Any]:
-    rest = [None] * (len(op.inputs) - 1)  # for the shape or the axis
+    rest = [None] * (len(op.inputs) - 1)  # no gradients of the shape or the axis
     return [raw_ops.Reshape(dy, shape_of(op.inputs[0])), *rest]
 
 
@@ -134,7 +135,7 @@ _reshape = op(
     **by_index("tensor: T, shape: Tshape"),
     infer=_infer_reshape,
     **_RESHAPED,
-    doc="The elements of the tensor in another shape; one size may be -1, and follows.",
+    doc="The elements of the tensor in another shape; one size may be -1 and is inferred.",
 )
 
 
@@ -171,12 +172,12 @@ _expand_dims = op(
     **by_index("input: T, dim: Tdim"),
     infer=_infer_expand_dims,
     **_RESHAPED,
-    doc="The input with a size of 1 inserted at position `dim`.",
+    doc="The input with an axis of size 1 inserted at position `dim`.",
 )
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Insert an axis of size 1 at position `axis` in [-rank - 1, rank]; ValueError outside.
+    """Insert an axis of size 1 at position `axis`; raise ValueError outside [-rank - 1, rank].
 
     dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
     """
@@ -209,7 +210,10 @@ _squeeze = op(
     attrs={"T": ALL, "squeeze_dims": Attr("list(int)", [], minimum=0)},
     infer=_infer_squeeze,
     **_RESHAPED,
-    doc="The input without its sizes of 1: those in `squeeze_dims`, or all.",
+    doc=(
+        "The input without axes of size 1: those in `squeeze_dims` or, if that is empty, "
+        "all of them."
+    ),
 )
 
 
@@ -232,8 +236,9 @@ def squeeze(
 
 
 def _permutation(value: Any, rank: int) -> list[int]:
-    """Return the axes in `value` as non-negative numbers; a Misfit if an axis is out of range or
-    missing.
+    """Return the axes in `value` as non-negative numbers.
+
+    Raise a Misfit if an axis is out of range or missing.
     """
     axes = []
     for axis in ints(value):
@@ -383,7 +388,7 @@ _broadcast_to = op(
     infer=_infer_broadcast_to,
     **copying(_broadcast),
     grad=lambda op, dy: [unbroadcast(dy, op.inputs[0], op.outputs[0]), None],
-    doc="The input repeated to `shape`, as operands of arithmetic are.",
+    doc="The input broadcast to `shape`.",
 )
 
 

@@ -49,7 +49,7 @@ def backwards(source: Any, axes: Sequence[int]) -> Any:
     index = [slice(None)] * source.ndim
     for axis in axes:
         index[axis] = slice(None, None, -1)
-    return source[tuple(index) + (...,)]  # the ellipsis makes a view of a scalar, too
+    return source[tuple(index) + (...,)]  # the ellipsis makes the result a view for a scalar, too
 
 
 def _reversed(signature: Signature, source: Any, out: Any) -> Pairs:
@@ -60,7 +60,7 @@ _reverse = op(
     "ReverseV2", inputs="tensor: T, axis: Tidx", outputs="output: T",
     attrs={"Tidx": INDEX, "T": REVERSIBLE}, infer=_infer_reverse, host=[1], **copying(_reversed),
     grad=lambda op, dy: [raw_ops.ReverseV2(dy, op.inputs[1]), None],
-    doc="The tensor with the order of its elements reversed along the axes.",
+    doc="The tensor with its elements in reverse order along the axes.",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Ops that move blocks of space (height and width) into channels or batches and back.
+"""Ops that move blocks of space (height and width) into channels or batches and back again.
 
 SpaceToDepth   [b, h, w, c]          -> [b, h / n, w / n, n * n * c]
 SpaceToBatchND [b, s1, ..., rest]    -> [b * prod(block), padded s1 / block1, ..., rest]
@@ -76,9 +76,9 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 
 
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
-    """Return views of `deep` and of `wide` with corresponding elements at the same positions.
+    """Return views of `deep` and `wide` in which corresponding elements have the same position.
 
-    deep: the array with space moved into channels; wide: the one with full height and width. The
+    deep: the array with space moved into channels; wide: the array with full height and width. The
     axes of the views are batch, block row, block column, row within a block, column within a block,
     channel.
     """
@@ -146,9 +146,9 @@ def depth_to_space(
 
 
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
-    """Return the block's sizes and the (before, after) paddings or crops, one of each per axis.
+    """Return the block's sizes, and the (before, after) paddings or crops of each axis.
 
-    None if the value of either input is not known yet.
+    Return None if the value of either input is not known yet.
     """
     size = context.attrs.get("block_size")
     block = context.value(1) if size is None else np.array([size, size])
@@ -213,7 +213,7 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
     """Return pairs (source view, target view), one for each offset in a block.
 
-    A pair copies all elements at that offset between the batches and space. Where paddings make
+    A pair copies all elements at its offset from space to the batches, or back. If paddings add
     zeros, the first pair clears the whole output.
     """
     known = _blocks(signature)
@@ -302,7 +302,7 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """Invert `space_to_batch_nd`: move batches back into blocks of the M axes after the first.
+    """Move batches back into blocks of the M axes after the first: invert `space_to_batch_nd`.
 
     crops: ints [M, 2], the numbers of elements to remove before and after each axis. Raise
     ValueError if the batch size is not a multiple of the product of `block_shape`.
@@ -316,7 +316,7 @@ def space_to_batch(
 ) -> Tensor:  # fmt: skip
     """Apply `space_to_batch_nd` to height and width of a 4-D `input`.
 
-    block_size: one int for both axes; `block_shape`, a vector of two, is used if it is None.
+    block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is used.
     """
     return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
@@ -326,7 +326,7 @@ def batch_to_space(
 ) -> Tensor:
     """Apply `batch_to_space_nd` to height and width of a 4-D `input`.
 
-    block_size: one int for both axes; `block_shape`, a vector of two, is used if it is None.
+    block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is used.
     """
     return batch_to_space_nd(input, _square(block_size, block_shape), crops, name)
 

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
-    """Return the gradients of all outputs, with zeros in place of None."""
+    """Return the gradients of all outputs; zeros stand in for a gradient of None."""
     return [
         raw_ops.ZerosLike(output) if dy is None else dy
         for output, dy in zip(op.outputs, dys, strict=True)
@@ -33,7 +33,7 @@ def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
 
 
 def _unstacking_axis(axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number; ValueError outside [-rank, rank)."""
+    """Return the axis as a non-negative number; raise ValueError outside [-rank, rank)."""
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
     return axis % rank
@@ -72,8 +72,8 @@ _unpack = op(
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
     """Return the slices of `value` along `axis`: a list of `num` tensors without that axis.
 
-    num: the size of the axis, needed only where it is not known statically. Raise ValueError if it
-    is neither given nor known, or differs from the known size.
+    num: the size of the axis, needed only if it is not known statically. Raise ValueError if it is
+    neither passed nor known, or differs from the known size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -164,9 +164,9 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts; a -1 is replaced by the remainder of `length`.
+    """Return the sizes of the parts; -1 is replaced by the remainder of `length`.
 
-    length: the size of the split axis; if it is None, so is the size for -1.
+    length: the size of the split axis; if it is None, the size for -1 is None too.
     """
     asked = ints(value)
     known = sum(size for size in asked if size != -1)

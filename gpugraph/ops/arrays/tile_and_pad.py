@@ -91,9 +91,9 @@ _tile = op(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeat `input` `multiples[i]` times along axis i.
+    """Repeat `input` along each axis: `multiples[i]` times along axis i.
 
-    multiples: an int vector with one number for each axis (else ValueError).
+    multiples: an int vector with one number for each axis; otherwise raise ValueError.
     """
     return _tile(input, int_argument(multiples), name=name)
 
@@ -143,8 +143,9 @@ def _infer_pad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _interior(array: Any, pairs: Widths) -> Any:
-    """Return the view of a padded array without its paddings, `pairs` of (before, after) by
-    axis.
+    """Return the view of a padded array without its paddings.
+
+    pairs: for each axis, the numbers of padding elements (before, after).
     """
     index = tuple(
         slice(before, size - after)
@@ -190,7 +191,9 @@ _pad_v2 = op(
     "PadV2",
     inputs="input: T, paddings: Tpaddings, constant_values: scalar T",
     **_PAD,
-    doc="The input with paddings[i] = (before, after) times a scalar along dimension i.",
+    doc=(
+        "The input padded along dimension i with paddings[i] = (before, after) copies of a scalar."
+    ),
 )
 
 
@@ -198,7 +201,9 @@ _pad_v2 = op(
 
 
 def _edge(context: Any) -> int:
-    """Return 1 for mode REFLECT, which does not repeat the border element, and 0 for SYMMETRIC."""
+    """Return 0 if the border element is repeated (mode SYMMETRIC), 1 if it is not (mode
+    REFLECT).
+    """
     mode = context.attrs["mode"]
     name = mode.decode() if isinstance(mode, bytes) else mode
     if name not in ("REFLECT", "SYMMETRIC"):
@@ -216,7 +221,7 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
 
 
 def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
-    """Infer the shape of an input after padding (sign 1) or after removal of the padding (sign
+    """Infer the shape of the input after padding (sign 1), or after removal of the padding (sign
     -1).
     """
     shape, pairs = _infer_padded(context, sign)
@@ -225,10 +230,11 @@ def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """Return (border, mirrored part) views of a padded array, in the order of filling.
+    """Return (border, mirrored part) views of a padded array, in the order in which to fill
+    borders.
 
-    Axis by axis: the border along an axis spans the borders of the axes before it, filled already.
-    edge: 1 if the outermost interior element is not repeated, 0 if it is.
+    Borders are filled axis by axis: the border along an axis spans the borders of earlier axes,
+    which are filled already. edge: 1 if the outermost interior element is not repeated, 0 if it is.
     """
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
@@ -274,7 +280,7 @@ def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Call
 
 
 def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
-    """Return (size, before, after) of each axis, with adjacent unpadded axes merged."""
+    """Return (size, before, after) for each axis; adjacent unpadded axes are merged."""
     lines: list[tuple[int, int, int]] = []
     for size, (before, after) in zip(sizes, pairs, strict=True):
         if not before and not after and lines and not any(lines[-1][1:]):
@@ -310,7 +316,10 @@ _mirror_pad = op(
     infer=partial(_infer_mirror_pad, 1),
     **copying(_mirrored),
     grad=lambda op, dy: [raw_ops.MirrorPadGrad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
-    doc="The input padded by its own mirror image, with (SYMMETRIC) or without its border.",
+    doc=(
+        "The input padded by its own mirror image. In mode SYMMETRIC the mirror image "
+        "includes the border element, in mode REFLECT it does not."
+    ),
 )
 
 _MIRROR_PAD_GRAD = Call(make=_bind_mirror_pad_grad)
@@ -321,7 +330,10 @@ op(
     infer=partial(_infer_mirror_pad, -1),
     **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
-    doc="The gradient of MirrorPad: borders added to the parts that they mirror, and removed.",
+    doc=(
+        "The gradient of MirrorPad: padding is removed after it is added to the parts "
+        "that it mirrors."
+    ),
 )
 
 
@@ -334,9 +346,9 @@ def pad(
 ) -> Tensor:
     """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
 
-    mode: CONSTANT adds `constant_values`, a scalar; the others mirror the tensor at its border,
-    SYMMETRIC with a copy of the border element, REFLECT without one. Raise ValueError for another
-    mode, and for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
+    mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at its
+    border, with and without a copy of the border element. Raise ValueError for any other mode, and
+    for mirrored paddings larger than the tensor (REFLECT: than its size - 1).
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
@@ -368,9 +380,9 @@ def _set_known_sizes(padded: Tensor) -> None:
 
 
 def _known_row(row: Tensor) -> list[Any]:
-    """Return the (before, after) paddings of one axis, None for an unknown number.
+    """Return the (before, after) paddings of one axis; None stands for an unknown number.
 
-    A row of unknown structure gives [None].
+    For a row of unknown structure, return [None].
     """
     value = constant_value(row)
     if value is not None:

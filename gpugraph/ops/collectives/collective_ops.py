@@ -2,9 +2,9 @@
 
 The ops with one group_key and instance_key, one on each device, form one collective. When a run
 that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops that
-combine their inputs, and connects the result to the input of each, which its kernel only copies.
-If some of the ops belong to other processes, the run sends its inputs to them as soon as they are
-computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
+combine their inputs, and connects the result to the input of each op; the op's kernel only copies
+it. If some of the ops belong to other processes, the run sends its inputs to them as soon as they
+are computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value; raise InvalidArgumentError if its shape is not that of the attr
+    """Bind a copy of the value; raise InvalidArgumentError unless its shape is that of the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])
@@ -130,7 +130,8 @@ def all_reduce(
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
     t: a numeric tensor on an explicit device; the result has its shape. group_size: the number of
-      tensors. group_key, instance_key: ints; calls that pass the same two combine their tensors.
+      tensors. group_key, instance_key: ints; calls that pass the same pair of keys combine their
+      tensors.
     merge_op: "Add", "Mul", "Max", "Min". final_op: "Id", or "Div", which divides by group_size.
     subdiv_offsets, communication_hint: accepted for compatibility, without effect.
 
@@ -158,7 +159,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    Arguments and errors as of `all_reduce`; raise ValueError for a scalar.
+    Arguments and errors are those of `all_reduce`; raise ValueError for a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -187,7 +188,7 @@ def broadcast_send(
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
     shape, dtype: the shape and dtype of `t`, the same in all calls of the group. Other arguments
-    and errors as of `all_reduce`; raise ValueError if `t` has another shape or dtype.
+    and errors are those of `all_reduce`; raise ValueError if `t` has another shape or dtype.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -221,8 +222,8 @@ def broadcast_recv(
 ) -> Tensor:
     """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
 
-    shape, dtype: the shape and dtype of the tensor. Other arguments as of `all_reduce`. Raise
-    ValueError for a group_size below 2.
+    shape, dtype: the shape and dtype of the tensor. Other arguments are those of `all_reduce`.
+    Raise ValueError for a group_size below 2.
     """
     _check("broadcast_recv", group_size, "any")
     return raw_ops.CollectiveBcastRecv(

@@ -1,8 +1,8 @@
-"""Ops that compute nothing: NoOp, and five that compiler passes add to a runtime graph.
+"""Ops that compute nothing: NoOp, and five ops that compiler passes add to a runtime graph.
 
-`_Arg` is a fed tensor, `_Retval` a fetched one, `_Send` and `_Recv` are the two ends of a transfer
-between devices, and `_LoopEnd` ends an iteration of a loop. They have no kernels; the bind pass
-handles them.
+`_Arg` is a fed tensor, `_Retval` a fetched tensor, `_Send` and `_Recv` are the two ends of a
+transfer between devices, and `_LoopEnd` ends an iteration of a loop. They have no kernels; the bind
+pass handles them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 
 
 def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
-    """Declare an op with the empty kernels, no gradient, and stateful; `declared`: keywords of
-    `op`.
+    """Declare a stateful op with the empty kernels and no gradient.
+
+    declared: further keywords of `op`.
     """
     op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
 
@@ -89,9 +90,7 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that computes nothing; its purpose is to have, and to be, a control
-    input.
-    """
+    """Add an operation that computes nothing; it serves to have control inputs and to be one."""
     return raw_ops.NoOp(name=name)
 
 
@@ -127,10 +126,9 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Return the tensors with control inputs, so that each waits for all of them and
-    `control_inputs`.
+    """Return copies of the tensors that are computed after all of them and `control_inputs`.
 
-    None is returned as None, and IndexedSlices as IndexedSlices. Raise ValueError without any
+    None is returned as None, and IndexedSlices as IndexedSlices. Raise ValueError if there is no
     tensor.
     """
     values = [

@@ -1,8 +1,8 @@
-"""Optionals: scalar variant tensors, each of which holds a list of tensors or nothing.
+"""Optionals: scalar variant tensors, each of which holds either a list of tensors or nothing.
 
-The gradients of TensorFlow 2's `If` and `Case` read values from inside the branches. The ops
-return an optional for each: the branch that ran wraps its values, and the optionals of the other
-branches are empty.
+In TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches. For each
+such value the op returns an optional: the branch that ran puts its values into its optionals, and
+the optionals of the other branches are empty.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Optional:
     arrays: tuple[Any, ...] | None
 
     def zero(self) -> Optional:
-        """Return an optional of zeros with the same dtypes and shapes; an empty optional returns
-        itself.
+        """Return an optional of zeros with the same dtypes and shapes; an empty optional is
+        returned itself.
         """
         return self if self.arrays is None else Optional(tuple(map(_zeros_like, self.arrays)))
 
     def __add__(self, other: Optional) -> Optional:
-        """Return the elementwise sums, or an empty optional if both are empty.
+        """Return an optional of the elementwise sums, or an empty optional if both are empty.
 
-        Raise InvalidArgumentError if only one of them is.
+        Raise InvalidArgumentError if only one of them is empty.
         """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:
@@ -53,7 +53,10 @@ class Optional:
 
 
 def _zeros_like(array: Any) -> Any:
-    """Return zeros of the shape and dtype of an array; a variant gives the zero of its object."""
+    """Return zeros of the shape and dtype of an array.
+
+    For a variant, the zero of the object in it.
+    """
     if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)
     zeros = np.empty(array.shape, object)
@@ -168,5 +171,5 @@ _op(
     cpu=Call(make=_get_value, late=True, direct=True),
     host=(0,),
     grad=_value_gradient,
-    doc="The tensors of an optional. Raises InvalidArgumentError where it holds none.",
+    doc="The tensors of an optional. Raises InvalidArgumentError if it is empty.",
 )

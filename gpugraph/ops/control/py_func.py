@@ -39,7 +39,7 @@ from gpugraph.ops.framework.shape_functions import unknown
 
 
 class _Function:
-    """A Python callable in an object to which weak references are possible."""
+    """A wrapper of a Python callable, because weak references to some callables are impossible."""
 
     __slots__ = ("__weakref__", "call")
 
@@ -56,7 +56,10 @@ _CLASSES: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
     ((MemoryError,), ResourceExhaustedError),
     ((NotImplementedError,), UnimplementedError),
 )
-"""Pairs (exception types, TensorFlow error raised for them); other exceptions: UnknownError."""
+"""Pairs (exception types, TensorFlow error raised for them).
+
+Other exceptions raise UnknownError.
+"""
 
 
 def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[], Any]:
@@ -75,7 +78,7 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
         except Exception as error:
             if raised_by_handler(error):
                 raise
-            raise _as_op_error(error) from error
+            raise as_op_error(error) from error
         results = _results(returned, wanted, token)
         if is_constant:
             kept.extend(results)
@@ -94,7 +97,7 @@ def _argument(array: Any) -> Any:
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
-def _as_op_error(error: Exception) -> OpError:
+def as_op_error(error: Exception) -> OpError:
     """Return TensorFlow's error for an exception of the function, with its traceback in the
     message.
     """
@@ -108,7 +111,7 @@ def _as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raise InvalidArgumentError for another number of values; further errors as of `_result`.
+    Raise InvalidArgumentError for another number of values; further errors are those of `_result`.
     """
     if returned is None:
         returned = []
@@ -153,7 +156,18 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
     return array
 
 
-for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
+def _eager_gradient(op: Operation, *grads: Any) -> Any:
+    """Return the gradient that `tf.py_function` recorded with its op."""
+    return op.__dict__["_py_gradient"](op, *grads)
+
+
+_KINDS: tuple[tuple[str, bool, Any], ...] = (
+    ("PyFunc", True, NO_GRADIENT),
+    ("PyFuncStateless", False, NO_GRADIENT),
+    ("EagerPyFunc", True, _eager_gradient),
+)
+
+for _type, _stateful, _gradient in _KINDS:
     op(
         _type,
         inputs="input: Tin",
@@ -166,7 +180,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         infer=unknown,
         cpu=Call(make=partial(_bind, _stateful), dynamic=True, waits=True),
         gpu=HostOnly("Python functions run on the host"),
-        grad=NO_GRADIENT,
+        grad=_gradient,
         stateful=_stateful,
         reaches_out=True,
         doc="The results of a Python function of the inputs, as NumPy arrays.",
@@ -179,7 +193,7 @@ def py_func(
     """Add an op that calls `func` with the values of `inp` in each run; return its results as
     tensors.
 
-    `func` receives a NumPy array for each of `inp` (a NumPy scalar for a scalar, bytes for a
+    `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
     string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
     The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
     replace one of two calls with equal inputs by the other, and a session calls a function without
@@ -207,13 +221,39 @@ def py_func(
     function = _FUNCTIONS[token] = _Function(func)
     create = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
     outputs = create(list(inp), token=token, Tout=types, name=name)
-    operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
-    operation.__dict__["_py_func"] = function  # keeps the function alive with its operation
+    _keep(outputs, function)
     if not types and not stateful:
         return []
     return outputs if is_list else outputs[0]
 
 
+def _keep(outputs: Any, function: _Function) -> Operation:
+    """Keep the function alive with its operation; return the operation."""
+    operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
+    operation.__dict__["_py_func"] = function
+    return operation
+
+
+def eager_py_func(
+    func: Callable[..., Any],
+    inputs: Any,
+    types: Sequence[DType],
+    gradient: Callable[..., Any],
+    name: str | None = None,
+) -> Any:
+    """Add an EagerPyFunc op that calls `func` as a `py_func`; return its output tensors or itself.
+
+    gradient: maps the op and the gradients at its outputs to those at its inputs.
+    """
+    token = f"pyfunc_{next(_numbers)}"
+    function = _FUNCTIONS[token] = _Function(func)
+    outputs = raw_ops.EagerPyFunc(list(inputs), token=token, Tout=list(types), name=name)
+    _keep(outputs, function).__dict__["_py_gradient"] = gradient
+    return outputs
+
+
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Call `func` in each run as a stateful `py_func`; arguments and result as there."""
+    """Add an op that calls `func` in each run: a stateful `py_func`, with the same arguments and
+    result.
+    """
     return py_func(func, inp, Tout, stateful=True, name=name)

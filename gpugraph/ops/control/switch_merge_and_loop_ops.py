@@ -34,7 +34,10 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the shape of the sizes in which both agree; unknown if their ranks differ."""
+    """Return a shape with the sizes that both shapes have in common.
+
+    Unknown if their ranks differ.
+    """
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
     sizes = zip(one.sizes, other.sizes)
@@ -56,7 +59,7 @@ def _infer_condition(context: InferContext) -> Sequence[TensorShape]:
     return [SCALAR]
 
 
-# # -- gradients: computed by the tf.cond or tf.while_loop (a control flow context) with these ops
+# -- gradients: the control flow context (tf.cond or tf.while_loop) of these ops computes them
 
 
 def _switch_gradient(op: Operation, *grads: Any) -> Sequence[Any]:
@@ -100,7 +103,7 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error that an op of a loop or branch has no gradient, because it has no context.
+    """Return the error for the gradient of a loop's or branch's op without a control flow context.
 
     A control flow context is created by tf.while_loop and tf.cond, and restored from a
     MetaGraphDef.
@@ -144,7 +147,7 @@ _LOOP_OPS: tuple[tuple[str, dict[str, Any], Any, Any, str], ...] = (
         "`data` in the next iteration of its loop.",
     ),
 )
-"""Tuples of op type, attrs, shape inference, gradient, documentation."""
+"""Tuples (op type, attrs, shape inference, gradient, documentation)."""
 
 for _ref in ("", "Ref"):
     _type, _is_ref = ("Ref(T)", True) if _ref else ("T", False)
@@ -158,7 +161,7 @@ for _ref in ("", "Ref"):
         host=(1,),
         uninitialized=_is_ref,
         grad=_switch_gradient,
-        doc="`data` by the output that `pred`, a scalar, selects. The other output is dead.",
+        doc="`data`, by the output that `pred`, a scalar, selects. The other output is dead.",
         **EMPTY_KERNELS,
     )
     op(
@@ -170,8 +173,8 @@ for _ref in ("", "Ref"):
         host_outputs=(1,),
         grad=_merge_gradient,
         doc=(
-            "The input that is alive, and its index. Raises InvalidArgumentError when two "
-            "are; dead when none is."
+            "The input that is alive, and its index. Raises InvalidArgumentError if two "
+            "inputs are alive; the outputs are dead if no input is."
         ),
         **EMPTY_KERNELS,
     )
@@ -213,6 +216,6 @@ op(
     "ControlTrigger",
     infer=no_outputs,
     grad=NO_GRADIENT,
-    doc="Does nothing, and is alive even if all its control inputs are dead.",
+    doc=("Does nothing. Unlike other ops, it is alive even if all its control inputs are dead."),
     **EMPTY_KERNELS,
 )

@@ -28,10 +28,9 @@ def summarize(array: Any, max_elements: int) -> str:
 
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
-    """Pop from `elements` and format at most as many as `shape` has, with brackets around inner
-    rows.
+    """Pop at most as many elements as `shape` has, and format them with brackets around inner rows.
 
-    A row that is cut off by the end of `elements` ends with "..." if it is an inner one.
+    If `elements` ends within an inner row, the row's text ends with "...".
     """
     if len(shape) > 1:
         rows = []
@@ -65,8 +64,9 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """Format a float with 6 digits if they parse to the same value, else with 9; float64: 15,
-    17.
+    """Format a float with 6 digits if they parse to the same value, otherwise with 9.
+
+    For float64, the numbers of digits are 15 and 17.
     """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
@@ -99,5 +99,7 @@ op(
     gpu=Call(make=_check, late=True),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="InvalidArgumentError where the scalar `condition` is false; its message shows `data`.",
+    doc=(
+        "Raises InvalidArgumentError if the scalar `condition` is false; the message shows `data`."
+    ),
 )

@@ -1,7 +1,7 @@
 """CheckNumerics: forwards a tensor, and raises an error if it contains NaN or infinity.
 
-It is stateful, as in TensorFlow. A run thus executes it even where only a control input refers to
-it; the compiler drops a stateless op there.
+The op is stateful, as in TensorFlow. A run thus executes it even where only a control input refers
+to it; the compiler drops a stateless op there.
 """
 
 from __future__ import annotations
@@ -65,14 +65,16 @@ _check_numerics = op(
     gpu=Source("check_numerics.cu", _launch, Call(make=_bind)),
     grad=_gradient,
     stateful=True,
-    doc="The input; InvalidArgumentError, with `message`, where an element is NaN or infinite.",
+    doc=(
+        "The input. Raises InvalidArgumentError, with `message`, if an element is NaN or infinite."
+    ),
 )
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """Return `tensor`, with a check in each run that it has no NaNs or infinities.
 
-    InvalidArgumentError, with `message`, if it has. The gradient with respect to it is checked too.
-    Raise TypeError for a dtype that is not floating point.
+    If it has, the run raises InvalidArgumentError with `message`. The gradient with respect to it
+    is checked too. Raise TypeError for a dtype that is not floating point.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -1,7 +1,7 @@
 """EnsureShape: forwards a tensor, and raises an error if its shape does not match the attr `shape`.
 
-It is stateful here, unlike in TensorFlow. A run thus executes it even where only a control input
-refers to it.
+The op is stateful here, unlike in TensorFlow. A run thus executes it even where only a control
+input refers to it.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ _ensure_shape = op(
     gpu=Source("row_gather_and_put.cu", _launch, Call(make=_bind)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc="The input; InvalidArgumentError where its shape does not fit the attr `shape`.",
+    doc=("The input. Raises InvalidArgumentError if its shape does not fit the attr `shape`."),
 )
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return `x` with its static shape refined by `shape`, which each run checks.
 
-    shape: sizes, None for an unknown one; or None if even the rank is unknown. Raise ValueError if
-    the static shape of `x` is incompatible with it, and InvalidArgumentError if the shape in a run
-    is.
+    shape: a list of sizes, None for an unknown size; or None if even the rank is unknown. Raise
+    ValueError if the static shape of `x` is incompatible with it, and InvalidArgumentError if the
+    shape in a run is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -29,5 +29,5 @@ _timestamp = op(
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """Return the seconds since 1970 (float64) at which the op runs, anew in each run."""
+    """Return the seconds since 1970 (float64) at the time when the op runs."""
     return _timestamp(name=name)

@@ -50,13 +50,13 @@ BINARY: dict[str, Any] = {
     "infer": broadcast,
     "alias": {0: 0},
 }
-"""Keywords of `op` that the declarations of binary elementwise ops of one dtype share."""
+"""Keywords of `op` that are common to binary elementwise ops whose operands have one dtype."""
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
     """Declare an op with the defaults in `BINARY`; return its public function.
 
-    That is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
+    The function is called `name` and takes (x, y, name=None). declaration: keywords of `op`.
     """
     return public_function(op(op_type, **{**BINARY, **declaration}), name)
 
@@ -153,7 +153,7 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    dz goes to x where `compare(x, y)` holds, which includes ties, and to y elsewhere.
+    The gradient dz goes to x where `compare(x, y)` holds, which includes ties, and to y elsewhere.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -181,7 +181,9 @@ def _extreme(op_type: str, ufunc: Any, relation: str, compare: str, which: str) 
         doc=f"The {which} of x and y, elementwise; NaN where either is NaN.",
     )
     of_half = Elementwise(f"x {relation}= y || x != x ? x : y", _by_name(ufunc))
-    add_kernel(op_type, "GPU", of_half, types={"T": [float16]}, priority=1)  # +0, -0: x
+    add_kernel(
+        op_type, "GPU", of_half, types={"T": [float16]}, priority=1
+    )  # of +0 and -0, x is returned
     return function
 
 
@@ -204,7 +206,7 @@ def _power(x: Any, y: Any, out: Any) -> None:
 
 
 def _pow_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradients dz y x^(y-1) of x and dz z log(x) of y.
+    """Return the gradient of x, which is dz y x^(y-1), and the gradient of y, which is dz z log(x).
 
     The logarithm counts as 0 where x <= 0 or, for complex numbers, where x is 0.
     """
@@ -224,7 +226,10 @@ pow = binary(
     cpu=Call(_power),
     elementwise="pow(x, y)",
     grad=_pow_gradient,
-    doc="x to the power y, elementwise; InvalidArgumentError for an integer to a negative one.",
+    doc=(
+        "x to the power y, elementwise. Raises InvalidArgumentError for an integer to a "
+        "negative power."
+    ),
 )
 add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
@@ -246,7 +251,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     total, (first, second, *rest) = out, terms
     if any(
         np.may_share_memory(term, out) for term in rest
-    ):  # out aliases a term that is read later
+    ):  # the output is the memory of a term that is read later
         total = context.scratch(context.output_shapes[0], context.output_types[0])
 
     def run() -> None:

@@ -50,9 +50,10 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 
 
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
-    """Infer as `broadcast`; but if the attr incompatible_shape_error is false, never raise.
+    """Infer the shape to which the inputs broadcast.
 
-    Incompatible shapes then give a scalar.
+    If the attr incompatible_shape_error is false, incompatible shapes give a scalar instead of an
+    error.
     """
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
@@ -65,9 +66,10 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel that calls `function`, or fills the output with `otherwise`.
+    """Return a kernel that calls `function`, or fills the output with `otherwise` for incompatible
+    shapes.
 
-    The latter is for incompatible shapes, which the attr incompatible_shape_error can allow.
+    The attr incompatible_shape_error determines whether incompatible shapes are allowed.
     """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
@@ -151,11 +153,14 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
             f"{shape_text(shape)}"
         )
     TensorShape.of(sizes[:1]).merge_with(condition)
-    return [shape]  # not refined by the condition's length, as in TensorFlow
+    return [shape]  # TensorFlow does not refine the shape by the condition's length
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Bind: copy y, then x where the condition is true; a vector selects along the first axis."""
+    """Bind a copy of y, then of x where the condition is true.
+
+    A vector condition selects slices along the first axis.
+    """
     rank, condition_rank = len(context.output_shapes[0]), len(context.input_shapes[0])
     if condition_rank == 1 and rank > 1:
         condition = condition.reshape((-1,) + (1,) * (rank - 1))
@@ -188,7 +193,10 @@ _select_op = op(
     cpu=Call(make=_select),
     native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
-    doc="t where the condition holds, else e; a vector condition chooses along the first axis.",
+    doc=(
+        "t where the condition holds, otherwise e. A vector condition selects slices "
+        "along the first axis."
+    ),
 )
 
 
@@ -203,8 +211,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
     The indices are an int64 matrix with one row, the coordinates, for each true element.
 
-    `x` and `y` have one shape and dtype; `condition` has their shape, is a scalar, or is a vector
-    that selects along their first axis. Raise ValueError if only one of `x` and `y` is passed.
+    `x` and `y` have the same shape and dtype; `condition` has their shape, is a scalar, or is a
+    vector that selects along their first axis. Raise ValueError if only one of `x` and `y` is
+    passed.
     """
     if x is None and y is None:
         return raw_ops.Where(condition, name=name)
@@ -234,7 +243,7 @@ _choice_op = op(
     infer=broadcast,
     cpu=Call(_choose),
     grad=_choice_gradient,
-    doc="t where the condition holds, else e, of shapes that broadcast.",
+    doc="t where the condition holds, otherwise e. The shapes of all three are broadcast.",
 )
 
 
@@ -242,7 +251,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     """Select `x` where `condition` is true, else `y`; all three are broadcast to a common shape.
 
     Without `x` and `y`, return the indices that `where` returns. Raise ValueError if only one of
-    them is given, or if shapes are incompatible.
+    `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

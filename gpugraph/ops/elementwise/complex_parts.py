@@ -142,9 +142,9 @@ _complex = op(
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Return real + i imag, elementwise: complex64 for parts of float32, complex128 for float64.
+    """Return real + i imag, elementwise: complex64 for float32 parts, complex128 for float64 parts.
 
-    Raise TypeError for parts of other dtypes, or of two different ones.
+    Raise TypeError for parts of other dtypes, or of different dtypes.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
@@ -162,9 +162,10 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
-    """Return a part of a tensor, as `function` computes it for complex dtypes.
+    """Return a part of a tensor (real, imag or angle), which `function` computes for complex
+    dtypes.
 
-    For a tensor of a real dtype: the tensor for the real part, zeros for the others.
+    For a tensor of a real dtype, the real part is the tensor itself; the other parts are zeros.
     """
     with op_scope(name, function.op_def.name, input) as scope:
         tensor = convert_to_tensor(input, name="input")

@@ -1,8 +1,8 @@
 """Quotients and remainders: exact, rounded down, rounded towards zero, and 0 for division by 0.
 
-Division of integers by zero raises InvalidArgumentError on the host. Kernels on a GPU can't raise:
-there the result is 0. The one quotient that overflows, the lowest number / -1, is the lowest
-number there.
+On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU can't raise:
+on a GPU, such a quotient is 0. The one quotient that overflows, the lowest number / -1, gives the
+lowest number on a GPU.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _raising(divide: Division) -> Division:
 
 
 def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
-    """Return a NumPy kernel that calls `floating`, or for integers the function
-    `integral(context)`.
+    """Return a NumPy kernel that calls `floating` for floats, and `integral(context)` for
+    integers.
     """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
@@ -68,9 +68,10 @@ def _rounded_by(round: Any) -> Division:
 
 
 def _truncate_integers(context: KernelContext) -> Division:
-    """Return the truncating division of integers.
+    """Return the division of integers that rounds towards zero.
 
-    x minus the remainder of x / y is a multiple of y, so that floor division of it is exact.
+    x minus the remainder of x / y is a multiple of y, so that floor division of this difference is
+    exact.
     """
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
@@ -92,8 +93,8 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a quotient z: dz / y for x, and dz (-x / y / y) for y.
 
-    divide: the op type for these divisions. The gradients do not read z itself, because a run may
-    feed z another value.
+    divide: the op type that computes these divisions. The gradients do not read z itself, because a
+    run may feed another value for z.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -127,7 +128,7 @@ def _division(
 ) -> BinaryFunction:
     """Declare a quotient or remainder op; return its public function.
 
-    expressions: C for one element, of floats and of integers (GPU only).
+    expressions: C for one element, first of floats, then of integers (used on GPUs only).
     """
     floating, integral = expressions
     function = binary(
@@ -141,7 +142,7 @@ def _division(
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a remainder: dz for x, and -dz times the quotient for y.
 
-    quotient: the op type that computes it.
+    quotient: the op type that computes the quotient.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -166,7 +167,7 @@ truncatediv = _division(
     "x / y, elementwise, rounded towards zero.",
     "truncatediv",
 )
-# `direct`: a bfloat16 quotient is rounded to bfloat16 before it is rounded down.
+# `direct`: the quotient in bfloat16 is rounded to bfloat16 before it is rounded down.
 floor_div = _division(
     "FloorDiv",
     _by_kind(_rounded_by(np.floor), lambda _: np.floor_divide)._replace(direct=True),
@@ -228,13 +229,13 @@ _EXACT: dict[DType, DType] = {
     **dict.fromkeys((dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16), dtypes.float32),
     **dict.fromkeys((dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64), dtypes.float64),
 }
-"""The dtype to which `truediv` casts integers."""
+"""By integer dtype, the dtype to which `truediv` casts."""
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Return x / y, elementwise: Python's `/`.
 
-    Integers are cast first: of 8 and 16 bits to float32, of 32 and 64 bits to float64.
+    Integers are cast first: those of 8 and 16 bits to float32, those of 32 and 64 bits to float64.
     """
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x._dtype not in _EXACT:
         _check_same(x, y)
@@ -250,8 +251,8 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
     """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
 
-    is_hint: a y that is not a tensor and does not fit that dtype becomes a tensor of the dtype of
-    its values. Raise TypeError if the dtypes then differ.
+    is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of the
+    dtype of its values. Raise TypeError if the dtypes then differ.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

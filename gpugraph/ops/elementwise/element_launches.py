@@ -1,7 +1,7 @@
-"""Kernels of elementwise functions for which a C expression is not enough.
+"""Kernels of elementwise functions that a single C expression can't compute.
 
 They are launches of CUDA files: special_unary.cu and special_binary.cu hold functions that need a
-series or a loop, complex_elementwise.cu those of complex numbers.
+series or a loop, complex_elementwise.cu functions of complex numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _AXES = 4
 def special_source(function: str, host: Call) -> Source:
     """Return the kernel of a unary function in kernels/cuda/math/special_functions.cuh.
 
-    function: its name there; host: the NumPy kernel used where CUDA C cannot run.
+    function: the name of the function in that file; host: the NumPy kernel used where CUDA C cannot
+    run.
     """
     return Source("special_unary.cu", partial(_launch_special, function), host)
 

@@ -97,11 +97,13 @@ def erfc_into(x: Array, out: Array) -> None:
 def _complement(x: Array) -> Array:
     """Return 1 - erf(x) in double precision, without cancellation for large x.
 
-    For |x| > 0.46875 it is exp(-x x) times a rational function of |x| (2 minus that for negative
-    x).
+    For |x| > 0.46875, erfc(|x|) is exp(-x x) times a rational function of |x|; for negative x, the
+    result is 2 minus that.
     """
     size = np.minimum(np.abs(x), 28.0)
-    coarse = np.trunc(size * 16) / 16  # its square is exact, so that exp loses nothing
+    coarse = (
+        np.trunc(size * 16) / 16
+    )  # the square of `coarse` is exact, so that exp loses no precision
     bell = np.exp(-coarse * coarse) * np.exp(-(size - coarse) * (size + coarse))
     middle = _polynomial(size, _LARGE[0]) / _polynomial(size, _LARGE[1])
     inverse = 1 / np.square(np.maximum(size, 4.0))

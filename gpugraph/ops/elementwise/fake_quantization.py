@@ -1,4 +1,4 @@
-"""Fake quantization: clamps float32 numbers to a range and rounds them to 2 ** num_bits steps.
+"""Fake quantization: numbers are clamped to a range and rounded to one of 2 ** num_bits steps.
 
 The range is first shifted so that 0 is one of its steps: B. Jacob and others, "Quantization and
 training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient
@@ -27,7 +27,7 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: KernelContext) -> tuple[Any, Any]:
-    """Return the first and the last integer that stand for a step, as float32."""
+    """Return the first and the last of the integers that number the steps, as float32."""
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"
@@ -57,7 +57,7 @@ def _quantized(context: KernelContext, x: Any, range_min: Any, range_max: Any, o
 
 
 def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
-    """Return three masks: of the numbers inside, below and above the shifted range.
+    """Return masks of the numbers inside, below and above the shifted range.
 
     A range from 0 to 0 contains every number. NaN is in none of the masks.
     """
@@ -104,7 +104,7 @@ _args = op(
     infer=infer_one_shape,
     **numpy_kernels(Call(make=_bind_args)),
     grad=_args_back,
-    doc="Numbers clamped to [min, max] and rounded to 2 ** num_bits steps.",
+    doc="Numbers clamped to [min, max] and rounded to one of 2 ** num_bits steps.",
 )
 _args_gradient = op(
     "FakeQuantWithMinMaxArgsGradient",
@@ -114,7 +114,10 @@ _args_gradient = op(
     infer=infer_one_shape,
     **numpy_kernels(Call(make=_bind_args_gradient)),
     grad=NO_GRADIENT,
-    doc="The gradient of FakeQuantWithMinMaxArgs: where inputs are in the range.",
+    doc=(
+        "The gradient of FakeQuantWithMinMaxArgs: `gradients` where inputs are in the "
+        "range, otherwise 0."
+    ),
 )
 
 
@@ -204,8 +207,9 @@ def fake_quant_with_min_max_args(
 ) -> Tensor:
     """Clamp float32 numbers to [min, max] and round them to 2 ** num_bits steps, one of which is 0.
 
-    narrow_range: use one step fewer, so that a symmetric range has as many steps below 0 as above.
-    InvalidArgumentError in a run if num_bits is not in [2, 16] or min is not below max.
+    narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below 0
+    as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not below
+    max.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -236,7 +240,8 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize as `fake_quant_with_min_max_args`, with float32 scalars `min` and `max`.
+    """Quantize like `fake_quant_with_min_max_args`, with a range of float32 scalars `min` and
+    `max`.
 
     They are tensors and receive gradients. If both are 0, the result is 0.
     """
@@ -266,9 +271,9 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize as `fake_quant_with_min_max_vars`, with a range for each index of the last axis.
+    """Quantize like `fake_quant_with_min_max_vars`, with a range for each index of the last axis.
 
-    min, max: float32 vectors as long as that axis.
+    min, max: float32 vectors as long as the last axis.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _per_channel(inputs, min, max, **attrs, name=name)

@@ -27,7 +27,8 @@ _add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
-    """Return the operator for `x . y` and the reflected one for `y . x`, where y is not a tensor.
+    """Return functions for the operator `x . y`, and for the reflected `y . x`, where y is not a
+    tensor.
 
     name: the name of the operations that `function(x, y, name=name)` adds.
     """
@@ -45,10 +46,9 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return a TypeError that names both dtypes if y, converted by itself, has another dtype than
-    x.
+    """Return a TypeError that names both dtypes if y alone would convert to another dtype than x.
 
-    Any other `error` is returned unchanged.
+    Otherwise, return `error` unchanged.
     """
     op_def = getattr(_OPS.get(function, function), "op_def", None)
     if op_def is None or isinstance(getattr(y, "dtype", None), DType):
@@ -84,18 +84,18 @@ def _xor(x: Any, y: Any, name: str) -> Tensor:
 
 
 def _add(x: Any, y: Any, name: str) -> Any:
-    """Add an AddV2, or for strings an Add."""
-    beside = x if type(x) is Tensor else y
+    """Add an AddV2; for strings, which AddV2 does not accept, add an Add."""
+    beside = x if isinstance(x, Tensor) else y
     return (raw_ops.Add if beside.dtype is string else _add_v2)(x, y, name=name)
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Add a Mul; if y is a SparseTensor or similar, use its own product with x."""
+    """Add a Mul; if y is a SparseTensor or another composite, use its product with x."""
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 
 _OPS = {_add: _add_v2, _mul: _multiply}
-"""The main op behind each operator function that chooses between several ops."""
+"""By operator function that chooses between several ops, the most common of these ops."""
 
 
 def _fill() -> None:

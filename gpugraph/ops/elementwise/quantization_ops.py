@@ -57,8 +57,10 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high): integers per unit, and the range that the integers `ends`
+    """Return (scale, low, high): integers per unit, and the range of real numbers that `ends`
     cover.
+
+    ends: the lowest and the highest integer.
     """
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
@@ -67,7 +69,7 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """Conversion with mode MIN_FIRST: the size of a step, and the number of the lowest step."""
+    """The conversion with mode MIN_FIRST: the size of a step, and the number of the lowest step."""
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)
@@ -93,9 +95,10 @@ class _FirstScale:
 
 
 def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[Any, Any, Any]:
-    """Convert real numbers to integers; return (integers, low, high), the range that they cover.
+    """Convert real numbers in [low, high] to integers; return (integers, low, high).
 
-    kind: the integer dtype; attrs: the attrs of QuantizeV2 (mode, round_mode).
+    The returned low and high are the range that the integers cover. kind: the integer dtype; attrs:
+    the attrs of QuantizeV2 (mode, round_mode).
     """
     mode, (first, last) = _mode(attrs), _bounds(kind)
     if mode == "MIN_FIRST":
@@ -167,7 +170,9 @@ op(
     infer=_infer_ends,
     **numpy_kernels(Call(make=_bind_quantize)),
     grad=NO_GRADIENT,
-    doc="Real numbers of a range as whole numbers, and the range that these cover.",
+    doc=(
+        "Real numbers in a range, converted to integers; and the range that these integers cover."
+    ),
 )
 
 
@@ -190,11 +195,11 @@ op(
     **numpy_kernels(Call(make=_bind_dequantize)),
     infer=_infer_ends,
     grad=NO_GRADIENT,
-    doc="The real numbers of a range that whole numbers stand for.",
+    doc="The real numbers that integers stand for in the given range.",
 )
 
 
-# -- there and back
+# -- quantization and back
 
 
 def _quantize_and_dequantize(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
@@ -256,7 +261,10 @@ for _version, _extra_inputs, _attrs in (
         infer=_infer_same,
         **numpy_kernels(Call(make=_bind_quantize_and_dequantize)),
         grad=_straight_through,
-        doc="Real numbers rounded to those that numbers of `num_bits` bits can stand for.",
+        doc=(
+            "Real numbers, each rounded to a number that an integer of `num_bits` bits can "
+            "stand for."
+        ),
     )
 
 
@@ -291,7 +299,9 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """Quantize as `quantize`, with `name` and `round_mode` in the other order: an older name."""
+    """Quantize as `quantize` does. This is an older name; `name` and `round_mode` are in the other
+    order.
+    """
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
@@ -313,8 +323,9 @@ def quantize_and_dequantize(
 
     The gradient is that of the identity.
 
-    Args: input_min, input_max: scalars, the range if `range_given`; else that is the input's
-      minimum and maximum.
+    Args:
+      input_min, input_max: scalars, the range if `range_given`; otherwise the range is from the
+        input's minimum to its maximum.
       round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
       narrow_range: whether to leave out the lowest integer, so that the range is symmetric.
     """

@@ -38,7 +38,10 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
 def _unary(
     op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
 ) -> UnaryFunction:
-    """Declare a function that C's math library has under the op type's name in lower case."""
+    """Declare a unary op; C's math library has the function under the op type's name in lower case.
+
+    function: the NumPy kernel; grad: the gradient function; doc: the op's description.
+    """
     return unary(op_type, function, f"{op_type.lower()}(x)", grad, doc, sparse=sparse)
 
 
@@ -69,7 +72,7 @@ atanh = _unary(
 
 
 def _atan2_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradients dz x / (x x + y y) for y, and -dz y / (x x + y y) for x."""
+    """Return the gradient of y, dz x / (x x + y y), and the gradient of x, -dz y / (x x + y y)."""
     y, x = op.inputs
     share = raw_ops.RealDiv(dz, raw_ops.AddV2(raw_ops.Square(x), raw_ops.Square(y)))
     return unbroadcast_pair(op, raw_ops.Mul(x, share), raw_ops.Neg(raw_ops.Mul(y, share)))

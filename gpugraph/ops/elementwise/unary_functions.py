@@ -48,9 +48,8 @@ def unary(
 ) -> UnaryFunction:
     """Declare an elementwise op of one input; return its public function.
 
-    function: the NumPy kernel; expression: the same as C for one element, of `x`; doc: the same in
-    words. grad: the gradient function. types: the dtypes of x. name, sparse: as of
-    `public_function`.
+    function: the NumPy kernel; expression: C for one element, of `x`; doc: a description in words.
+    grad: the gradient function. types: the dtypes of x. name, sparse: see `public_function`.
     """
     declared = op(
         op_type,
@@ -73,14 +72,14 @@ def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """Return a gradient function that applies the op `grad_op` to conj(y), of the output y,
-    and dy.
+    """Return a gradient function that applies the op `grad_op` to conj(y), for the output y, and to
+    dy.
     """
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
 
 def from_slope(slope: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a gradient function that computes dy slope(conj(x))."""
+    """Return a gradient function that computes dy * slope(conj(x))."""
     return lambda op, dy: raw_ops.Mul(dy, slope(conj(op.inputs[0])))
 
 

@@ -1,8 +1,8 @@
 """Ops that compute gradients of unary functions, mostly from the output y of the function.
 
-Each takes two tensors of one shape, mostly y and dy, and has a gradient itself, so that second
-derivatives exist. Few of them can write over an input: most NumPy kernels read an input after
-their first write to the output.
+Each op takes two tensors of one shape, mostly y and dy, and has a gradient itself, so that second
+derivatives exist. Few of them can write over an input: most NumPy kernels read an input after their
+first write to the output.
 
 For complex numbers the gradient is dy times the conjugate of the derivative. Most of the ops
 conjugate y themselves, as TensorFlow's do; `TanhGrad` and `SigmoidGrad` receive y conjugated.
@@ -70,16 +70,18 @@ def _of_conjugate(function: Callable[..., Any]) -> Call:
 
 
 def _parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """Return conj(y) and conj(dz) dy; the gradient for y is the second times a function of the
-    first.
+    """Return conj(y) and conj(dz) dy.
+
+    The gradient for y is the second tensor times a function of the first.
     """
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(conj(dz), dy)
 
 
 def _holomorphic_parts(op: Any, dz: Any) -> tuple[Any, Any]:
-    """Return conj(y) and dz conj(dy); the gradient for y is the second times a function of the
-    first.
+    """Return conj(y) and dz conj(dy).
+
+    The gradient for y is the second tensor times a function of the first.
     """
     y, dy = op.inputs
     return conj(y), raw_ops.Mul(dz, conj(dy))
@@ -90,8 +92,8 @@ def _by_both(
 ) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of the op `op_type`, which is linear in dy.
 
-    parts: computes two tensors, to which `by_y` is applied for the gradient of y. The gradient of
-    dy is the op itself, of the first of them and dz.
+    parts: computes two tensors from (op, dz). by_y: computes the gradient for y from both tensors.
+    The gradient for dy is the op itself, applied to the first tensor and dz.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:

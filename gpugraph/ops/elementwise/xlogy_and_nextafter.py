@@ -1,4 +1,4 @@
-"""Products and quotients that are 0 where one factor is 0, and nextafter."""
+"""Products and quotients that are 0 if one factor is 0, and nextafter."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _is_nonzero(x: Any) -> Any:
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradients: dz log(y) where x is not 0 (else 0) for x, and dz x / y for y.
+    """Return the gradient for x, dz log(y) or 0 where x is 0, and the gradient for y, dz x / y.
 
     For Xlog1py, y + 1 takes the place of y.
     """
@@ -58,7 +58,9 @@ def _log_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradients: dz / y where x is not 0 (else 0) for x, and -dz x / (y y) for y."""
+    """Return the gradient for x, dz / y or 0 where x is 0, and the gradient for y, -dz x / (y
+    y).
+    """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
     return unbroadcast_pair(
@@ -75,7 +77,7 @@ _INEXACT = {"T": FLOATING + COMPLEX}
 
 
 def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
-    """Declare the op x log(y), for a ufunc `log` whose name is also that of the C function."""
+    """Declare the op x log(y); `log` is a ufunc whose name is also that of the C function."""
 
     def compute(x: Any, y: Any, out: Any) -> None:
         np.multiply(x, log(y), out=out)

@@ -86,7 +86,10 @@ save_v2 = _host_op(
     cpu=Call(make=_bind_save, dynamic=True, direct=True),
     stateful=True,
     reaches_out=True,
-    doc="Saves tensors, or parts of larger ones, as a checkpoint that begins with `prefix`.",
+    doc=(
+        "Saves tensors, or slices of tensors, as a checkpoint whose files' names begin "
+        "with `prefix`."
+    ),
 )
 
 
@@ -108,7 +111,7 @@ def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DTyp
     """Raise one InvalidArgumentError that names all tensors whose stored dtype is not that in
     `types`.
 
-    It is called before any tensor is read.
+    It is raised before any tensor is read.
     """
     wrong = [
         f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
@@ -178,7 +181,7 @@ def _check_assigned(
     """Raise InvalidArgumentError if a stored tensor does not have the shape of the assigned
     variable.
 
-    part: the slice to restore, or None. taker: the name of the Assign, for the message.
+    part: the slice to restore, or None. taker: the name of the Assign operation, for the message.
     """
     stored = reader.entry(name).shape if part is None else shape_of_slice(*part)
     if stored != shape:
@@ -205,7 +208,10 @@ restore_sized = _host_op(
     cpu=Call(make=_bind_restore_sized, direct=True),
     stateful=True,
     writes_last=True,
-    doc="RestoreV2 for Assigns to variables of these shapes, whose names are `takers`.",
+    doc=(
+        "RestoreV2 for Assign operations, which have the names `takers`, to variables of "
+        "these shapes."
+    ),
 )
 
 

@@ -34,7 +34,7 @@ def _decoding(context: KernelContext) -> Callable[[bytes], bytes]:
                 parts.append(stream.decompress(rest, room + 1))
             except zlib.error as error:
                 if parts:
-                    break  # bytes after a complete stream that are not another stream
+                    break  # the remaining bytes are not another stream
                 raise DataLossError.of_no_node(f"inflate() failed: {error}") from None
             room -= len(parts[-1])
             if room < 0:
@@ -59,10 +59,10 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     """Decompress each string; the result has the same shape.
 
     compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
-    several compressed streams in succession; a truncated one gives as much as can be read.
+    several compressed streams in succession; a truncated stream gives as much as can be read.
 
-    In a run: Raise InvalidArgumentError for another compression_type; raise DataLossError for a
-    string not compressed in that way, and for a result over 64 MiB that is more than 100 times as
+    A run raises InvalidArgumentError for another compression_type, and DataLossError for a string
+    that is not compressed in that way, and for a result over 64 MiB that is more than 100 times as
     large as the compressed string.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

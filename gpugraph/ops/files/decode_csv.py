@@ -25,12 +25,12 @@ _CALLED = {dtypes.float32: "float", dtypes.float64: "double"}
 
 
 _SPECIAL = re.compile(rb'["\r\n]')
-"""Matches a record with quotes or line ends, which cannot be split at delimiters alone."""
+"""Matches a quote or line end; a record that contains one cannot be split at delimiters alone."""
 
 # -- fields
 
 
-def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
     quotes: whether fields may be in double quotes. Raise InvalidArgumentError for misplaced quotes
@@ -48,7 +48,7 @@ def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
             if b"\n" in field or b"\r" in field or (quotes and b'"' in field):
                 raise invalid_argument("Unquoted fields cannot have quotes/CRLFs inside")
         fields.append(field)
-        position += 1  # beyond the delimiter or the end
+        position += 1  # skips the delimiter, or moves past the end
     return fields
 
 
@@ -91,8 +91,10 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
         if columns is None:
             columns = [np.empty(len(lines), default.dtype) for default in defaults]
             for row, record in enumerate(lines):
-                fields = _fields(record, delimiter, attrs["use_quote_delim"])
-                for column, value in zip(columns, _values(fields, row, chosen, defaults, missing)):
+                fields = csv_fields(record, delimiter, attrs["use_quote_delim"])
+                for column, value in zip(
+                    columns, csv_values(fields, row, chosen, defaults, missing)
+                ):
                     column[row] = value
         return [column.reshape(records.shape) for column in columns]
 
@@ -107,14 +109,15 @@ def _plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Return all columns at once, or None if a record or field needs the slow path (`_values`).
+    """Return the columns, parsed all at once; None if a record or field needs the slow path
+    (`csv_values`).
 
-    lines: the records; chosen: the columns to return (all if empty); missing: the text that counts
-    as an empty field, as "" does.
+    lines: the records; chosen: the columns to return (all if empty); missing: a text that counts as
+    an empty field, like "".
     """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
-        patches = [_fields(lines[row], delimiter, quotes) for row in special]
+        patches = [csv_fields(lines[row], delimiter, quotes) for row in special]
     except InvalidArgumentError:
         return None
     kept = lines.copy()
@@ -140,10 +143,11 @@ def _plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """Return the values of a column as an array, or None if the slow path must parse or report one.
+    """Return the values of a column as an array, or None if the slow path must parse or report a
+    field.
 
-    texts: its fields. The default replaces an empty field; a missing default, or a field that is
-    not a plain number, gives None.
+    texts: the fields of the column. The default replaces an empty field. The result is None if a
+    field is empty without a default, or is not a plain number.
     """
     dtype = as_dtype(default.dtype)
     blank = []
@@ -159,7 +163,7 @@ def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
     return values
 
 
-def _values(
+def csv_values(
     fields: Sequence[bytes],
     row: int,
     chosen: Collection[int],
@@ -169,7 +173,7 @@ def _values(
     """Yield the values of one record, with defaults for empty fields; raise InvalidArgumentError
     for errors.
 
-    row: its number, for the messages; missing: the text that counts as an empty field.
+    row: the number of the record, for the messages; missing: a text that counts as an empty field.
     """
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]
@@ -257,21 +261,23 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
-    """Split records into fields: a list of one tensor for each column, of the shape of `records`.
+    """Split records into fields: return a list with a tensor of the shape of `records` for each
+    column.
 
     records: strings, one record each, without a line end.
     record_defaults: a list with one entry for each column, the value of an empty field: a scalar or
-      a vector of one element, or an empty vector if the field is required. Its dtype is the
-      column's: float32, float64, int32, int64 or string; raise TypeError for others.
-    field_delim: the delimiter between fields, one character. use_quote_delim: whether fields may be
-      in double quotes, with any characters inside and each quote doubled. na_value: a text that
-      counts as an empty field.
+      a vector of one element, or an empty vector if the field is required. The dtype of the entry
+      is the column's: float32, float64, int32, int64 or string; raise TypeError for others.
+    field_delim: the delimiter between fields, one character.
+    use_quote_delim: whether fields may be in double quotes, with any characters inside and each
+      quote doubled.
+    na_value: a text that counts as an empty field.
     select_cols: the indices of the columns to return, strictly increasing, as many as there are
-      defaults (else ValueError). By default all columns.
+      defaults; otherwise raise ValueError. By default all columns are returned.
 
-    InvalidArgumentError in a run for a record with more or fewer fields, for a field that is not a
-    number of its column's dtype, for quotes that don't close, and for a required field that is
-    empty.
+    A run raises InvalidArgumentError for a record with more or fewer fields, for a field that is
+    not a number of its column's dtype, for quotes that don't close, and for a required field that
+    is empty.
     """
     chosen = [] if select_cols is None else list(select_cols)
     if select_cols is not None:

@@ -31,7 +31,7 @@ def _bind(context: KernelContext, source: Any) -> Callable[[], Any]:
     numpy_type = np.dtype(wanted.as_numpy_dtype)
     bits = (
         np.dtype(np.uint16) if wanted is dtypes.bfloat16 else numpy_type
-    )  # a NumPy bfloat16 has no byte order
+    )  # NumPy's bfloat16 has no byte order
     stored = bits.newbyteorder("<" if is_little else ">")
 
     def run() -> list[Any]:

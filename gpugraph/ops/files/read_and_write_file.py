@@ -1,6 +1,6 @@
-"""ReadFile, WriteFile and MatchingFiles: files of the machine that runs the step.
+"""ReadFile, WriteFile and MatchingFiles: files of the machine on which the op runs.
 
-Each run that needs the op reads or writes anew. An error of the operating system becomes the
+The op reads or writes anew in each run that needs it. An error of the operating system becomes the
 corresponding TensorFlow error (`gpugraph.files` has the table).
 """
 
@@ -104,7 +104,8 @@ _matching_files = _file_op(
 def read_file(filename: Any, name: str | None = None) -> Tensor:
     """Return the contents of a file as a string scalar, read anew in each run.
 
-    NotFoundError, in a run, if there is no such file."""
+    A run raises NotFoundError if there is no such file.
+    """
     return _read_file(filename, name=name)
 
 

@@ -95,7 +95,7 @@ for _type, _specs in (("Save", ()), ("SaveSlices", ("shapes_and_slices: string",
         grad=NO_GRADIENT,
         stateful=True,
         reaches_out=True,
-        doc="Saves tensors, or parts of larger ones, as a V1 checkpoint of one file.",
+        doc="Saves tensors, or slices of tensors, as a V1 checkpoint of one file.",
     )
 
 for _type, _specs in (("Restore", ()), ("RestoreSlice", ("shape_and_slice: string",))):

@@ -103,7 +103,10 @@ generate_vocab_remapping = _host_op(
     },
     infer=_infer_remapping,
     cpu=Call(make=_bind_remapping, dynamic=True, direct=True),
-    doc="For each word of a new vocabulary, its line in the old one, or -1; and the number found.",
+    doc=(
+        "For each word of a new vocabulary, its line in the old one or -1; and the number"
+        " of words found."
+    ),
 )
 
 
@@ -124,10 +127,10 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check a remapping from new to old line numbers; -1 is for a new line without an old one.
+    """Check a remapping from new to old line numbers; -1 stands for a new line without an old line.
 
-    Raise UnimplementedError for an old line used twice, and InternalError for one outside the
-    matrix.
+    Raise UnimplementedError for an old line used twice, and InternalError for an old line outside
+    the matrix.
 
     size, what: the size and the name of the matrix's axis.
     """

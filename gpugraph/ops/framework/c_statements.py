@@ -1,6 +1,6 @@
-"""Decompositions (ops as elementwise expressions) written as C statements over scalars.
+"""Decompositions (ops as elementwise expressions), written as C statements over scalars.
 
-Kernels for which an op is one part of a larger loop include the statements as macros.
+Kernels in which an op is a part of a larger loop include the statements as macros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Statements(Builder):
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """Append a value that a C expression gives, and return its number."""
+        """Append a value that a C expression computes, and return the value's number."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 

@@ -1,7 +1,7 @@
 """Composite tensors: values made of several tensors, which functions of tensors also accept.
 
-`sparse_tensor.SparseTensor` is one. It is defined in a higher layer; the functions here depend only
-on `Composite`, its base class.
+`sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer; the functions here
+depend only on `Composite`, its base class.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Composite(ABC):
 
     @abstractmethod
     def _parts(self) -> list[Tensor]:
-        """Return the tensors that it consists of."""
+        """Return the tensors that the composite consists of."""
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """Return a composite with the same positions and shape, and other values."""
+        """Return a composite with the same positions and shape, and with these values."""
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:
@@ -53,16 +53,14 @@ class Composite(ABC):
 
 
 def of_values(function: Function) -> Function:
-    """Wrap `function(x, ...)`: for a composite `x`, apply it to the values and keep the
+    """Wrap `function(x, ...)`: if x is a composite, apply it to the values and keep the
     positions.
     """
     return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """Wrap `function(x, ...)`: for a composite `x`, apply it to each tensor that `x` consists
-    of.
-    """
+    """Wrap `function(x, ...)`: if x is a composite, apply it to each tensor that x consists of."""
     return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 
 

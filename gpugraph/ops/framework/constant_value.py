@@ -1,8 +1,8 @@
 """The value of a tensor before any run, if it follows from constants.
 
-Shape inference needs it: the axis of a sum, the sizes of a reshape. Small integer and bool ops
-with constant inputs are evaluated by their CPU kernels; static shapes count as constants. If only
-some sizes in a vector are known, `constant_value_as_shape` returns those.
+Shape inference needs such values: the axis of a sum, the sizes of a reshape. Small integer and bool
+ops with constant inputs are evaluated by their CPU kernels; static shapes count as constants. If
+only some sizes in a vector are known, `constant_value_as_shape` returns the known sizes.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ class _Search:
         return values[tensor]
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
-        """Return the tensors that must be evaluated for this one's value; none if it cannot be
-        evaluated.
+        """Return the tensors whose values are needed for the value of this one.
+
+        Return none if it cannot be evaluated.
         """
         operation = tensor.op
         if operation.type in _PASSED_ON:
@@ -107,7 +108,9 @@ class _Search:
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value of a tensor whose sources have their values; None if any has none."""
+        """Return the value of a tensor after its sources were evaluated; None if a source has no
+        value.
+        """
         operation = tensor.op
         if operation.type == "Const":
             return operation.attrs["value"]
@@ -181,8 +184,8 @@ class _Search:
 
 
 class _ProgramSearch(_Search):
-    """A search for `tf.get_static_value`: through the op types that TensorFlow 1.15 evaluates, and
-    through tensors of any size.
+    """A search for `tf.get_static_value`, with the op types that TensorFlow 1.15 evaluates and
+    without a limit of size.
     """
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
@@ -208,10 +211,10 @@ def _is_static(operation: Operation) -> bool:
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Return whether the search evaluates the op of `tensor`: its type is foldable, and it is
-    small.
+    """Return whether the search evaluates the op of `tensor`: the op type is foldable, and the
+    tensor small.
 
-    Except for some ops, it must be of integers or bools.
+    Except for some ops, the tensor must hold integers or bools.
     """
     if tensor.op.type not in _FOLDED:
         return False
@@ -223,7 +226,9 @@ def _is_folded(tensor: Tensor) -> bool:
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
-    """Return the tensor from which `tensor` results by identities and casts only."""
+    """Follow identities and casts backwards from `tensor`, and return the tensor where they
+    begin.
+    """
     for _ in range(_MAX_VISITED):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":
             break

@@ -20,9 +20,9 @@ _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"
 
 
 def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
-    """Return the grid for `count` elements, one per thread, up to a maximum number of blocks.
+    """Return the grid for `count` elements, one per thread, with at most `_BLOCKS` blocks.
 
-    With the maximum, threads loop over several elements.
+    If there are more elements, threads loop over several of them.
     """
     return min(_BLOCKS, max(1, ceil(count / threads))), 1, 1
 
@@ -65,9 +65,8 @@ def shared_axes(
 
 
 def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
-    """Return the strides of `shape` along each of `rank` axes, in elements.
-
-    They are 0 along axes of size 1.
+    """Return the strides of `shape` along each of `rank` axes, in elements; 0 along axes of
+    size 1.
     """
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

@@ -1,7 +1,7 @@
 """Op types that TensorFlow deprecated, with the graph version and the replacement.
 
 A graph whose producer version is lower may contain these ops and run them. In a graph of that
-version or a later one, they raise UnimplementedError (`OpDef.check_available`).
+version or a later version, they raise UnimplementedError (`OpDef.check_available`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _read_table() -> dict[str, tuple[int, str]]:
     for part in _ARRAY_TYPES.split():
         named = "Grad" if part in ("Concat", "Scatter") else part
         table[f"TensorArray{part}"] = (19 if part == "Scatter" else 16, f"Use TensorArray{named}V3")
-        if part != "Concat":  # never deprecated
+        if part != "Concat":  # Concat was never deprecated
             table[f"TensorArray{part}V2"] = 26, f"Use TensorArray{part}V3"
     for line in _TABLE.strip().splitlines():
         op_type, version, words = line.split(" ", 2)
@@ -70,5 +70,6 @@ def _read_table() -> dict[str, tuple[int, str]]:
 
 
 DEPRECATIONS = _read_table()
-"""Op type -> (first graph version that must not contain it, TensorFlow's advice on a replacement).
+"""By op type: (the first graph version that must not contain it, TensorFlow's advice on a
+replacement).
 """

@@ -5,8 +5,8 @@
 
     op("ApplyGradientDescent", ..., native=decomposition(formula))
 
-If a formula has the expressions of the op's NumPy kernel in the same order, + - * / and sqrt give
-the same bits.
+If a formula has the same operations as the op's NumPy kernel, in the same order, then + - * / and
+sqrt give the same bits.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Term:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape."""
+        """The shape of the term's value."""
         return self.builder.shape(self.value)
 
     @property
     def dtype(self) -> DType:
-        """The dtype of its elements."""
+        """The dtype of the term's elements."""
         return self.builder.dtype(self.value)
 
     def apply(
@@ -45,10 +45,12 @@ class Term:
         dtype: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> Term:
-        """Apply an elementwise C expression, in which this term is x, and `others` are y and z.
+        """Apply an elementwise C expression, in which `x` is this term, and `y` and `z` are the
+        `others`.
 
         dtype: the dtype of the result, by default this term's. fails: (condition in C, message): a
-        run raises an error with the message if the condition is true for an element."""
+        run raises an error with the message if the condition is true for an element.
+        """
         values = [self.value, *(self._operand(other) for other in others)]
         value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
         return Term(self.builder, value)
@@ -102,8 +104,8 @@ class Term:
 
 
 Formula = Callable[..., Sequence[Term]]
-"""formula(signature, *terms): returns the outputs (or new values of variables) for the inputs'
-terms.
+"""A function formula(signature, *terms): from the inputs' terms to terms of the outputs or new
+values.
 """
 
 

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
-    """Declare an op whose output is a view of its input, and copies only where memory can't be
-    shared.
+    """Declare an op whose output is a view of its input.
+
+    It copies only if memory can't be shared.
     """
     return op(
         op_type,
@@ -87,8 +88,8 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return the NumPy kernel that writes `make(shape)` to each output, for the shape of its
-    input.
+    """Return the NumPy kernel that writes `make(shape)` to each output, where `shape` is its
+    input's.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -148,8 +149,9 @@ _rank = _shape_op("Rank", "T", "int32", scalar, len, "The number of dimensions o
 def shape(
     input: Any, name: str | None = None, out_type: Any = dtypes.int32, optimize: bool = True
 ) -> Tensor:
-    """Return the shape of `input`, an int vector; a constant if it is fully known and `optimize` is
-    set.
+    """Return the shape of `input` as an int vector.
+
+    optimize: whether to return a constant if the shape is fully known.
     """
     element = as_dtype(out_type)
     if isinstance(input, (Composite, SparseTensorValue)):
@@ -159,7 +161,9 @@ def shape(
     sizes = source.shape.sizes
     if optimize and sizes is not None and None not in sizes:
         values = np.array(sizes, np.int64)
-        if np.array_equal(values.astype(element.as_numpy_dtype), values):  # all sizes fit the dtype
+        if np.array_equal(
+            values.astype(element.as_numpy_dtype), values
+        ):  # only if all sizes fit the dtype
             with source.graph.as_default():
                 return constant(values.astype(element.as_numpy_dtype), name=name or "Shape")
     return _shape(source, out_type=element, name=name)
@@ -173,7 +177,9 @@ def _sizes_as(sparse: Composite | SparseTensorValue, dtype: Any) -> Tensor:
 
 
 def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
-    """Return the shape of a tensor; for the handle of a resource variable, that of the variable."""
+    """Return the shape of a tensor; for the handle of a resource variable, the shape of the
+    variable.
+    """
     if handle_maker(tensor) is None:
         return shape(tensor, optimize=optimize)
     sizes = value_static_shape(tensor).sizes

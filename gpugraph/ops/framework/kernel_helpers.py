@@ -1,4 +1,4 @@
-"""Helpers for kernels: calls in order, host values, copies between views."""
+"""Functions that kernels share: calls in order, host values, copies between views."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _OtherAttrs:
 
 
 def with_attrs(context: KernelContext, attrs: Mapping[str, Any]) -> KernelContext:
-    """Return the context with further attrs, with which the kernel of another op type can be
-    bound.
+    """Return the context with further attrs, so that the kernel of another op type can be bound to
+    it.
     """
     adapted: Any = _OtherAttrs(context, attrs)
     return adapted
@@ -68,7 +68,7 @@ def cuda_kernels(
 ) -> dict[str, Any]:
     """Return the kernels, as arguments of `op`, of an op with CUDA code and a NumPy kernel `call`.
 
-    file, launches, options: those of `Source`.
+    file, launches, options: the arguments of `Source`.
     """
     return {"cpu": call, "gpu": Source(file, launches, call, **options)}
 
@@ -78,8 +78,9 @@ Pairs = Sequence[tuple[Any, Any]]
 
 
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """Return the kernels, as arguments of `op`, of an op that only copies; `views` as in
-    `ViewCopies`.
+    """Return the kernels, as arguments of `op`, of an op that only copies.
+
+    views: see `ViewCopies`.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

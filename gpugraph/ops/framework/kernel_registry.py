@@ -28,8 +28,8 @@ class HostOnly(NamedTuple):
 class KernelDef(NamedTuple):
     """A kernel of an op type on a device type.
 
-    types: type attr -> the dtypes that the kernel supports; if empty, all. is_ours: whether it is
-    the library's, not a program's.
+    types: the dtypes that the kernel supports, by type attr; empty if it supports all. is_ours:
+    whether the kernel is the library's, not a program's.
     """
 
     op_type: str
@@ -55,10 +55,11 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Register a program's kernel; of the kernels for a node's dtypes, the highest priority runs.
+    """Register a program's kernel; among kernels for a node's dtypes, the one of highest priority
+    runs.
 
-    types: type attr -> supported dtypes; by default all. Raises AlreadyExistsError if there is one
-    with the same op type, device type, dtypes and priority.
+    types: the supported dtypes by type attr; by default all. Raise AlreadyExistsError if there is a
+    kernel with the same op type, device type, dtypes and priority.
     """
     load(op_type)
     add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)
@@ -91,8 +92,8 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs, which may be a `HostOnly`; None if there is
-    none.
+    """Return the kernel for a node with these attrs, or the `HostOnly` in its place; None if there
+    is none.
     """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):
@@ -108,7 +109,7 @@ def kernels_of(op_type: str) -> list[KernelDef]:
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Return whether no program's kernel runs a node with these attrs.
+    """Return whether a node with these attrs runs by a kernel of the library, or by none.
 
     The compiler may then replace the node by an equivalent op.
     """

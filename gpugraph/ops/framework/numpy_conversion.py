@@ -29,12 +29,10 @@ def zero_of(dtype: Any) -> Any:
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
-    """Convert `value` to an array of `dtype`, by default chosen as above, in shape `shape` if
-    given.
+    """Convert `value` to an array of `dtype` and `shape`; by default, both follow from the value.
 
-    A scalar, or the last element of a value with too few elements, fills the rest of `shape`.
-    Raises TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the
-    shape.
+    A scalar, or the last element of a value with too few elements, fills the rest of `shape`. Raise
+    TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the shape.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     number_type = _type_of_numbers(value, wanted)
@@ -55,9 +53,8 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type for a number that certainly fits it.
-
-    The result is None if that needs further checks.
+    """Return the NumPy type of a number that certainly fits the dtype `wanted`; None to check
+    further.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
@@ -73,8 +70,8 @@ def type_of_number(value: Any, wanted: DType | None) -> Any:
 
 
 def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
-    """Return `type_of_number` of a number, or the one that fits all of a list of ints, such as a
-    shape.
+    """Return `type_of_number` for a number; for a list of ints, such as a shape, a type that fits
+    all.
     """
     if type(value) not in (list, tuple):
         return type_of_number(value, wanted)
@@ -88,7 +85,7 @@ def _from_numpy(array: NDArray[Any], wanted: DType | None) -> NDArray[Any]:
     if wanted is None:
         if array.dtype.kind in "SUO":
             return _strings(array)
-        as_dtype(array.dtype)  # raises TypeError for an unsupported dtype
+        as_dtype(array.dtype)  # the call raises TypeError for an unsupported dtype
         return array.copy()
     if wanted is dtypes.string:
         return _strings(array)
@@ -128,7 +125,7 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
     """Convert ints for which NumPy has no common type: to floats, or modulo 2**64 for an integer
     dtype.
 
-    Any other array is returned unchanged.
+    An array of another kind is returned unchanged.
     """
     items = np.array(value, object) if array.dtype.kind == "f" else array
     if not all(type(item) is int for item in items.flat):
@@ -187,7 +184,7 @@ _WANTED_BY_KIND: dict[str, Callable[[DType], bool]] = {
     "S": lambda wanted: wanted is dtypes.string,
     "U": lambda wanted: wanted is dtypes.string,
 }
-"""By NumPy's kind of an array of Python values: a test of the dtypes that the values may become."""
+"""By NumPy's kind of an array of Python values, a test whether the values may become a dtype."""
 
 
 def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:

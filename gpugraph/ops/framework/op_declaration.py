@@ -5,8 +5,8 @@
               elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
 
 `op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
-the reason why there is none, and a gradient or `NO_GRADIENT`. It returns the function that adds
-such an operation to a graph. Gradients call other ops through `raw_ops`, by op type, so that
+the reason why there is none, and a gradient or `NO_GRADIENT`. `op` returns the function that adds
+operations of this type to a graph. Gradients call other ops through `raw_ops`, by op type, so that
 families need not import each other.
 """
 
@@ -57,7 +57,7 @@ class Attr(NamedTuple):
 
     minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
     list. allowed: for the kind "type", the allowed dtypes; for the kind "string", the allowed
-    texts. A Python value for an input whose type attr has a default becomes that dtype if it can.
+    texts. default: for a type attr, the dtype that a Python value becomes if it fits.
     """
 
     kind: str
@@ -70,12 +70,13 @@ class Attr(NamedTuple):
 class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
-    alias: output -> the input whose memory the output may overwrite if nothing reads it afterwards.
-    view: output -> the input whose bytes it has. If both share memory, no kernel runs, except that
-      of a stateful op, whose input and output are then the same array.
+    alias: by output, the input whose memory the output may overwrite if nothing reads it
+      afterwards.
+    view: by output, the input whose bytes it has. If both share memory, no kernel runs, except for
+      a stateful op, whose kernel gets the same array as input and output.
     writes: the indices of ref inputs whose variable this op changes.
     native: the source of its native code, besides its elementwise or reduction expression.
-    writes_last: whether its kernel writes outputs only after everything that can fail.
+    writes_last: whether the kernel writes outputs only after all steps that can fail.
     reaches_out: whether running it writes files or calls Python functions of the program. Loaders
       of files run no such op unless explicitly permitted.
     """
@@ -192,10 +193,10 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Mark a kernel that only copies as `direct`: it receives bfloat16, others receive float32
-    instead.
+    """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
 
-    A kernel only copies if its op also takes strings. The kernel also gets the indices `writes`.
+    A `direct` kernel receives bfloat16 arrays; other kernels receive float32 instead. An op that
+    also takes strings has a kernel that only copies.
     """
     if isinstance(kernel, HostOnly):
         return kernel
@@ -289,7 +290,7 @@ def _arg(spec: str, attrs: dict[str, AttrDef], op_name: str) -> ArgDef:
 
 
 class _RawOps:
-    """Every declared op by its op type: `raw_ops.MatMul(a=..., b=...)`."""
+    """A namespace of every declared op by its op type: `raw_ops.MatMul(a=..., b=...)`."""
 
     def __getattr__(self, op_type: str) -> OpFunction:
         declared = DECLARATIONS.get(op_type)

@@ -35,15 +35,15 @@ class ContextOutsideRun:
     on_host: frozenset[int] = frozenset()
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: there is no state."""
+        """Raise LookupError: outside a run, there is no state."""
         raise LookupError(f"'{self.name}' keeps no state")
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: there is no session."""
+        """Raise LookupError: outside a run, there is no session to share objects in."""
         raise LookupError(f"'{self.name}' shares nothing: it is in no session")
 
     def variable(self, index: int) -> Any:
-        """Raise LookupError: there is no variable."""
+        """Raise LookupError: outside a run, inputs are arrays, not variables."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
@@ -57,20 +57,24 @@ class ContextOutsideRun:
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def own(self, container: Any) -> None:
-        """Raise LookupError: there is no plan."""
+        """Raise LookupError: outside a run, there is no plan."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def new_handle(self, block: Any) -> Any:
-        """Raise LookupError: there is no session."""
+        """Raise LookupError: outside a run, there is no session."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
+
+    def function(self, function: Any) -> Any:
+        """Raise LookupError: there is no session."""
+        raise LookupError(f"'{self.name}' calls no functions: it is in no session")
 
     @property
     def kept_tensors(self) -> Any:
-        """LookupError: there is no session."""
+        """LookupError: outside a run, there is no session that keeps tensors."""
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
-        """Raise LookupError: there is no run."""
+        """Raise LookupError: outside a run, there is nothing that could keep a container."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
@@ -97,7 +101,7 @@ class ArrayContext(ContextOutsideRun):
         return [as_dtype(array.dtype) for array in self.inputs]
 
     def value(self, index: int) -> NDArray[Any]:
-        """Return input `index`."""
+        """Return the array of input `index`."""
         return self.inputs[index]
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
@@ -123,9 +127,9 @@ def evaluate(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs; None if there is no CPU `Call`, or it fails.
+    """Return the outputs for these inputs; None if there is no CPU `Call`, or if the call fails.
 
-    types: the inputs' dtypes, if some inputs are arrays of open sizes.
+    types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a run).
     """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
@@ -135,7 +139,7 @@ def evaluate(
             return _of_open_sizes(op_def, entry.kernel, attrs, values, types)
         return run_kernel(op_def, entry.kernel, attrs, values)
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError):
-        return None  # a run will raise the error, with the node's name
+        return None  # A run will raise the error, with the node's name.
 
 
 def run_kernel(
@@ -153,9 +157,10 @@ def _of_open_sizes(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType],
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for inputs that are open sizes, by the kernel over arrays of objects.
+    """Return the outputs for inputs that are open sizes, computed by the kernel on arrays of
+    objects.
 
-    None if they are no whole numbers or truth values.
+    Return None if the outputs are neither integers nor truth values.
     """
     results = output_types(op_def, dict(attrs))
     if not all(dtype.is_integer or dtype.is_bool for dtype in (*results, *types)):

@@ -17,6 +17,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.graph.attr_values import read_attr
 from gpugraph.graph.client.client_graph import Graph, output_types
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import TRACED, traced_graph
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -35,10 +36,10 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 class _Typed(NamedTuple):
     """Facts about an operation that depend only on the types of its inputs.
 
-    follows: the attrs that the inputs determine. complete: all attrs, if the caller passes none;
-      such operations share the dict.
+    follows: the attrs that the inputs determine. complete: all attrs if the caller passes none; the
+      operations without passed attrs share this dict.
     dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
-    numbers: (slot, dtype) of each input that is a Python number: the dtype of its constant.
+    numbers: for each input that is a Python number, its slot and the dtype of its constant.
     """
 
     follows: dict[str, Any]
@@ -71,7 +72,7 @@ class OpFunction(OpInputs):
         self._shared = self._shared_attrs()
         self._is_single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
         self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
-        self._result: Any = None  # the named tuple class of the outputs, once used
+        self._result: Any = None  # the named tuple class of the outputs, created on first use
 
     def _plain_type_attr(self) -> str:
         """Return the type attr of a plain op, or the empty string.
@@ -100,9 +101,9 @@ class OpFunction(OpInputs):
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
 
     def _has_lists(self) -> bool:
-        """Return whether an operation depends on more than attrs and the dtypes of its inputs.
+        """Return whether an operation depends on more than the attrs and the dtypes of its inputs.
 
-        That is so for lists, references, and ops without inputs.
+        It does if there are lists or references, and for ops without inputs.
         """
         args = (*self.op_def.inputs, *self.op_def.outputs)
         return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
@@ -137,6 +138,8 @@ class OpFunction(OpInputs):
                             break
                     else:
                         graph: Graph = first.op.graph
+                        if TRACED:
+                            graph = traced_graph(graph)
                         op = graph._make(self.op_def, values, (dtype,), attrs, name)
                         return op._outputs[0]
         return self._with_attrs(values, self._attrs({}) if self._required else None, name)
@@ -165,7 +168,10 @@ class OpFunction(OpInputs):
             else:
                 op = self._with_constants(typed, values, numbers, attrs, name)
         else:
-            op = self._typed(typed, values[0].op.graph, values, attrs, name)
+            graph = values[0].op.graph
+            if TRACED:
+                graph = traced_graph(graph)
+            op = self._typed(typed, graph, values, attrs, name)
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
@@ -205,7 +211,7 @@ class OpFunction(OpInputs):
         name: str | None,
     ) -> Operation:
         """Add the operation, with its number inputs as constants in the operation's name scope."""
-        graph = values[0].op.graph if type(values[0]) is Tensor else _graph_of(values)
+        graph = _graph_of(values)
         label = as_name(name or self.op_def.name)
         with graph._scope_of_op(label) as scope:
             inputs = list(values)
@@ -219,7 +225,7 @@ class OpFunction(OpInputs):
         arguments = {self._names.get(argument, argument): kwargs[argument] for argument in kwargs}
         is_complete = len(args) == self._arity and len(arguments) == len(kwargs)
         if is_complete and self._own_attrs.issuperset(arguments):
-            return args, self._attrs(arguments)  # the usual call, with all inputs by position
+            return args, self._attrs(arguments)  # the usual call: all inputs are positional
         names = self._input_names + self._attr_names
         if len(args) > len(names):
             raise TypeError(f"{self.__name__}() takes {names}, but {len(args)} arguments came")
@@ -244,7 +250,7 @@ class OpFunction(OpInputs):
             attr = op_def.attrs[key]
             if type(value) is bool and attr.kind == "bool":
                 attrs[key] = value
-            elif value is not None or key not in attrs:  # None means the default
+            elif value is not None or key not in attrs:  # None for an attr means its default
                 attrs[key] = read_attr(attr, value, op_def.name, self.__name__)
         for key in self._required:
             if key not in attrs:
@@ -271,7 +277,9 @@ class OpFunction(OpInputs):
         dtypes = output_types(self.op_def, attrs)
         if not self._refs:
             return graph._make(self.op_def, inputs, dtypes, attrs, name)
-        with graph.colocate_with(inputs[self._refs[0]].op):  # it must run where the variable is
+        with graph.colocate_with(
+            inputs[self._refs[0]].op
+        ):  # the operation must run on the variable's device
             return graph._make(self.op_def, inputs, dtypes, attrs, name)
 
     def _results(self, operation: Operation) -> Any:
@@ -306,5 +314,5 @@ def _graph_of(values: Sequence[Any]) -> Graph:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(item, "graph", None)
             if isinstance(graph, Graph):
-                return graph
+                return traced_graph(graph) if TRACED else graph
     return get_default_graph()

@@ -39,7 +39,7 @@ class OpInputs:
             return self._convert(values, attrs)
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
-                raise  # a subclass, whose message is complete
+                raise  # a subclass of the error already has a complete message
             full = name[:-1] if name[-1] == "/" else graph.unique_name(name, mark_as_used=False)
             raise type(error)(
                 f"{str(error).rstrip('.')}. For '{full}' (op: '{self.op_def.name}')"
@@ -73,8 +73,8 @@ class OpInputs:
     ) -> DType | None:
         """Return the dtype that an argument must have; None if nothing determines it.
 
-        It is the declared one, that of its type attr, or that of a tensor among `values` with the
-        same type attr.
+        It is the declared dtype, that of the argument's type attr, or that of a tensor among
+        `values` with the same type attr.
         """
         if arg.type is not None:
             return arg.type
@@ -131,17 +131,19 @@ class OpInputs:
         )
 
     def _default_type(self, arg: ArgDef) -> DType | None:
-        """Return the dtype that values without a dtype preferably become, if the type attr has a
-        default.
+        """Return the dtype that values without a dtype become if possible: the default of the type
+        attr.
+
+        Return None if there is no default.
         """
         attr = self.op_def.attrs.get(arg.type_attr)
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Return words for the source of an argument's dtype: the first argument with its type
+        """Return words for the source of an argument's dtype: the first argument with the same type
         attr.
 
-        If the argument itself is the first, only the dtype is named.
+        If the argument itself is the first, name only the dtype.
         """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name
@@ -215,7 +217,7 @@ def _dtype_of(value: Any) -> DType | None:
 
 
 def _own_type(value: Any) -> str:
-    """Return the name of the dtype that a value converts to by default, for messages."""
+    """Return the name of the dtype to which a value converts by default, for messages."""
     try:
         return convert_to_tensor(value).dtype.base_dtype.name
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Helpers for functions and gradients that add ops: name scopes; sizes and attrs as arguments."""
+"""Functions that ops' functions and gradients share: name scopes; sizes and attrs as arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
     """Open the name scope `name`, or `default`, in the graph of the first tensor among `values`.
 
-    That graph is also the default graph meanwhile. Yields the full name of the scope.
+    That graph is also the default graph within the block. Yield the full name of the scope.
     """
     graph = get_default_graph()
     for value in values:
@@ -46,8 +46,8 @@ def int_argument(value: Any) -> Any:
 
 
 def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """Return the shape as an argument of an op: an array if all sizes are known, else a Shape
-    op.
+    """Return a tensor's shape as an argument of an op: an array if all sizes are known, else a
+    Shape op.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
@@ -56,9 +56,10 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """Return one size as an argument of an op: an int32 if it is known, else a slice of a Shape op.
+    """Return the size of an axis as an argument: an int32 if it is known, else a slice of a Shape
+    op.
 
-    Raises ValueError for an axis out of range.
+    Raise ValueError for an axis out of range.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and not -len(sizes) <= axis < len(sizes):

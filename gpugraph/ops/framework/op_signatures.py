@@ -19,7 +19,9 @@ Split SplitV: split_dim=axis
 Squeeze: squeeze_dims=axis
 Where: input=condition
 """
-"""By op type: op's name of an argument = its name in TensorFlow's public function, if they differ.
+"""By op type, the arguments that are named differently in TensorFlow's function.
+
+An entry is `name in the op's signature=name in TensorFlow's function`.
 """
 
 _NAMES = {
@@ -30,14 +32,14 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return {name of an input or attr: its name as an argument}, for renamed ones."""
+    """Return, for inputs and attrs that have another name as an argument, that name."""
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}
 
 
 def derived_attrs(op_def: OpDef) -> set[str]:
-    """Return the attrs that the inputs determine, so that callers do not pass them."""
+    """Return the names of the attrs that the inputs determine, so that callers do not pass them."""
     return {
         key
         for arg in op_def.inputs
@@ -120,7 +122,7 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """A descriptor for `__doc__`: instances have the docs of their ops, the class has
+    """A descriptor for `__doc__`: on an instance it returns the doc of the op, on the class
     `class_doc`.
     """
 

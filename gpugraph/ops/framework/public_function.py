@@ -67,7 +67,7 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
     source = f"lambda {inputs}, name=None: op_function._of(({inputs},), name)"
     file = Path(__file__).with_name(
         f"<{label}>"
-    )  # in this package, whose frames are never an op's origin
+    )  # in this package, because its frames are never the origin of an op
     function = eval(compile(source, str(file), "eval"), {"op_function": op_function})
     function = _of_module(named(label, op_function.op_def.summary)(function))
     types = {arg.name: Any for arg in op_function.op_def.inputs}

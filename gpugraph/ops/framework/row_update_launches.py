@@ -25,11 +25,11 @@ from gpugraph.kernel import Arg, ErrorFlag, Launch, Scratch
 from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_type, wide_type
 
 FEW = 4096
-"""The maximum number of changes that are sorted by a single block."""
+"""The maximum number of changes that a single block sorts."""
 _TILE = 4096
 _MAX_CHANGES = 1 << 31
 _FULL = 1 << 18
-"""The number of threads that keep a large GPU busy."""
+"""The number of threads that fully occupies a large GPU."""
 
 
 class UpdateRule(NamedTuple):
@@ -58,8 +58,9 @@ LARGER = UpdateRule("((a) >= (b) || (b) != (b) ? (a) : (b))", "((b) > (a) ? (b) 
 class Changes(NamedTuple):
     """Changes of rows, sorted by row.
 
-    size: their number. rows, width: the size of the changed matrix. keys, order: the row of each
-    change, and its position before the sort. step: 0 if a single number updates all rows, else 1.
+    size: the number of changes. rows, width: the size of the changed matrix. keys, order: the row
+    of each change, and its position before the sort. step: 0 if a single number updates all rows,
+    else 1.
     """
 
     size: int
@@ -103,8 +104,8 @@ def sort_changes(
     """Return launches that sort `count` changes by row, and the sorted changes.
 
     indices: for each change, a row's number, or its coordinates in `sizes`. drops: 1 to ignore
-    changes with negative numbers, 2 those whose number is too high, 3 both. Other numbers out of
-    range fail the run with `message`.
+      changes with negative row numbers, 2 to ignore those with too high numbers, 3 to ignore both.
+      Any other number out of range makes the run fail with `message`.
     step: see `Changes`.
 
     Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.
@@ -137,9 +138,10 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort pairs (key, number), and the two buffers that then hold the pairs.
+    """Return launches that sort pairs (key, number), and the two buffers that hold the result.
 
-    The sort is by the lowest `bits` bits of the keys, and stable."""
+    The sort is stable; it compares the lowest `bits` bits of the keys.
+    """
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
     others = _other(keys), _other(order)
@@ -163,7 +165,7 @@ def radix_passes(
 
 
 def _other(buffer: Scratch) -> Scratch:
-    """Return the other buffer of a pair, between which the passes of the sort alternate."""
+    """Return the other buffer of a pair; the passes of the sort alternate between the buffers."""
     name = buffer.name.removeprefix("other ")
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
@@ -218,7 +220,8 @@ def apply_in_order(
 ) -> list[Launch]:
     """Return launches that set target[row] = finish(target[row], change), for each change in order.
 
-    A change for which the C expression `refuses` is true fails the run with `message`."""
+    A change for which the C expression `refuses` is true makes the run fail with `message`.
+    """
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
     defines = {"COMBINE(a, b)": "a", "FINISH(a, b)": f"({finish})", "REFUSES(a)": f"({refuses})"}
@@ -276,7 +279,7 @@ def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Return a launch that fails the run with `message` unless the changes' rows strictly
+    """Return a launch that makes the run fail with `message` unless the rows of changes strictly
     ascend.
     """
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)

@@ -30,7 +30,7 @@ def same_shape(index: int) -> InferFunction:
 
 
 IN_PLACE: dict[str, Any] = {"infer": same_shape(0), "alias": {0: 0}}
-"""Arguments of `op` for ops whose output has the shape of input 0, and may overwrite its memory."""
+"""Arguments of `op` for ops whose output has the shape of input 0 and may overwrite its memory."""
 
 
 def _broadcast(shapes: Sequence[TensorShape]) -> TensorShape:
@@ -58,7 +58,7 @@ def no_outputs(_: InferContext) -> Sequence[TensorShape]:
 
 
 def from_attr(key: str) -> InferFunction:
-    """Return the inference that gives every output the shape in attr `key`."""
+    """Return the inference that gives every output the shape in the attr `key`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.attrs[key]] * context.num_outputs
@@ -78,11 +78,10 @@ def from_value(index: int) -> InferFunction:
 
 
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
-    """Return the sizes of `shape`; raise a Misfit, which is a ValueError, unless it has `rank`
-    axes.
+    """Return the sizes of `shape`; raise a Misfit (a ValueError) unless it has `rank` axes.
 
-    what: names the shape in messages. in_run: the message of a run, if it differs from that of
-    graph construction.
+    what: the name of the shape in messages. in_run: the message in a run, if it differs from that
+    of graph construction.
     """
     if shape.sizes is None:
         return (None,) * rank
@@ -95,7 +94,8 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 def is_old_scalar(context: InferContext, index: int) -> bool:
     """Return whether, in a run, input `index` is a vector of one element.
 
-    Some older ops accept it in place of a scalar in a run, but not at graph construction.
+    Some older ops accept such a vector in place of a scalar in a run, but not at graph
+    construction.
     """
     return not context.is_building and context.shapes[index].sizes == (1,)
 
@@ -103,7 +103,7 @@ def is_old_scalar(context: InferContext, index: int) -> bool:
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
     """Return `axis` as a number in [0, rank); negative axes count from the end.
 
-    Raises ValueError for an axis outside [-rank, rank). what: its name in the message.
+    what: the axis's name in the message of the ValueError that is raised outside [-rank, rank).
     """
     value = whole_number(what, axis)
     if not -rank <= value < rank:
@@ -140,6 +140,6 @@ def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
 def _misfit(infer: InferFunction, context: InferContext, arg: ArgDef, ranks: str) -> ValueError:
     try:
         shapes = infer(context)
-    except Exception:  # infer rejects the rank
+    except Exception:  # `infer` rejects the rank
         shapes = None
     return Misfit(f"Shape must be rank {ranks}", shapes=shapes, detail=f"the input '{arg.name}'")

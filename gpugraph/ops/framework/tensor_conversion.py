@@ -59,12 +59,14 @@ def constant(
 ) -> Tensor:
     """Return a constant tensor.
 
-    value: a Python value or an array. dtype: by default it follows from the value (floats: float32,
-    ints: int32). shape: the shape, which a scalar fills. verify_shape: whether the value must have
-      exactly this shape. A TensorProto keeps its dtype and shape.
+    value: a Python value or an array.
+    dtype: by default it follows from the value (float32 for floats, int32 for ints).
+    shape: the shape, which a scalar fills.
+    verify_shape: whether the value must have exactly this shape. A TensorProto keeps its dtype and
+      shape.
 
-    Raises TypeError for a value of another kind than `dtype`, and ValueError for one that does not
-    fit `shape`.
+    Raise TypeError for a value of another kind than `dtype`, and ValueError for a value that does
+    not fit `shape`.
     """
     if is_tensor_proto(value):
         dtype_of_proto = as_dtype(value.dtype).base_dtype
@@ -83,9 +85,9 @@ def constant_of(
 ) -> Tensor:
     """Add a constant with this array to the default graph; the array becomes read-only.
 
-    count: the number of values that the constant's message has, if fewer than the elements; the
-    last value fills the rest.
-    dtype: the array's, if the caller has it.
+    count: the number of values that the constant's protobuf message has, if fewer than the
+      elements; the last value fills the rest.
+    dtype: the array's dtype, if the caller has it.
     """
     array.setflags(write=False)
     graph = get_default_graph()
@@ -125,8 +127,8 @@ def convert_to_tensor(
 ) -> Tensor:
     """Convert `value` (tensor, variable, array, number, nested list) to a tensor.
 
-    preferred_dtype (newer: dtype_hint): tried first if `dtype` is None; the value may not fit it.
-    as_ref: whether a variable converts to a reference.
+    preferred_dtype, dtype_hint (its newer name): the dtype to try first if `dtype` is None; it is
+    ignored if the value does not fit. as_ref: whether a variable converts to a reference.
 
     Raises ValueError for a tensor of another dtype than `dtype`, and TypeError if there is no
     conversion.
@@ -158,9 +160,9 @@ def _conversions_of(value: Any) -> list[Conversion]:
 
 
 def number_array(value: Any, dtype: DType) -> Any:
-    """Convert an int or a float to an array of `dtype` if it certainly fits; else return None.
+    """Convert an int or a float to an array of `dtype` if it certainly fits; otherwise return None.
 
-    The result is also None if a conversion is registered for the number's type.
+    Return None also if a conversion is registered for the number's type.
     """
     numpy_type = type_of_number(value, dtype)
     return None if numpy_type is None or _conversions_of(value) else np.array(value, numpy_type)

@@ -1,4 +1,4 @@
-"""Threads for kernels, as many as there are cores; between uses they block instead of spinning."""
+"""Threads for kernels, as many as there are cores; idle threads block instead of spinning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Pool:
         self._works.put((work, ended))
 
     def _serve(self) -> None:
-        np.seterr(all="ignore")  # as in runs: NumPy's error settings are per thread
+        np.seterr(all="ignore")  # as in runs; NumPy's error settings are per thread
         while True:
             work, ended = self._works.get()
             try:
@@ -42,14 +42,14 @@ class _Pool:
 
 
 _POOLS: dict[int, _Pool] = {}
-"""By process id, the pool of this process: a forked child has no threads, and makes a pool."""
+"""By process id, the pool of threads: a forked child has no threads, and creates a new pool."""
 _MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:
     """Run the works in parallel, the first in this thread, and wait for all.
 
-    If works fail, this function then raises the error of `works[0]`, or else the error that
+    If some of them fail, raise the error of `works[0]` or, if that succeeded, the error that
     occurred first.
     """
     pool = _POOLS.get(os.getpid())

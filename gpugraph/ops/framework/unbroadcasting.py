@@ -15,7 +15,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
     """Sum `grad` over the axes along which `source` was broadcast against `other`.
 
-    grad: of the broadcast shape. The result has the shape of `source`.
+    grad: a tensor of the broadcast shape. The result has the shape of `source`.
     """
     here, there = source.shape, other.shape
     axes = _repeated(here, there)
@@ -27,7 +27,7 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """Return the axes of the broadcast shape to sum over, or None if they are known only in a run.
+    """Return the axes of the broadcast shape to sum over, or None if only a run determines them.
 
     An axis of size 1 in `here` can be summed over even if its size in `there` is unknown: if that
     is 1 too, the sum has one element.
@@ -56,7 +56,7 @@ def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: l
 def _shape(tensor: Tensor) -> Tensor:
     """Return the shape of `tensor`, as a constant if it is known.
 
-    A gradient loop then need not store it for each iteration.
+    With a constant, a gradient loop need not store the shape for each iteration.
     """
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")

@@ -44,10 +44,11 @@ class Member(NamedTuple):
 
 
 class MemberContext(ContextOutsideRun):
-    """The `KernelContext` with which a member binds its kernel, for arrays of the given shapes.
+    """The `KernelContext` with which a member binds its kernel, for arrays of these shapes.
 
     The shapes are those of a tile where the step runs tile by tile. `allocate_array(key, shape,
-    dtype)` returns the scratch array of a key."""
+    dtype)` returns the scratch array of a key.
+    """
 
     def __init__(
         self,

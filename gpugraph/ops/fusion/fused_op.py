@@ -1,9 +1,9 @@
 """The op `_Fused`: a group of elementwise ops and reductions that run as one step.
 
 The C compiler, if there is one, compiles one function from the expressions of the members. Until
-that is done, and if it fails, the members run one after the other by their NumPy kernels; a group
-of elementwise ops over large tensors then runs tile by tile (`tiled_execution`). The fusion pass
-adds this op; client graphs never contain it.
+the compilation is done, and if it fails, the members run one after the other by their NumPy
+kernels; a group of elementwise ops over large tensors then runs tile by tile (`tiled_execution`).
+The fusion pass adds this op; client graphs never contain it.
 """
 
 from __future__ import annotations
@@ -131,5 +131,5 @@ op(
     **numpy_kernels(Call(make=_bind)),
     native=Decomposition(_build),
     grad=NO_GRADIENT,
-    doc="Several ops as one step.",
+    doc="Several ops that run as one step.",
 )

@@ -45,8 +45,9 @@ _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 
 
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
-    """Return the op types of the epilogue; raise ValueError for others and if `num_args` does not
-    fit them.
+    """Return the op types of the epilogue.
+
+    Raise ValueError for other op types, and if `num_args` does not fit them.
     """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:
@@ -75,8 +76,8 @@ def _infer_with(infer: InferFunction) -> InferFunction:
 
 
 def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
-    """Return the epilogue: the bias as a vector, the addend in the product's shape, and whether
-    Relu.
+    """Return the epilogue: the bias as a vector, the addend in the product's shape, and the flag
+    for Relu.
     """
     fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
@@ -86,12 +87,14 @@ def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
 
 
 def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Sequence[int]:
-    """Return [index of the addend], or [] if the product on the CPU must not be written over it.
+    """Return [index of the addend], or [] if the product on the CPU must not be written over the
+    addend.
 
-    It may be where each element's sum of products is complete before the addition, that is, where
-    at most SUMMED_AT_ONCE products are summed.
+    It may be written there if each element's sum of products is complete before the addition, that
+    is, if at most SUMMED_AT_ONCE products are summed.
 
-    factor: the static shape of the first factor, or None."""
+    factor: the static shape of the first factor, or None.
+    """
     fused = _epilogue_ops(attrs)
     is_turned = attrs.get("transpose_a") or attrs.get("adj_x")
     summed = factor[-2 if is_turned else -1] if factor else SUMMED_AT_ONCE + 1

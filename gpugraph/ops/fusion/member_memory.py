@@ -1,4 +1,4 @@
-"""Memory of the values that members of a fused step pass on, when NumPy runs them one by one."""
+"""Memory for the values that members of a fused step pass to each other when NumPy runs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.base.dtypes import DType, uint8
 from gpugraph.ops.fusion.fused_members import Member, Shape
 
 _ALIGNMENT = 64
-"""The alignment of a value's offset in the block, in bytes: a cache line."""
+"""The alignment of a value's offset in the block: a cache line, in bytes."""
 
 
 class Layout:
@@ -24,8 +24,8 @@ class Layout:
 
     plain: for each member, whether its kernel is a plain function of the arrays, without a binding.
     takes: for each member, a callable that selects its arrays, first inputs and then outputs, from
-    the arrays of all values. in_place: by output of the step, the inputs whose memory it may reuse,
-    filled on demand.
+      the arrays of all values. in_place: for each output of the step, the inputs whose memory it
+      may reuse; filled on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
@@ -36,10 +36,11 @@ class Layout:
         self.in_place: dict[int, list[int]] = {}
         self._places: list[
             tuple[Shape, Any, int]
-        ] = []  # shape, NumPy type and offset, without duplicates
+        ] = []  # the shapes, NumPy types and offsets of places, without duplicates
         self._numbers: list[
             int
-        ] = []  # for each value except inputs: the index of its place, then of its output
+            # for each value except inputs: the index of its place, or of its output
+        ] = []
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[Member], stores: Sequence[int]) -> None:
@@ -52,10 +53,12 @@ class Layout:
             return
         last_uses = {k: index for index, member in enumerate(members) for k in member.sources}
         places: dict[tuple[Shape, Any, int], int] = {}
-        chosen: list[tuple[Shape, Any, int] | int] = []  # for each value: a place, or an output
+        chosen: list[
+            tuple[Shape, Any, int] | int
+        ] = []  # for each value: a place, or the number of an output
         takes, size, number = [], 0, num_inputs
-        free: dict[Any, list[int]] = {}  # offsets by shape and dtype
-        in_use: dict[int, tuple[Any, int]] = {}  # by value: its key and offset
+        free: dict[Any, list[int]] = {}  # free offsets by shape and dtype
+        in_use: dict[int, tuple[Any, int]] = {}  # by value: the key and the offset of its place
         for index, member in enumerate(members):
             first = number
             for shape, dtype in zip(member.signature.output_shapes, member.output_types):

@@ -1,4 +1,4 @@
-"""The C expressions of ops, from which fused kernels for the CPU or a GPU are generated.
+"""The C expressions of ops, from which fused kernels for CPUs and GPUs are generated.
 
 An op declares them by its `Elementwise` or `Reduction` kernel for a GPU, or by a `Decomposition`.
 """
@@ -35,8 +35,8 @@ def build(
 ) -> Sequence[int]:
     """Add the op to the code that `builder` generates; return the numbers of its outputs' values.
 
-    For an op that writes variables, these are the new values of the variables. inputs: the numbers
-    of the values of its inputs that are not in host memory. Raise NotImplementedError if there are
+    For an op that writes variables, these are the new values of the variables. inputs: the values'
+    numbers of the op's inputs that are not in host memory. Raise NotImplementedError if there are
     no expressions for these attrs or shapes.
     """
     if isinstance(expressions, Decomposition):

@@ -23,10 +23,12 @@ from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.fusion.fused_members import Member, MemberContext
 
 TILE = 1 << 15
-"""Elements of a tile: with a handful of float32 temporaries it fits in the L2 cache of a core."""
+"""The number of elements of a tile: a few float32 temporaries of this size fit in a core's L2
+cache.
+"""
 
 TILES_A_THREAD = 8
-"""The minimum number of tiles for each further thread: about 100 us of work."""
+"""The minimum number of tiles per additional thread: about 100 us of work."""
 
 Run = Callable[[], Any]
 
@@ -36,7 +38,7 @@ def tiled(
 ) -> Run:
     """Return a callable that computes the outputs of a group, whose values all have one shape.
 
-    stores: the numbers of the values that are outputs, in the order of `outputs`.
+    stores: the numbers of the values that become `outputs`, in this order.
     """
     group = _Tiled(members, stores, inputs, outputs)
     tiles = group.tiles()

@@ -1,4 +1,4 @@
-"""Non-maximum suppression: the selection of the best boxes, without boxes that overlap better ones.
+"""Non-maximum suppression: the selection of the best boxes, except those that overlap better boxes.
 
 NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
 """
@@ -25,9 +25,9 @@ def choose_boxes(
     """Return (box, score when it was chosen) for at most `max_boxes` boxes, best first.
 
     min_score: boxes up to this score are never chosen. threshold: boxes that overlap a chosen box
-    by more than this are dropped; with a `sigma`, overlaps reduce the score instead (soft
-    suppression).
-    overlaps: returns the overlaps of a box with a list of others.
+      by more than this are dropped; with a `sigma`, overlaps reduce the score instead (soft
+      suppression).
+    overlaps: a function from a box and a list of other boxes to their overlaps.
     """
     waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)
@@ -68,9 +68,8 @@ def _maximum(one: Any, other: Any) -> Any:
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """Return the intersection over union of a box with each other box.
-
-    It is 0 for boxes without an area.
+    """Return the intersection over union of a box with each other box; 0 for boxes without an
+    area.
     """
     low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
@@ -81,16 +80,15 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
-    """Return the function that computes overlaps among these boxes [n, 4], each two opposite
-    corners.
+    """Return the function that computes overlaps among these boxes [n, 4]; see `_overlap`.
+
+    A box is two opposite corners.
     """
     corners = _corners(boxes)
     return lambda box, others: _overlap(corners[box], corners[others])
 
 
 def overlaps_without_nan(boxes: Any) -> Overlaps:
-    """Return `overlaps_of_boxes(boxes)` with overlaps of 0 for NaN, which leave scores
-    unchanged.
-    """
+    """Return `overlaps_of_boxes(boxes)` with 0 in place of NaN, so that scores stay unchanged."""
     overlaps = overlaps_of_boxes(boxes)
     return lambda box, others: np.nan_to_num(overlaps(box, others))

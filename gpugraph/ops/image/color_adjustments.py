@@ -175,13 +175,13 @@ for _name, _factor, _infer, _kernel, _native, _what in _CHANGES:
 
 
 def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:
-    """Cast the tensor, with values clipped to the range of `dtype` first."""
+    """Cast the tensor to `dtype`, after clipping its values to the dtype's range."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
     if source.max > dtype.max:
         highest = source.as_numpy_dtype(dtype.max)
-        if int(highest) > dtype.max:  # rounded up: the next lower number fits
+        if int(highest) > dtype.max:  # the limit was rounded up; the next lower number fits
             highest = np.nextafter(highest, source.as_numpy_dtype(0))
         tensor = raw_ops.Minimum(tensor, highest)
     return cast(tensor, dtype, name=name)
@@ -190,7 +190,8 @@ def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tenso
 def convert_image_dtype(
     image: Any, dtype: Any, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """Convert `image` to another dtype, and scale it from its dtype's range to that of `dtype`.
+    """Convert `image` to another dtype, and scale its values from its dtype's range to that of
+    `dtype`.
 
     The range of floats is [0, 1], that of ints [0, maximum]. saturate: whether to clip values to
     the range of `dtype` before the cast.
@@ -233,7 +234,9 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Add `delta` to all of `image`, as floats: for integer images, 1 is the dtype's maximum."""
+    """Add `delta` to all pixels of `image`, as floats; for integer images, 1 is the dtype's
+    maximum.
+    """
     return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
 
@@ -253,7 +256,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Add `delta` to the hue of the colours of `image` [..., 3]; 1 is a full turn."""
+    """Add `delta` to the hue of the colours of `image` [..., 3]; 1 is the full colour circle."""
     return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
@@ -293,7 +296,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat grey pixels [..., 1] to colours [..., 3]. Raises ValueError for an unknown rank."""
+    """Repeat grey pixels [..., 1] as colours [..., 3]. Raise ValueError for an unknown rank."""
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank

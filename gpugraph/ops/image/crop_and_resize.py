@@ -1,8 +1,8 @@
 """CropAndResize: crops boxes out of images and resizes them, with gradients.
 
-A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel's center, (1, 1) the
-last one's. As in resizing, a crop is a product: a matrix of weights for rows, the image, and a
-matrix of weights for columns.
+A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the center of the first pixel, (1, 1)
+that of the last pixel. As in resizing, a crop is a product: a matrix of weights for rows, the
+image, and a matrix of weights for columns.
 """
 
 from __future__ import annotations
@@ -61,13 +61,14 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """Return the position of each pixel of a crop in its box: 0 is the first edge, 1 the last."""
+    """Return the position of each pixel of a crop in its box: 0 is the first edge, 1 the last
+    edge.
+    """
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """Return (positions, inside): each crop pixel's float32 position in the image, and a mask of
-    those inside.
+    """Return each crop pixel's float32 position in the image, and whether it is inside the image.
 
     first, last: the box's edges. size, new: the numbers of pixels of the image and of the crop.
     """
@@ -113,8 +114,9 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 
 
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
-    """Yield (index of the box, index of its image, box); raise OutOfRangeError if `count` images
-    lack it.
+    """Yield (index of the box, index of its image, box).
+
+    Raise OutOfRangeError for an image index that is not below `count`, the number of images.
     """
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")
@@ -170,8 +172,10 @@ op(
     gpu=_ON_HOST,
     native=cropped("gg_crop", images=0, crops=3),
     grad=_crops_back,
-    doc="The boxes of images, each of the image that box_ind names, resized to crop_size; "
-    "extrapolation_value where a box is outside of its image.",
+    doc=(
+        "The boxes of images, each resized to crop_size. box_ind has the image of each "
+        "box; where a box is outside of its image, pixels are extrapolation_value."
+    ),
 )
 
 
@@ -207,7 +211,7 @@ op(
     gpu=_ON_HOST,
     native=cropped("gg_crop_back", images=3, crops=0),
     grad=NO_GRADIENT,
-    doc="The gradient of CropAndResize by the images, which are of shape image_size.",
+    doc=("The gradient of CropAndResize with respect to the images, whose shape is image_size."),
 )
 
 
@@ -245,7 +249,7 @@ op(
     gpu=_ON_HOST,
     native=cropped("gg_box_back", images=1, crops=0),
     grad=NO_GRADIENT,
-    doc="The gradient of a bilinear CropAndResize by the boxes.",
+    doc="The gradient of a bilinear CropAndResize with respect to the boxes.",
 )
 
 

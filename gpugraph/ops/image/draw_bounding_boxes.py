@@ -1,6 +1,7 @@
 """DrawBoundingBoxes: draws the edges of boxes into images, one pixel thick.
 
-A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel, (1, 1) the last one.
+A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel, (1, 1) the last
+pixel.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ _COLORS = np.array(
     ],
     np.float32,
 )
-"""The default RGBA colours of boxes, used in order and then again; in grey images boxes are white.
-"""
+"""The default RGBA colours of boxes, used in rotation; in grey images boxes are white."""
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -103,8 +103,8 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, c] of 1, 3 or 4 channels.
 
-    colors: [colours, channels], used in order and then again; by default ten bright ones, in grey
-    images white. Edges outside an image are not drawn. There is no gradient.
+    colors: [colours, channels], used in rotation; by default ten bright colours, in grey images
+    white. Edges outside an image are not drawn. There is no gradient.
 
     Raises ValueError for incompatible shapes.
     """

@@ -1,4 +1,7 @@
-"""ExtractGlimpse: a window of each image, filled with noise where it is outside the image."""
+"""ExtractGlimpse: cuts a window out of each image.
+
+Parts outside the image are filled with noise.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _first(offsets: Any, image: Any, window: Any, attrs: Any) -> list[int]:
-    """Return the image's row and column at which a window begins; they may be outside the image."""
+    """Return the row and column of the image at which a window begins; they may be outside the
+    image.
+    """
     sizes, news = np.float32(image.shape[:2]), np.float32(window.shape[:2])
     place = offsets * sizes if attrs["normalized"] else offsets
     if attrs["centered"]:
@@ -107,7 +112,10 @@ _extract_glimpse = op(
     cpu=Call(make=_bind),
     gpu=HostOnly("where it reads depends on offsets, which the host must read"),
     grad=NO_GRADIENT,
-    doc="A window of each image [b, h, w, c], of shape `size`, at its row of `offsets`.",
+    doc=(
+        "A window of shape `size` of each image [b, h, w, c]; `offsets` has the position "
+        "for each image."
+    ),
 )
 
 
@@ -124,10 +132,10 @@ def extract_glimpse(
 
     The result is float32. An offset (y, x) is the position of the window's center.
     centered: whether offsets count from the image's center instead of its first pixel.
-    normalized: whether they are fractions of the image (if centered, of half the image), not pixels
-    (if centered, half pixels).
-    uniform_noise: the part of a window outside the image is noise: uniform between the image's
-    minimum and maximum, or else normal, with each channel's mean and standard deviation.
+    normalized: whether offsets are fractions of the image (if centered, of half the image);
+      otherwise they are pixels (if centered, half pixels).
+    uniform_noise: whether the noise outside the image is uniform between the image's minimum and
+      maximum; otherwise it is normal, with each channel's mean and standard deviation.
 
     There is no gradient.
     """

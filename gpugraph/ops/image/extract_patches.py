@@ -140,7 +140,9 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """Return the gradient: that of each pixel of a patch, added to the image's pixel."""
+    """Return the gradient: the gradient of each pixel of a patch is added to that of the image's
+    pixel.
+    """
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.attrs["ksizes"]))
     shape, counts = raw_ops.Shape(images), raw_ops.Shape(dy)
@@ -191,8 +193,10 @@ op(
     cpu=Call(make=_bind_patches),
     gpu=Source("extract_patches.cu", _launch_patches, Call(make=_bind_patches)),
     grad=_patches_back,
-    doc="Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * patch "
-    "columns * c].",
+    doc=(
+        "Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * "
+        "patch columns * c]."
+    ),
 )
 
 

@@ -43,7 +43,7 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
 
 
 def _number(value: Any) -> Any:
-    """Return a size as an int if its value is known, else the tensor."""
+    """Return a size as an int if its value is known, otherwise as a tensor."""
     if isinstance(value, Tensor):
         constant = constant_value(value)
         return value if constant is None else int(constant)
@@ -61,7 +61,7 @@ def _known(*sizes: Any) -> bool:
     return not any(isinstance(size, Tensor) for size in sizes)
 
 
-# -- flips and turns
+# -- flips and rotations
 
 
 def _reverse(source: Tensor, *axes: int) -> Any:
@@ -157,8 +157,8 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """Return the part of one or several images that begins at the offsets and has the target size.
 
-    Raises ValueError if the part is not inside the image; if the sizes are known only in a run,
-    that raises InvalidArgumentError.
+    Raise ValueError if the part is not inside the image; if the sizes are known only in a run, the
+    run raises InvalidArgumentError.
     """
     with op_scope(None, "crop_to_bounding_box", image):
         source, height = as_images(image)
@@ -176,9 +176,10 @@ def crop_to_bounding_box(
 def pad_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """Pad one or several images with zeros to the target size; the offsets are the padding before.
+    """Pad one or several images with zeros to the target size.
 
-    Raises ValueError if the target is too small; if the sizes are known only in a run, that raises
+    The offsets are the numbers of zero rows and columns added before the image. Raise ValueError if
+    the target is too small; if the sizes are known only in a run, the run raises
     InvalidArgumentError.
     """
     with op_scope(None, "pad_to_bounding_box", image):
@@ -276,8 +277,8 @@ def resize_images(
     """Resize one or several images to `size`, [height, width], by a method of `ResizeMethod`.
 
     The result is float32, except for nearest neighbours and for images that have the size already:
-    these keep their dtype. preserve_aspect_ratio: whether to use instead the largest size within
-    `size` that has the image's proportions; that needs sizes that are known at graph construction.
+    these keep their dtype. preserve_aspect_ratio: whether to use the largest size within `size`
+    that has the image's proportions; this requires sizes that are known at graph construction.
 
     Raises ValueError for other ranks, sizes and methods.
     """

@@ -1,7 +1,7 @@
-"""Non-maximum suppression: selection of the best boxes, without boxes that overlap better ones.
+"""Non-maximum suppression: selection of the best boxes, except those that overlap better boxes.
 
 Boxes are considered in descending order of score; of equal scores, the lower index comes first. A
-box that overlaps a chosen one by more than the threshold is suppressed. In soft suppression, it is
+box that overlaps a chosen box by more than the threshold is suppressed. In soft suppression, it is
 considered again with a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
@@ -78,8 +78,10 @@ op(
     cpu=Call(_of_overlaps, dynamic=True),
     native=chosen_boxes(by_overlaps=True),
     **_ON_HOST,
-    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than overlap_threshold.",
+    doc=(
+        "The indices of the boxes with the highest scores, the best first, without boxes "
+        "that overlap a better one by more than overlap_threshold."
+    ),
 )
 
 
@@ -168,8 +170,10 @@ op(
     cpu=Call(_best, dynamic=True),
     native=chosen_boxes(),
     **_ON_HOST,
-    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than iou_threshold.",
+    doc=(
+        "The indices of the boxes with the highest scores, the best first, without boxes "
+        "that overlap a better one by more than iou_threshold."
+    ),
 )
 op(
     "NonMaxSuppressionV4",
@@ -185,8 +189,11 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     native=chosen_boxes(),
     **_ON_HOST,
-    doc="The boxes of the highest scores, the best first, without those that overlap a better one "
-    "by more than iou_threshold, optionally padded with 0; and their number.",
+    doc=(
+        "The indices of the boxes with the highest scores, the best first, without boxes "
+        "that overlap a better one by more than iou_threshold, optionally padded with 0; "
+        "and the number of boxes."
+    ),
 )
 op(
     "NonMaxSuppressionV5",
@@ -198,8 +205,11 @@ op(
     cpu=Call(make=_bind_boxes, dynamic=True),
     native=chosen_boxes_with_scores(),
     **_ON_HOST,
-    doc="The boxes of the highest scores, the best first, their scores, which fall by "
-    "exp(-overlap^2 / (2 soft_nms_sigma)) with each better one, and their number.",
+    doc=(
+        "The indices of the boxes with the highest scores, the best first; their scores, "
+        "which each better box multiplies by exp(-overlap^2 / (2 soft_nms_sigma)); and "
+        "the number of boxes."
+    ),
 )
 
 
@@ -257,7 +267,7 @@ def non_max_suppression_with_scores(
     """Return the indices (int32) and scores of the boxes that are chosen, the best first.
 
     Arguments are those of `non_max_suppression`. soft_nms_sigma: if above 0, a box that overlaps a
-    better one is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
+    better box is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -349,7 +359,10 @@ op(
     infer=_infer_combined,
     cpu=Call(make=_bind_combined, dynamic=True),
     **_ON_HOST,
-    doc="The best boxes of each class and image, the best of all classes first, padded with 0.",
+    doc=(
+        "For each image, the best boxes of each class, sorted by score over all classes "
+        "and padded with 0."
+    ),
 )
 
 
@@ -367,9 +380,9 @@ def combined_non_max_suppression(
     """Return (boxes, scores, classes, number) of the best boxes of each image over all classes.
 
     boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. For each class, at most
-    `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the best
-    `max_total_size` are returned, padded with zeros. The results are float32, but number, of the
-    boxes before the padding, is int32.
+      `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the
+      best `max_total_size` are returned, padded with zeros. The results are float32, except for the
+      number of boxes before the padding, which is int32.
     pad_per_class: whether to pad to `max_output_size_per_class` times the classes, if that is less.
     clip_boxes: whether to clip corners to [0, 1].
     """

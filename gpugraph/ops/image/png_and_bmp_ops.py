@@ -27,7 +27,7 @@ _HOST = HostOnly("files are decoded and encoded by the host")
 _BMP_SIGNATURE = b"BM"
 _UNREAD = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
 _RED, _GREEN, _BLUE = 9797, 19234, 3737
-"""The weights of red, green and blue in grey, in units of 1 / 32768: those of libpng."""
+"""The weights of red, green and blue in grey, in units of 1 / 32768; libpng uses the same."""
 
 
 # -- channels and dtypes
@@ -42,8 +42,7 @@ def _grey(pixels: Any) -> Any:
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Convert pixels [h, w, 1 to 4] to `channels` channels: 1 or 3 colours, and alpha if it is
-    even.
+    """Convert pixels [h, w, 1 to 4] to `channels` channels: 1 or 3 colours; plus alpha for 2 or 4.
 
     A missing alpha channel becomes opaque.
     """
@@ -96,7 +95,7 @@ def _bmp(data: bytes, channels: int, wanted: Any) -> Any:
 def _bmp_pixels(data: bytes, channels: int) -> Any:
     """Return the pixels [h, w, channels] of an uncompressed BMP file of 8 (grey), 24 or 32 bits.
 
-    channels: the number that the file must have; 0 for any.
+    channels: the number of channels that the file must have; 0 for any.
     """
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
@@ -226,8 +225,8 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0
-    to 9; -1 is its default.
+    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha. compression: zlib's level from 0 to
+    9; -1 for zlib's default.
 
     Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
     """
@@ -239,7 +238,7 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    channels: 1 grey, 3 RGB, 4 RGB and alpha; 0 keeps those of the file.
+    channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
 
     Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
     file, and UnimplementedError for an interlaced one.
@@ -251,8 +250,8 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    channels: the number that the file must have; 0 for any. A run raises InvalidArgumentError for
-    another file.
+    channels: the number of channels that the file must have; 0 for any. A run raises
+    InvalidArgumentError for another file.
     """
     return _decode_bmp(contents, channels=channels, name=name)
 

@@ -30,7 +30,9 @@ _DEPTHS = {
 }
 _LEFT = 1
 _LONGEST, _LARGEST = 1 << 27, 1 << 29
-"""The numbers of pixels along a side and in an image from which TensorFlow rejects a file."""
+"""The number of pixels along a side, and the number in an image, from which TensorFlow rejects a
+file.
+"""
 _HEADER = struct.Struct(">IIBBBBB")
 _WORD = struct.Struct(">I")
 
@@ -109,7 +111,7 @@ def _header_of(contents: bytes) -> _Header:
 
 
 def _nearest(left: Any, up: Any, corner: Any) -> Any:
-    """Return the element of the three that is nearest to left + up - corner: Paeth's predictor."""
+    """Return whichever of the three bytes is nearest to left + up - corner: Paeth's predictor."""
     a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
     return np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
 
@@ -177,9 +179,7 @@ def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
 
 
 _BAND = 256
-"""The number of rows whose filters are undone together: enough for long diagonals in little
-memory.
-"""
+"""The number of rows whose filters are undone together: long diagonals in little memory."""
 
 _OFTEN = 1 << 14
 """The number of bytes between two checks for the run's time limit and for Ctrl-C."""
@@ -187,13 +187,13 @@ _OFTEN = 1 << 14
 _WHERE = "in a PNG file"
 
 _LONG = 64
-"""The minimum bytes of a diagonal for which NumPy's steps are faster than a loop over bytes."""
+"""The minimum number of bytes of a diagonal for which NumPy is faster than a loop over bytes."""
 
 
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
-    """Return the first `size` bytes of a zlib stream, whose parts are `parts`; decompress no more.
+    """Return the first `size` bytes of a zlib stream in `parts`, without decompressing more.
 
-    Raises ValueError if there are fewer.
+    Raise ValueError if the stream is shorter.
     """
     stream, pieces, left = zlib.decompressobj(), [], size
     for part in parts:
@@ -253,8 +253,8 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """Return an alpha channel that is 0 for the colour that chunk tRNS declares transparent, else
-    maximal.
+    """Return an alpha channel: 0 for the colour that the chunk tRNS declares transparent, else the
+    maximum.
 
     transparent: the contents of that chunk; if it is empty, the result is None.
     """
@@ -274,7 +274,7 @@ def _looked_up(pixels: Any, palette: bytes, transparent: bytes) -> Any:
     table = np.full((256, 4 if transparent else 3), 255, np.uint8)
     table[: len(colors), :3] = colors
     table[: len(transparent), 3:] = np.frombuffer(transparent, np.uint8)[:, None]
-    numbers = pixels.tobytes()  # bytes.translate needs no int64 index per pixel
+    numbers = pixels.tobytes()  # unlike indexing, bytes.translate needs no int64 index per pixel
     result = np.empty((*pixels.shape[:2], table.shape[1]), np.uint8)
     for channel in range(table.shape[1]):
         values = np.frombuffer(numbers.translate(table[:, channel].tobytes()), np.uint8)

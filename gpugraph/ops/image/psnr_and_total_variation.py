@@ -36,7 +36,7 @@ def per_image_standardization(image: Any) -> Tensor:
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """Return the sum of the absolute differences of adjacent pixels, one number for each image."""
+    """Return, for each image, the sum of the absolute differences of adjacent pixels."""
     with op_scope(name, "total_variation", images):
         source, height = as_images(images, "images")
         index: tuple[Any, ...] = (slice(None),) * height
@@ -48,8 +48,8 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """Return (dy, dx): the pixel below minus each pixel, and the pixel to its right minus each
-    pixel.
+    """Return (dy, dx): for each pixel, the pixel below minus it, and the pixel to its right minus
+    it.
 
     The last row of dy and the last column of dx are 0. image: [batch, height, width, channels];
     other ranks raise ValueError.
@@ -70,7 +70,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     """Return the peak signal-to-noise ratio of `a` and `b` in decibels: [...] for images [..., h,
     w, c].
 
-    max_val: the difference of the largest and the smallest number that images may hold. Raises
+    max_val: the difference between the largest and the smallest number that images may hold. Raises
     ValueError for shapes that differ.
     """
     with op_scope(name, "PSNR", a, b):

@@ -12,7 +12,9 @@ from gpugraph.kernel import Arg, Call, Launch, Scratch, Signature, Source
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, item_type
 
 Scale = Callable[[int, int, Any], Any]
-"""(input size, output size, attrs) -> the step in the input from one output pixel to the next."""
+"""A function (input size, output size, attrs) that returns the distance in the input between output
+pixels.
+"""
 
 
 class _Resize:
@@ -66,9 +68,10 @@ class _Resize:
         return launches, tables
 
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
-        """Return launches that invert the tables of indices, and the resulting tables.
+        """Return launches that invert the tables of indices, and the inverted tables.
 
-        For each original pixel they hold its first position in a table of indices, which ascend.
+        A table of indices is in ascending order; the inverted table has, for each original pixel,
+        its first position there.
         """
         launches: list[Launch] = []
         tables = []
@@ -115,6 +118,6 @@ def nearest_gpu(host: Call, scale: Scale) -> Source:
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
     """Return the CUDA kernel of the gradient of interpolation or of nearest pixels.
 
-    out: the argument's number of the output.
+    out: the number of the output among the kernel's arguments.
     """
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

@@ -1,7 +1,7 @@
 """Resizing of images: bilinear, nearest neighbour, bicubic and area interpolation.
 
 Every method is linear and separable: an image is multiplied by a matrix of weights on its left (for
-rows) and on its right (for columns), its gradient by the transposes of these matrices. Like
+rows) and on its right (for columns), its gradient by the transposes of these matrices. As in
 TensorFlow's kernels, the position of an output pixel in the input is computed in float32.
 """
 
@@ -42,7 +42,7 @@ def _infer_resized(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((batch, height, width, channels))]
 
 
-# -- where each pixel comes from
+# -- the sources of each pixel
 
 
 def _scale(size: int, new: int, attrs: Any) -> np.float32:
@@ -83,7 +83,7 @@ def _bilinear(size: int, new: int, attrs: Any) -> Any:
 
 
 _STEPS = 1024
-"""The fraction of a pixel, 1 / _STEPS, to which positions are rounded for bicubic weights."""
+"""Positions are rounded to multiples of 1 / _STEPS pixels for bicubic weights."""
 
 
 def _cubic(distance: Any, a: float) -> Any:
@@ -106,7 +106,7 @@ def _bicubic(size: int, new: int, attrs: Any) -> Any:
         columns = below.astype(np.int64) + offset
         weights = _cubic(offset - part.astype(np.float64), -0.5 if centered else -0.75)
         inside = np.clip(columns, 0, size - 1)
-        if centered:  # pixels outside have no weight; those inside share it
+        if centered:  # pixels outside the image get no weight, and the others share it
             weights = np.where(inside == columns, weights, 0.0)
         terms.append((inside, weights))
     matrix = _weight_matrix(size, terms)
@@ -198,8 +198,8 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of `op`: an op of type `op_type` on dy, and the input's height and
-    width.
+    """Return the gradient of `op`: an op of type `op_type` on dy and the input's (height,
+    width).
     """
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
@@ -244,7 +244,10 @@ op(
     gpu=Call(make=partial(_bind_resize, "Area")),
     native=resized(_area),
     grad=NO_GRADIENT,
-    doc="Images of another size, each pixel the mean of the area that it covers, in float32.",
+    doc=(
+        "Images of another size, in float32: each pixel is the mean of the area of the "
+        "input that it covers."
+    ),
 )
 
 # -- nearest neighbour
@@ -295,7 +298,7 @@ op(
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
     native=nearest_pixels(_nearest),
     grad=partial(_by_size, "ResizeNearestNeighborGrad"),
-    doc="Images of another size, each pixel the nearest of the input.",
+    doc="Images of another size: each pixel is a copy of the nearest pixel of the input.",
 )
 op(
     "ResizeNearestNeighborGrad",
@@ -308,7 +311,9 @@ op(
     gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
     native=resized(_nearest_matrix, is_back=True),
     grad=partial(_by_size, "ResizeNearestNeighbor"),
-    doc="The gradient of ResizeNearestNeighbor by images of height and width `size`.",
+    doc=(
+        "The gradient of ResizeNearestNeighbor with respect to images of height and width `size`."
+    ),
 )
 
 
@@ -366,7 +371,8 @@ def resize_nearest_neighbor(
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Resize images, as float32; each pixel is the mean of the input's area that it covers.
+    """Resize images, as float32; each pixel is the mean of the area of the input that it covers.
 
-    There is no gradient. Arguments are those of `resize_bilinear`."""
+    There is no gradient. Arguments are those of `resize_bilinear`.
+    """
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

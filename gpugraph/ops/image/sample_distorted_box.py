@@ -1,7 +1,7 @@
 """SampleDistortedBoundingBoxV2: a random part of an image that contains enough of an object.
 
-Equal seeds give the same parts as in TensorFlow: each draw consumes the next random word (uint32),
-and sizes are rounded as TensorFlow rounds them, in float32.
+The same seed gives the same parts as in TensorFlow: each draw consumes the next random word
+(uint32), and sizes are rounded as TensorFlow rounds them, in float32.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Box(NamedTuple):
 
     @property
     def area(self) -> int:
-        """The number of its pixels."""
+        """The number of pixels in the box."""
         return max(self.y2 - self.y1, 0) * max(self.x2 - self.x1, 0)
 
     def shared(self, other: _Box) -> int:
@@ -46,7 +46,7 @@ class _Box(NamedTuple):
 
 
 class _Draws:
-    """Random numbers, each made from the next of `words`."""
+    """Random numbers, each computed from the next of `words`."""
 
     def __init__(self, words: Any) -> None:
         self._words: Iterator[int] = iter(words.tolist())
@@ -74,7 +74,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _round(number: Any) -> int:
-    """Return the integer nearest to `number`; halves are rounded to the even one."""
+    """Return the integer nearest to `number`; a half is rounded to the even integer."""
     return int(np.rint(np.float32(number)))
 
 
@@ -164,7 +164,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
                 break
         extent = part.y2 - part.y1, part.x2 - part.x1, -1
         begin[:] = np.array((part.y1, part.x1, 0)).astype(begin.dtype)
-        size[:] = np.array(extent).astype(size.dtype)  # -1 becomes 255 in uint8
+        size[:] = np.array(extent).astype(size.dtype)  # in uint8, -1 becomes 255
         box[0, 0] = np.array(part, np.float32) / np.array([height, width] * 2, np.float32)
 
     return run
@@ -208,12 +208,13 @@ def sample_distorted_bounding_box(
 
     begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
     image_size: [height, width, channels]. bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in
-    [0, 1]. min_object_covered: the minimum fraction of one of these boxes that the part contains.
-    aspect_ratio_range: of width / height, by default 0.75 to 1.33. area_range: of the area, in
-    fractions of the image's, by default 0.05 to 1. After `max_attempts` (by default 100) draws
-    without success, the part is the whole image.
-    use_image_if_no_bounding_boxes: whether the image is the box if there are no boxes; otherwise
-    the run raises InvalidArgumentError.
+      [0, 1]. min_object_covered: the fraction of one of these boxes that the part must at least
+      contain.
+    aspect_ratio_range: the range of width / height, by default 0.75 to 1.33. area_range: the range
+      of the area as a fraction of the image's area, by default 0.05 to 1. After `max_attempts` (by
+      default 100) draws without success, the part is the whole image.
+    use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are no boxes;
+      otherwise the run raises InvalidArgumentError.
 
     A run also raises InvalidArgumentError for boxes outside [0, 1].
     """

@@ -37,7 +37,7 @@ def _bell(size: int, sigma: float) -> Any:
 
 
 def _smoothing(channels: Any, size: int, sigma: float) -> Callable[[Any], Tensor]:
-    """Return a function that averages images [..., h, w, channels] with a Gaussian filter, no
+    """Return a function that averages images [..., h, w, channels] with a Gaussian filter, without
     padding.
     """
     kernel = tile(_bell(size, sigma), [1, 1, channels, 1])
@@ -121,7 +121,7 @@ def _halve(images: Tensor) -> Tensor:
 
 
 _AROUND = np.array([[1, 1], [1, 0]], np.int32)
-"""A matrix that turns the paddings after rows and columns, [2, 1], into paddings for MirrorPad."""
+"""A matrix that converts the paddings after rows and columns, [2, 1], to paddings for MirrorPad."""
 
 
 def ssim_multiscale(
@@ -137,9 +137,9 @@ def ssim_multiscale(
     """Return the multi-scale structural similarity of images [..., h, w, c], as float32 [...] in
     [0, 1].
 
-    It is a product over one scale per power factor, each half the size of the one before: of `ssim`
-    at the last scale, and of the product of contrast and structure at the others, each to its
-    power.
+    There is one scale per power factor, each half the size of the previous one. The result is the
+    product over scales of a similarity to the scale's power: `ssim` at the last scale, contrast
+    times structure at the others.
 
     Raises ValueError if shapes differ, and if the smallest images are smaller than a window.
     """
@@ -162,7 +162,8 @@ _DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Return the Sobel derivatives of images [b, h, w, c]: [b, h, w, c, 2], first down, then right.
+    """Return the Sobel derivatives of images [b, h, w, c]: [b, h, w, c, 2], first the vertical,
+    then the horizontal derivative.
 
     Images are mirrored at their edges. Raises ValueError for other ranks.
     """

@@ -13,10 +13,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
-    """Return coordinates of the whole tensor, given those within each batch entry.
+    """Return coordinates in the whole tensor, from coordinates within each batch entry.
 
     indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [..., batch_dims
-    + depth]. Raises ValueError unless `batch_dims` is less than the rank of `indices`.
+    + depth]. Raise ValueError unless `batch_dims` is less than the rank of `indices`.
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

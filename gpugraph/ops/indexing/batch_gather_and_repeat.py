@@ -31,10 +31,11 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Repeat each slice of `input` along `axis`; repeats: a number, or one for each slice.
+    """Repeat each slice of `input` along `axis`.
 
-    Without an axis, the input is flattened first. Raises ValueError for an axis that `input` does
-    not have, and for an unknown rank.
+    repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
+    the input is flattened first. Raise ValueError for an axis that `input` does not have, and for
+    an unknown rank.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")

@@ -1,7 +1,7 @@
 """Elements by their coordinates: gather_nd and scatter_nd.
 
-All coordinates are checked before anything is written; a run raises InvalidArgumentError for those
-out of range. If several updates have the same position, they are applied in order.
+All coordinates are checked before anything is written; a run raises InvalidArgumentError for
+coordinates out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `gathered` describes."""
+    """Return the sizes that the native kernel needs, in the form that `gathered` takes."""
     params, indices = signature.input_shapes
     depth, count = indices[-1], prod(indices[:-1])
     return count, params[:depth], 1, count, prod(params[depth:])
@@ -138,10 +138,10 @@ def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
-    """Return launches that sort changes to a tensor of these `sizes` by rows, and the sorted
-    changes.
+    """Return launches that sort changes by rows, and the sorted changes.
 
-    shape: the shape of `indices`, whose last axis holds the coordinates.
+    sizes: the sizes of the changed tensor's axes that coordinates count. shape: the shape of
+    `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
     return sort_changes(
@@ -150,10 +150,10 @@ def by_coordinates(
 
 
 def _gather_nd_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of params: IndexedSlices if coordinates are row numbers, else a dense
-    tensor.
+    """Return the gradient of params.
 
-    It is dense, too, unless the static shape of the coordinates is [known size, 1].
+    It is IndexedSlices if the static shape of the coordinates is [known size, 1], so that they are
+    row numbers; otherwise a dense tensor.
     """
     params, indices = op.inputs
     sizes = indices.shape.sizes
@@ -195,7 +195,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
         with op_scope(name, "BatchGatherND", params, indices) as scope:
             return _gather_nd(params, whole_coordinates(indices, count), name=scope)
     if hasattr(params, "_after_change"):
-        return params.gather_nd(indices, name=name)  # a read of these parts only
+        return params.gather_nd(indices, name=name)  # reads only these parts of the variable
     return _gather_nd(params, indices, name=name)
 
 
@@ -210,7 +210,7 @@ def check_updates(
 ) -> None:
     """Raise ValueError if indices and updates do not fit a tensor of this shape.
 
-    target_name: names that tensor in the message.
+    target_name: the name of that tensor in the message.
     """
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
@@ -227,7 +227,7 @@ def check_updates(
 
 
 _LONG_ROW = 256
-"""The row width from which a loop over rows is faster than one over elements."""
+"""The width of rows from which a loop over rows is faster than a loop over elements."""
 _BLOCK = 1 << 16
 
 
@@ -269,8 +269,10 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 def scattering(combine: Any) -> Call:
     """Return the NumPy kernel of updates by coordinates.
 
-    They are applied to a copy of the input in front of the indices, or to zeros if there is none.
-    combine: a ufunc; None: an update replaces the row, and of several updates the last one wins."""
+    They are applied to a copy of the input that precedes the indices, or to zeros if there is none.
+    combine: a ufunc; with None, an update replaces the row, and of several updates the last one
+    wins.
+    """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         *tensors, indices, updates, out = arrays
@@ -314,8 +316,10 @@ scatter_nd: Callable[..., Tensor] = public_function(
         gpu=Source("scatter_combine.cu", _launch_scatter_nd, scattering(np.add)),
         native=scattered_in_zeros(),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
-        doc="Zeros of `shape` with `updates` added at the coordinates in the last dimension of "
-        "`indices`. Updates of the same place add up. InvalidArgumentError in a run for "
-        "coordinates outside.",
+        doc=(
+            "Zeros of `shape` with `updates` added at the coordinates in the last dimension "
+            "of `indices`. Several updates of one place are all added. A run raises "
+            "InvalidArgumentError for coordinates out of range."
+        ),
     )
 )

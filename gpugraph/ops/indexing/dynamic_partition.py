@@ -1,5 +1,5 @@
-"""DynamicPartition: divides the slices of a tensor into parts by number; dynamic_stitch is its
-inverse.
+"""DynamicPartition: divides the slices of a tensor into parts by number; the inverse is
+dynamic_stitch.
 """
 
 from __future__ import annotations

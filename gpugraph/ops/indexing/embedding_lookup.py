@@ -35,9 +35,9 @@ def embedding_lookup(
     """Return the rows of `params` with the numbers `ids`, an int tensor.
 
     params: one tensor or variable, or the parts of one, as a list or a PartitionedVariable.
-    partition_strategy: how rows are distributed to parts. "mod": row i is row i // parts of part i
-    % parts. "div": parts are blocks of consecutive rows; if they can't be of equal size, the first
-    ones have one row more, as partitioners do it.
+    partition_strategy: the distribution of rows to the n parts. "mod": row i of the table is row i
+      // n of part i % n. "div": parts are blocks of consecutive rows; if they can't be of equal
+      size, the first blocks have one row more, as partitioners create them.
     max_norm: if given, rows with a larger l2 norm are scaled down to it. validate_indices: ignored.
 
     The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
@@ -64,9 +64,7 @@ def embedding_lookup(
 
 
 def table_parts(params: Any) -> list[Any]:
-    """Return the parts of a table, as a list: of a list, a PartitionedVariable, or one tensor or
-    variable.
-    """
+    """Return the parts of a table as a list; a single tensor or variable is a table of one part."""
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -119,7 +117,7 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """Return (part, row number in the part) of each row, for parts that are blocks of rows."""
+    """Return, for each row, its part and its row number in the part; parts are blocks of rows."""
     total = _row_count(tables, flat.dtype)
     block_size, larger = total // len(tables), total % len(tables)
     number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
@@ -140,7 +138,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 
 
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
-    """Return `rows`, those with a norm above `max_norm` scaled down to it.
+    """Return `rows`; rows with a norm above `max_norm` are scaled down to it.
 
     Axes after those of `positions` belong to a row.
     """

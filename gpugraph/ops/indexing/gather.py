@@ -1,7 +1,7 @@
 """Selection of elements by position along an axis: gather and boolean_mask.
 
-All indices are checked before anything is written; a run raises InvalidArgumentError for one out of
-range.
+All indices are checked before anything is written; a run raises InvalidArgumentError for an index
+out of range.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ from gpugraph.ops.indexing.row_sources import gathered
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
-    """Raise InvalidArgumentError, which names the first of `indices` that is outside [0, size)."""
+    """Raise InvalidArgumentError if an index is outside [0, size); the message names the first one.
+
+    what: the name of the indices in the message.
+    """
     if indices.size == 0 or (indices.min() >= 0 and indices.max() < size):
         return
     outside = np.argwhere((indices < 0) | (indices >= size))[0].tolist()
@@ -89,9 +92,9 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Return, for each batch entry, views of the arrays' parts.
+    """Return, for each batch entry, views of the arrays' parts that belong to it.
 
-    The index ends in `...`, so that a single element is an array, too.
+    The indices end in `...`, so that a single element is an array, too.
     """
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
@@ -141,7 +144,7 @@ def _launch_gather(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `gathered` describes."""
+    """Return the sizes that the native kernel needs, in the form that `gathered` takes."""
     params, indices = signature.input_shapes[:2]
     axis = normalize_axis(ints(signature.value(2))[0], len(params))
     batch = _batch_dims(signature.attrs, len(indices))
@@ -165,7 +168,9 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 
     params: a tensor, or the handle of a resource variable.
     """
-    with params.graph.colocate_with(params.op):  # on the device of params, which may be large
+    with params.graph.colocate_with(
+        params.op
+    ):  # on the device of params, because params may be large
         whole = value_shape(params)
     count: Any = raw_ops.ExpandDims(size(indices), 0)
     sizes = raw_ops.ConcatV2([count, whole[1:]], 0, name="concat")
@@ -176,11 +181,11 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 
 
 def _gather_back_anywhere(op: Any, dy: Any) -> Any:
-    """Return the gradient of params, dense, for any axis and batch_dims.
+    """Return the gradient of params as a dense tensor, for any axis and batch_dims.
 
     params are viewed as [batch, outer, size, inner] and dy as [batch, outer, count, inner]; the
     gathered axis is moved in front of `outer`. Each batch entry gets its own range of row numbers,
-    so one segment sum adds up all of them.
+    so that one segment sum handles all entries.
     """
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
@@ -253,8 +258,8 @@ def boolean_mask(
     """Return the parts of `tensor` where the bool `mask` is true, in order.
 
     axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-    that of the axes from there on. Raises ValueError for another shape, for a scalar mask and for
-    one of unknown rank.
+    the sizes of the axes from there on. Raise ValueError for any other shape, for a scalar mask and
+    for a mask of unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")

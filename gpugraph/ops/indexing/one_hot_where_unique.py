@@ -119,12 +119,13 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor with a new axis that is `on_value` (1) at each index, else `off_value` (0).
+    """Return a tensor with a new axis that is `on_value` (default 1) at each index, else
+    `off_value` (0).
 
     axis: the position of the new axis, by default the last; its size is `depth`. An index outside
-    [0, depth) gives only `off_value`. dtype: by default that of the two values, else float32.
+    [0, depth) gives only `off_value`. dtype: by default the dtype of the two values, else float32.
 
-    Raises TypeError if the dtypes of values and `dtype` differ.
+    Raise TypeError if the dtypes of values and `dtype` differ.
     """
     with op_scope(name, "one_hot", indices, depth, on_value, off_value) as scope:
         values = [(on_value, 1, "on_value"), (off_value, 0, "off_value")]
@@ -150,9 +151,7 @@ def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
 
 
 def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
-    """Raise TypeError unless on_value, off_value and the argument `dtype`, if given, have one
-    dtype.
-    """
+    """Raise TypeError unless on_value, off_value and `dtype`, if not None, have the same dtype."""
     labels = ("on_value", "off_value")
     known = [
         (label, tensor.dtype.base_dtype)
@@ -327,8 +326,8 @@ _declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Interleave the parts of `data` into one tensor: merged[indices[m][i, ...]] = data[m][i, ...].
 
-    The size of the first axis is the largest index + 1; of several parts with one index the last
-    wins; where there is none, the result is 0. Raises ValueError for empty lists.
+    The size of the first axis is the largest index + 1; if several parts have the same index, the
+    last one wins; where no part has an index, the result is 0. Raises ValueError for empty lists.
     """
     return dynamic_stitch_op(list(indices), list(data), name=name)
 
@@ -356,7 +355,7 @@ def _bind_lin_space(_: KernelContext, start: Any, stop: Any, out: Any) -> Callab
     def run() -> None:
         np.multiply(ramp, (stop - start) / out.dtype.type(steps), out=out)
         np.add(out, start, out=out)
-        out[0] = start  # exact, also if `stop` is not finite
+        out[0] = start  # exact, even if `stop` is not finite
         if out.size > 1:
             out[-1] = stop
 
@@ -386,8 +385,10 @@ lin_space: Callable[..., Tensor] = public_function(
         gpu=Call(make=_bind_lin_space),
         native=decomposition(_lin_space_terms),
         grad=NO_GRADIENT,
-        doc="`num` evenly spaced values from `start` to `stop`, both included; ValueError if "
-        "num < 1.",
+        doc=(
+            "`num` evenly spaced values from `start` to `stop`, both included. Raises "
+            "ValueError if num < 1."
+        ),
     )
 )
 linspace = lin_space

@@ -1,6 +1,8 @@
 """Launches of partition_and_stitch.cu for DynamicPartition and DynamicStitch.
 
-The first sorts rows into parts; the second stitches rows of several lists together by index."""
+DynamicPartition sorts rows into parts; DynamicStitch puts the rows of several lists together by
+index.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,7 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """Return the CUDA kernel that puts rows from several lists at indices; the last row of an index
+    """Return the CUDA kernel that puts rows from several lists at indices; an index's last row
     wins.
 
     host: the NumPy kernel, its fallback.

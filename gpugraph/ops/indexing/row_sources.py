@@ -22,7 +22,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
 
 ADD, SUB, MUL, MIN, MAX = range(5)
-"""The rules that combine an update with a row."""
+"""The numbers of the rules that combine an update with a row."""
 
 _IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
 
@@ -53,8 +53,10 @@ Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
 def gathered(matrices: Matrices) -> RowSource:
     """Return the native kernel that copies the rows of input 0 whose indices are in input 1.
 
-    matrices: returns the number of indices, the sizes of their coordinates, the number of matrices
-    per batch entry, the number of indices per batch entry, and the width of a row."""
+    matrices: a function from the signature to the number of indices, the sizes of their
+    coordinates, the number of matrices per batch entry, the number of indices per batch entry, and
+    the width of a row.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, outer, of_each, width = matrices(signature)
@@ -103,11 +105,13 @@ def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
         raise NotImplementedError("one number is written to all rows")
 
 
-# -- rows that are changed by others
+# -- rows that updates change
 
 
 def scattered(rule: int, by_coordinates: bool) -> RowSource:
-    """Return the native kernel that combines the rows of variable 0 at indices 1 with input 2."""
+    """Return the native kernel that combines rows of variable 0, at indices in input 1, with input
+    2.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
@@ -167,10 +171,11 @@ def ascending_segments(
 ) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by ascending segment numbers.
 
-    The segment numbers are the last input except host inputs. by: whether to combine only the rows
-    whose indices are in input 1. empty: the value of segments without rows. divided: "mean" or
+    The segment numbers are the last input that is not a host input. by: whether to combine only the
+    rows whose indices are in input 1. empty: the value of segments without rows. divided: "mean" or
     "root" divides sums by the number of rows, or by its square root. counted: whether the last
-    segment number determines the number of segments."""
+    segment number determines the number of segments.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         data, types = signature.input_shapes[0], signature.input_types
@@ -215,7 +220,8 @@ _MAX_UNIQUE = 1 << 30
 def different_elements() -> RowSource:
     """Return the native kernel that finds the distinct elements of vector 0.
 
-    The second output is the index of each element among them; a third, if any, the count of each.
+    The second output is the index of each element among the distinct elements; a third, if any, is
+    the count of each distinct element.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -234,7 +240,7 @@ def different_elements() -> RowSource:
 
 
 _INTEGERS, _FLOATS, _TRUTHS = range(3)
-"""The kinds of words in host_where.h."""
+"""The numbers of the kinds of elements in host_where.h."""
 
 
 def coordinates_of_nonzero() -> RowSource:

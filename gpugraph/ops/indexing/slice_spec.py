@@ -1,4 +1,5 @@
-"""The elements of a strided slice, given begin, end, strides and the five masks, and the shape.
+"""The elements that a strided slice selects, given begin, end, strides, the five masks and the
+shape.
 
 Bit i of the masks determines the meaning of position i of the three vectors:
 
@@ -68,10 +69,9 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Return NumPy's index for the same slice; it ends in `...`, so that single elements are views,
-    too.
+    """Return NumPy's index for the slice; it ends in `...`, so that single elements are views, too.
 
-    Raises ValueError for a stride of 0 and for a single element outside its axis.
+    Raise ValueError for a stride of 0 and for a single element outside its axis.
     """
     index: list[Any] = []
     dim = 0

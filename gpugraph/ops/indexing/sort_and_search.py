@@ -49,7 +49,7 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return copies between views: for each axis with a shift, its two parts are exchanged."""
+    """Return copies between views that, for each axis with a shift, exchange its two parts."""
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
     for shift, axis in zip(ints(signature.value(1)), ints(signature.value(2)), strict=True):
@@ -82,10 +82,10 @@ roll: Callable[..., Tensor] = public_function(
         **copying(_roll_views),
         grad=_roll_back,
         doc=(
-            "`input` rotated by `shift` places along `axis`; negative: to the front. Both are"
-            " ints or vectors of one length; shifts along one axis add up. Raises ValueError "
-            "where their shapes differ and for a scalar input; InvalidArgumentError in a run "
-            "for an axis outside."
+            "`input` rotated by `shift` places along `axis`; a negative shift is to the "
+            "front. Both are ints or vectors of one length; shifts along the same axis add "
+            "up. Raises ValueError if their shapes differ and for a scalar input; a run "
+            "raises InvalidArgumentError for an axis out of range."
         ),
     )
 )
@@ -95,11 +95,13 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return values whose order is reversed: x < y becomes f(x) > f(y). It is its own inverse."""
+    """Return f(values), where f is its own inverse and reverses the order: x < y becomes f(x) >
+    f(y).
+    """
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
         return raw_ops.Sub(top, values, name="sub")
-    if values.dtype.is_integer:  # -x - 1, which never overflows
+    if values.dtype.is_integer:  # f(x) = -x - 1 never overflows
         return raw_ops.Invert(values)
     return raw_ops.Neg(values)
 
@@ -157,7 +159,7 @@ def argsort(
 
     Other arguments and errors are those of `sort`.
     """
-    del stable  # always true
+    del stable  # sorting is always stable
     return _sort(values, axis, direction, True, name)
 
 
@@ -196,7 +198,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient: dy is divided equally among all elements that equal the n-th."""
+    """Return the gradient: dy is divided equally among all elements that equal the n-th element."""
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
     chosen = raw_ops.Cast(raw_ops.Equal(value, op.inputs[0]), DstT=dy.dtype.base_dtype)
     count = raw_ops.Sum(chosen, np.array(-1, np.int32), keep_dims=True)
@@ -213,7 +215,7 @@ op(
     cpu=Call(make=_bind_nth),
     gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,
-    doc="The element of each row at index `n` of the sorted row; reverse: from the largest.",
+    doc=("The element at index `n` of each row after sorting; with reverse, the n-th largest."),
 )
 
 
@@ -288,10 +290,11 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Return the index at which each of `values` would be inserted in its sorted row.
+    """Return, for each of `values`, the index at which it would be inserted in its sorted row.
 
-    sorted_sequence: [..., n]; values: [..., m], with the same leading sizes. side: "left" before
-    equal elements, "right" after them; another raises ValueError. out_type: int32 or int64.
+    sorted_sequence: [..., n]; values: [..., m], with the same leading sizes. side: "left" for an
+    index before equal elements, "right" for an index after them; raise ValueError for another word.
+    out_type: int32 or int64.
     """
     if side not in _BOUNDS:
         raise ValueError(f"side must be either 'right' or 'left', but it is {side!r}")

@@ -1,8 +1,8 @@
 """Launches of sort_and_select.cu: the first elements of each row in sorted order, and their
 indices.
 
-Short rows are sorted whole, in shared memory. If a few elements of many long rows are needed, one
-thread block per row selects them. Otherwise all elements of all rows are sorted together
+Short rows are sorted completely, in shared memory. If a few elements of many long rows are needed,
+one thread block per row selects them. Otherwise all elements of all rows are sorted together
 (radix_sort.cu), and then, stably, by row.
 """
 
@@ -57,7 +57,9 @@ def _options(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
 
 
 def _threads(size: int) -> tuple[int, int, int]:
-    """Return the block size for sorting `size` elements: a thread for each two, within limits."""
+    """Return the block size for sorting `size` elements: a thread for every two elements, within
+    limits.
+    """
     return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
 
 

@@ -29,7 +29,7 @@ from gpugraph.ops.indexing.gather import boolean_mask
 from gpugraph.ops.indexing.slice_spec import MASKS, numpy_index, sliced_shape
 
 newaxis = None
-"""In an index, `tensor[newaxis]`: a new axis of size 1."""
+"""In an index, `tensor[newaxis]`, it inserts a new axis of size 1."""
 
 _slice_type = slice
 
@@ -107,15 +107,18 @@ _slice = op(
     host=[1, 2],
     **copying(_slice_views),
     grad=_slice_back,
-    doc="`size` elements from `begin` on along each dimension; -1: all that are left.",
+    doc=(
+        "`size` elements from `begin` on along each dimension; a size of -1 stands for "
+        "all remaining elements."
+    ),
 )
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Return the part of `input_` that starts at `begin` and has the sizes `size` (-1: up to the
-    end).
+    """Return the part of `input_` that starts at `begin` and has the sizes `size`.
 
-    Both are int vectors with one entry per axis. Raises ValueError for a part that is not inside.
+    Both are int vectors with one entry per axis; a size of -1 stands for all remaining elements.
+    Raise ValueError for a part that is not inside `input_`.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -124,7 +127,9 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
-    """Return the values of begin, end and strides, from input `first` on; None for unknown ones."""
+    """Return the values of begin, end and strides, from input `first` on; None for unknown
+    values.
+    """
     values = [context.value(index) for index in range(first, first + 3)]
     return [None if value is None else ints(value) for value in values]
 
@@ -191,7 +196,7 @@ op(
         *[None] * 4,
         raw_ops.StridedSlice(dz, op.inputs[1], op.inputs[2], op.inputs[3], **attrs_of(op, MASKS)),
     ],
-    doc="Zeros of `shape` with `dy` where StridedSlice takes its elements from.",
+    doc=("Zeros of `shape`, with `dy` at the positions of the elements that StridedSlice selects."),
 )
 
 
@@ -208,10 +213,10 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return input_[begin:end:strides], each an int vector; for the masks' bits see `slice_spec`.
+    """Return input_[begin:end:strides], where begin, end and strides are int vectors.
 
-    var: ignored. Raises ValueError for a stride of 0, a second ellipsis, too many entries, and a
-    single element out of range.
+    The bits of the masks are described in `slice_spec`. var: ignored. Raises ValueError for a
+    stride of 0, a second ellipsis, too many entries, and a single element out of range.
     """
     del var
     if strides is None and isinstance(begin, Tensor):
@@ -337,7 +342,9 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """Raise ValueError: the method `assign` of a slice that is not taken from a variable."""
+    """Raise ValueError, since this slice was not taken from a variable: it is the slice's method
+    `assign`.
+    """
     raise ValueError("Sliced assignment is only supported for variables")
 
 

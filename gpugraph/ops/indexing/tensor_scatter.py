@@ -1,7 +1,7 @@
 """Copies of tensors in which the parts at some coordinates are replaced, or combined with updates.
 
-All coordinates are checked before anything is written; a run raises InvalidArgumentError for those
-out of range. If several updates have the same position, they are applied in order.
+All coordinates are checked before anything is written; a run raises InvalidArgumentError for
+coordinates out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations

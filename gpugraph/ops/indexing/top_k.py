@@ -45,8 +45,9 @@ def _infer_top_k(context: InferContext) -> Sequence[TensorShape]:
 
 
 _LONG = 512
-"""The row size from which selecting a few of the largest elements is faster than a sort: 20 times
-for rows of 8,000.
+"""The row size from which it is faster to select a few of the largest elements than to sort.
+
+With rows of 8,000 elements, it is 20 times as fast.
 """
 
 
@@ -56,11 +57,11 @@ def _first_of_largest(row: Any, k: int) -> Any:
     Ties go to the lower index.
     """
     threshold = np.partition(row, row.size - k)[-k:].min()
-    if threshold != threshold:  # NaN is the largest, but no comparison with it is true
+    if threshold != threshold:  # NaN counts as the largest, but no comparison with NaN is true
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     larger = np.flatnonzero(row > threshold)
     chosen = np.concatenate([larger, np.flatnonzero(row == threshold)[: k - larger.size]])
-    if chosen.size < k:  # there are NaNs among the largest
+    if chosen.size < k:  # there are NaNs among the largest elements
         return row.size - 1 - np.argsort(row[::-1], kind="stable")[::-1][:k]
     chosen.sort()
     return chosen[::-1][np.argsort(row[chosen[::-1]], kind="stable")[::-1]]
@@ -78,7 +79,7 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
         elif size >= _LONG and 8 * k <= size:
             rows = source.reshape(-1, size)
             chosen = np.stack([_first_of_largest(row, k) for row in rows]).reshape(values.shape)
-        else:  # a stable sort of the reversed row: then the first of equal elements comes first
+        else:  # a stable sort of the reversed row puts the first of equal elements first
             order = np.argsort(backwards, axis=-1, kind="stable")
             chosen = size - 1 - order[..., ::-1][..., :k]
         indices[...] = chosen
@@ -88,9 +89,9 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 
 
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
-    """Return the gradient: each value's gradient at the position that it comes from, else 0.
+    """Return the gradient: each value's gradient at the position of the value in the input, else 0.
 
-    All rows are joined to one vector for that.
+    For this purpose, all rows are joined to one vector.
     """
     del dindices
     source, indices = op.inputs[0], op.outputs[1]
@@ -138,7 +139,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
     Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
-    unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
+    unspecified. Raise ValueError for a scalar and for rows of fewer than k elements.
     """
     return _top_k(input, k, sorted=sorted, name=name)
 

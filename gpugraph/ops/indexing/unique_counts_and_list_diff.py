@@ -1,5 +1,6 @@
-"""Vectors as sets: the elements that are only in the first of two, and the count of each
-element.
+"""Vectors as sets: elements that are in one vector but not in another.
+
+The count of each element.
 """
 
 from __future__ import annotations

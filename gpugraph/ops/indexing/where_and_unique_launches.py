@@ -30,7 +30,8 @@ def _count_launches(
 ) -> tuple[list[Launch], Scratch]:
     """Return launches that count which of `count` elements are selected, and each tile's offset.
 
-    A tile is the elements of one thread block; its offset is the number selected before it.
+    A tile is the elements of one thread block; its offset is the number of elements selected before
+    it.
     """
     tiles = ceil(count / _TILE)
     starts = Scratch(name, tiles, dtypes.int64)
@@ -109,8 +110,8 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Return scratch arrays: each element's run (of equal elements in the sorted order), each run's
-    first element in the input, and its start in the sorted order.
+    """Return scratch arrays: each element's run (of equal elements in the sorted order); the first
+    element of each run, by its index in the input; the start of each run in the sorted order.
     """
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)
@@ -152,6 +153,8 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 def unique_elements(host: Call) -> Sized:
     """Return the CUDA kernel for the distinct elements in order of appearance; host: its fallback.
 
-    It also gives the index of each element among them and, for a third output, their counts."""
+    The kernel also returns the index of each element among the distinct ones and, for a third
+    output, their counts.
+    """
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

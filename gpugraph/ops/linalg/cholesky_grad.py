@@ -46,6 +46,8 @@ op(
     attrs={"T": (float32, float64)},
     grad=NO_GRADIENT,
     infer=_infer,
-    doc="The gradient of symmetric matrices whose Cholesky factors `l` have the gradient `grad`; "
-    "only lower triangles are read (S. P. Smith, 1995).",
+    doc=(
+        "The gradient of symmetric matrices whose Cholesky factors `l` have the gradient "
+        "`grad`. Only lower triangles are read (S. P. Smith, 1995)."
+    ),
 )

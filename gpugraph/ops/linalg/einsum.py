@@ -29,7 +29,9 @@ _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 
 def _parse(equation: str, count: int) -> tuple[list[str], str]:
-    """Return the labels of each of `count` inputs, and those of the output."""
+    """Return the labels (letters of axes) of each of `count` inputs, and the labels of the
+    output.
+    """
     text = text_of("equation", equation).replace(" ", "")
     match = _EQUATION.match(text)
     if match is None:
@@ -69,7 +71,7 @@ class _Operand:
         return _Operand(transpose(self.tensor, order), labels)
 
     def summed(self, labels: str) -> _Operand:
-        """Return the operand summed over the axes with these labels."""
+        """Return the operand's sum over the axes with these labels."""
         if not labels:
             return self
         axes = [self.labels.index(label) for label in labels]
@@ -77,9 +79,7 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """Return the operand with the diagonal of axes that share a label, so each label occurs
-        once.
-        """
+        """Return the diagonal over axes that share a label, so that each label occurs once."""
         operand: _Operand = self
         for label in sorted(set(self.labels)):
             while operand.labels.count(label) > 1:
@@ -135,7 +135,9 @@ def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: 
 
 
 def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
-    """Return the product as a batch of matrices: the axes of each group are merged into one."""
+    """Return the product as a batch of matrix products: the axes of each group are merged into
+    one.
+    """
     batch, rows, inner, columns = groups
     batches = left.sizes(batch)
     row_sizes, column_sizes = left.sizes(rows), right.sizes(columns)
@@ -161,10 +163,10 @@ def _reshape(tensor: Any, sizes: list[Any]) -> Any:
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Return products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
 
-    equation: a letter for each axis of each input, separated by commas, and after "->" those of the
-    output. Without "->" the output has the letters that appear once, in alphabetical order. Axes
-    with the same letter must have the same size; if an input has a letter twice, its diagonal is
-    taken.
+    equation: a letter for each axis of each input, with a comma between inputs, and after "->" the
+    letters of the output. Without "->" the output has the letters that appear once, in alphabetical
+    order. Axes with the same letter must have the same size; if an input has a letter twice, its
+    diagonal is taken.
 
     Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
     """

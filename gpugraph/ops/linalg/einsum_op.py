@@ -24,7 +24,7 @@ _DOT = "."
 
 
 def _labels(attrs: Any, count: int) -> tuple[list[str], str]:
-    """Return the labels of each of `count` inputs, and those of the output; `.` stands for an
+    """Return the labels of each of `count` inputs, and of the output; `.` stands for an
     ellipsis.
     """
     equation = attrs["equation"]
@@ -125,7 +125,7 @@ def _back(op: Any, dy: Any) -> list[Any]:
         there = "".join(label for label in labels if label in "".join(sources))
         slope = raw_ops.Einsum(terms, equation=f"{','.join(sources)}->{there}")
         for axis, label in enumerate(labels):
-            if label not in there:  # summed over before the product
+            if label not in there:  # axes that are summed over before the product
                 slope = raw_ops.ExpandDims(slope, axis)
         shape = raw_ops.Shape(op.inputs[index])
         result.append(slope if there == labels else raw_ops.BroadcastTo(slope, shape))
@@ -144,6 +144,8 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
-    doc="Sums of products of the inputs' elements by an equation such as `ij,jk->ik`; `...` stands "
-    "for dimensions that are broadcast.",
+    doc=(
+        "Sums of products of the inputs' elements, given by an equation such as "
+        "`ij,jk->ik`; `...` stands for dimensions that are broadcast."
+    ),
 )

@@ -1,7 +1,8 @@
 """LU factorization: square matrices, with rows exchanged, as a lower times an upper triangle.
 
 A factorization of a matrix A is (lower_upper, perm). lower_upper holds both triangles, without the
-diagonal of the lower one, which is all ones. perm: row i of their product is row perm[i] of A.
+diagonal of the lower triangle, which is all ones. perm: row i of the triangles' product is row
+perm[i] of A.
 """
 
 from __future__ import annotations
@@ -106,9 +107,9 @@ _lu = lapack_op(
     grad=_lu_back,
     native=lu_factors(),
     doc=(
-        "The triangles of each square matrix whose rows are in the order p: lower (ones "
-        "on its diagonal left out) and upper in one. Raises InvalidArgumentError for "
-        "singular matrices."
+        "The triangles of each square matrix whose rows are in the order p, in one "
+        "matrix: the upper triangle, and the lower triangle without its diagonal of ones."
+        " Raises InvalidArgumentError for singular matrices."
     ),
     T=LAPACK_TYPES,
     output_idx_type=Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
@@ -119,8 +120,8 @@ def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None)
     """Return (lower_upper, perm) of square matrices: L @ U is input[perm].
 
     The shapes are [..., n, n] and [..., n]; lower_upper holds L below its diagonal, without L's
-    diagonal of ones, and U on and above. The pivot of each column is its element of largest
-    magnitude.
+    diagonal of ones, and U on and above its diagonal. The pivot of each column is its element of
+    largest magnitude.
 
     Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
     singular ones.
@@ -151,8 +152,9 @@ def _unit(both: Tensor) -> Tensor:
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:
-    """Return `values` with the rows of each matrix in the order `order`, with broadcast batch
-    axes.
+    """Return `values` with the rows of each matrix in the order `order`.
+
+    Batch axes are broadcast.
     """
     rank, batch = values.shape.rank, order.shape.rank
     if rank is None or batch is None:

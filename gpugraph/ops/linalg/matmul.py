@@ -48,7 +48,9 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """Return one triple (left factor, right factor, product): views of a MatMul's arrays."""
+    """Return a list of one triple (left factor, right factor, product): views of a MatMul's
+    arrays.
+    """
     left = a.T if signature.attrs["transpose_a"] else a
     right = b.T if signature.attrs["transpose_b"] else b
     return [(left, right, out)]
@@ -158,9 +160,10 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
-    """Return one triple (left factors, right factors, products): views of a BatchMatMulV2's arrays.
+    """Return a list of one triple (left factors, right factors, products): views of the arrays.
 
-    Raises NotImplementedError for adjoints of complex matrices, which are no views."""
+    Raise NotImplementedError for adjoints of complex matrices, which are not views.
+    """
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
         if adjoint and signature.input_types[index].is_complex:
@@ -207,7 +210,10 @@ batch_matmul_op = op(
     gpu=Call(make=bind_batch_matmul),
     native=MatrixProducts(batches_of_matrices),
     grad=_batch_matmul_back,
-    doc="Matrix products of the last two dimensions, the others broadcast; adjoints by attr.",
+    doc=(
+        "Matrix products of the last two dimensions; the other dimensions are broadcast. "
+        "adj_x and adj_y replace a factor by its adjoint."
+    ),
 )
 
 

@@ -35,7 +35,7 @@ from gpugraph.ops.linalg.solve_and_cholesky import (
 from gpugraph.ops.linalg.svd_qr_eigh import svd
 from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
-# -- simple ones
+# -- simple functions
 
 
 def _is_tensor(value: Any) -> bool:
@@ -99,8 +99,9 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m]. For flags see
-    `matmul`.
+    """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m].
+
+    The flags are those of `matmul`.
     """
     del a_is_sparse, b_is_sparse
     with op_scope(name, "MatVec", a, b):
@@ -152,7 +153,7 @@ def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
 
 
 def _largest_singular(x: Any, axis: list[int]) -> Any:
-    """Return the largest singular value of the matrices in two axes, which stay with size 1.
+    """Return the largest singular value of the matrices in two axes; these axes stay, with size 1.
 
     Raises ValueError for an unknown rank.
     """
@@ -182,7 +183,7 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """Return (axes as a list, an int or None, whether these are the rows and columns of
+    """Return (the axes as a list, an int or None; whether they are the rows and columns of
     matrices).
     """
     if not isinstance(axis, (list, tuple)):
@@ -206,10 +207,11 @@ def norm(
     """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
 
     axis: None for one vector, an int, or a pair of ints: the axes of the rows and columns of
-    matrices.
+      matrices.
     ord: for vectors "euclidean", or any positive number p (np.inf: the largest magnitude); for
-    matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value) or
-    np.inf. The axes are dropped, or with `keepdims` (older: `keep_dims`) left with size 1.
+      matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value) or
+      np.inf. The axes are dropped; with `keepdims` (older name: `keep_dims`) they stay, with size
+      1.
 
     Raises ValueError for other orders and axes.
     """
@@ -264,7 +266,9 @@ def _bind_least_squares(
         if not context.attrs["fast"]:
             finite, others = finite_matrices(matrices)
             np.copyto(out, np.linalg.pinv(finite) @ right)
-            if others is not None:  # TensorFlow treats matrices that are not finite as rank 0
+            if (
+                others is not None
+            ):  # TensorFlow treats matrices that are not finite as having rank 0
                 out[others] = 0
             return
         adjoints = adjoint_view(matrices)
@@ -308,7 +312,9 @@ def _least_squares_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _gramian(matrices: Any, tall: bool) -> Any:
-    """Return the product of each matrix with its adjoint, in the order whose result is smaller."""
+    """Return the product of each matrix with its adjoint, in the order that gives the smaller
+    matrix.
+    """
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 
 

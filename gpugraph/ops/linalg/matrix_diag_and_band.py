@@ -235,8 +235,8 @@ _matrix_band_part = op(
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Return the matrices `input`, [..., m, n], with zeros outside a band around the main diagonal.
 
-    num_lower, num_upper: the number of diagonals to keep below and above the main one; a negative
-    number keeps all. A run raises InvalidArgumentError for numbers larger than the matrix.
+    num_lower, num_upper: the number of diagonals to keep below and above the main diagonal; a
+    negative number keeps all. A run raises InvalidArgumentError for numbers larger than the matrix.
     """
     limits = [
         np.int64(whole_number("num_lower or num_upper", n)) if isinstance(n, int) else n

@@ -1,7 +1,7 @@
 """MatrixDiagV2 and similar ops: any diagonals of matrices, several at once.
 
 Several diagonals are stored as rows of one array, the highest first; `k` holds the numbers of the
-lowest and of the highest.
+lowest and the highest diagonal.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def _diagonal_views(array: Any, low: int, high: int) -> list[tuple[int, Any]]:
 
 
 def _copies(matrices: Any, diagonals: Any, low: int, high: int) -> list[tuple[Any, Any]]:
-    """Return (view of the array of diagonals, view of the matrices) for each diagonal."""
+    """Return (view of the array of diagonals, view of the matrices) for each diagonal from low to
+    high.
+    """
     pairs = []
     for number, values in _diagonal_views(diagonals, low, high):
         view = diagonal_of(matrices, number)
@@ -222,8 +224,9 @@ def matrix_diag(
     """Return matrices with the given diagonals, and `padding_value` elsewhere.
 
     diagonal: [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest): row 0 is the
-    highest, and each diagonal begins at the start of its row. k: 0 is the main diagonal, positive
-    numbers are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest possible.
+    highest diagonal, and each diagonal begins at the start of its row. k: 0 is the main diagonal,
+    positive numbers are above it. num_rows, num_cols: the matrices' sizes; -1: the smallest
+    possible.
 
     Raises ValueError for sizes that don't fit the diagonals.
     """
@@ -237,9 +240,9 @@ def matrix_diag_part(
 ) -> Tensor:
     """Return the diagonals `k` (one number, or (lowest, highest)) of matrices [..., m, n].
 
-    The shape is [..., longest]; for a pair [..., count, longest], from the highest to the lowest.
-    Shorter diagonals are padded with `padding_value` at their end. Raises ValueError for diagonals
-    outside the matrices.
+    The shape is [..., longest] for one number, and [..., count, longest] for a pair, with the
+    highest diagonal first. Shorter diagonals are padded with `padding_value` at their end. Raises
+    ValueError for diagonals outside the matrices.
     """
     if _is_zero(k):
         return raw_ops.MatrixDiagPart(input, name=name)
@@ -249,7 +252,8 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    diagonal: of the shape that `matrix_diag_part` returns; raise ValueError for another.
+    diagonal: a tensor of the shape that `matrix_diag_part` returns; raise ValueError for another
+    shape.
     """
     if _is_zero(k):
         return raw_ops.MatrixSetDiag(input, diagonal, name=name)

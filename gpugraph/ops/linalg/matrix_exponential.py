@@ -1,10 +1,11 @@
 """Functions of whole matrices: exponential, logarithm, square root, in double precision.
 
 exp: the matrix is halved until it is small; a Pade approximant of degree 13 is computed, and
-squared as often (N. Higham, "The scaling and squaring method for the matrix exponential revisited",
-2005). Square roots: the product form of the Denman-Beavers iteration (N. Higham, "Functions of
-matrices", 2008, 6.29); if that meets a singular matrix, by eigenvectors. log: square roots are
-taken until the matrix is near the identity, then an integral over inverses is computed (11.5).
+squared once for each halving (N. Higham, "The scaling and squaring method for the matrix
+exponential revisited", 2005). Square roots: the product form of the Denman-Beavers iteration (N.
+Higham, "Functions of matrices", 2008, 6.29); if that meets a singular matrix, by eigenvectors. log:
+square roots are taken until the matrix is near the identity, then an integral over inverses is
+computed (11.5).
 
 The derivative of a function at A in direction E is the upper right block of the function of the
 matrix [[A, E], [0, A]]. So gradients, of any order, need no other op (R. Mathias, 1996).
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _DEGREE = 13
 _SMALL = 5.0
-"""Matrices with a 1-norm up to this need no halving."""
+"""The 1-norm up to which a matrix is not halved."""
 
 
 @cache
@@ -84,9 +85,9 @@ def _by_iteration(matrix: Array) -> Array | None:
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
-    """Return the square root of a matrix.
+    """Return the square root of a matrix, computed by eigenvectors.
 
-    It is NaN if it is inaccurate, or not real for a real matrix.
+    The result is NaN if it is inaccurate, or if it is not real for a real matrix.
     """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)
@@ -105,7 +106,7 @@ def _square_root(matrix: Array) -> Array:
         if root is not None:
             return root
     except np.linalg.LinAlgError:
-        pass  # the matrix is singular, or an iterate is
+        pass  # the matrix is singular, or a matrix of the iteration is
     try:
         return _by_eigenvectors(matrix)
     except np.linalg.LinAlgError:
@@ -142,7 +143,7 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
 def _back(op: Any, dy: Any) -> Any:
     """Return the gradient: the derivative of the function at A^H in direction dy.
 
-    It is the adjoint of the derivative at A.
+    This is the adjoint of the derivative at A.
     """
     last, rows = np.array(-1, np.int32), np.array(-2, np.int32)
     adjoints = adjoint_of(op.inputs[0])

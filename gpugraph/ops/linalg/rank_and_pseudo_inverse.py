@@ -22,7 +22,7 @@ def _matrices(a: Any, validate: bool) -> Tensor:
     """Convert `a` to a tensor; raise TypeError for dtypes that are neither floating point nor
     complex.
 
-    Raises ValueError for a rank below 2, and with `validate` for an unknown one.
+    Raise ValueError for a rank below 2, and with `validate` for an unknown rank.
     """
     matrices = convert_to_tensor(a, name="a")
     if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
@@ -54,7 +54,7 @@ def matrix_rank(
 
     tol: by default the largest singular value times max(m, n) times the dtype's machine epsilon.
 
-    Raises ValueError for inputs of a rank below 2, and with `validate_args` for an unknown one.
+    Raises ValueError for inputs of a rank below 2, and with `validate_args` for an unknown rank.
     """
     with op_scope(name, "matrix_rank", a, tol):
         matrices = _matrices(a, validate_args)
@@ -94,7 +94,10 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (`tensor` divided by its norm, the norm, whose axes stay with size 1); see `norm`."""
+    """Return (`tensor` divided by its norm, the norm); the norm's axes stay, with size 1.
+
+    The arguments are those of `norm`.
+    """
     with op_scope(name, "normalize", tensor):
         source = convert_to_tensor(tensor)
         size = norm(source, ord, axis, True)

@@ -95,9 +95,11 @@ def adjoint_view(matrices: Any) -> Any:
 
 
 def finite_matrices(matrices: Any) -> tuple[Any, Any]:
-    """Return the matrices with zeros for each that is not finite, and a mask of these matrices.
+    """Return the matrices, with zeros in place of each matrix that is not finite; and a mask of the
+    latter.
 
-    The mask is None if all are finite. LAPACK's iterations may never end for infinite elements."""
+    The mask is None if all are finite. LAPACK's iterations may never end for infinite elements.
+    """
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
         return matrices, None
@@ -149,18 +151,18 @@ _matrix_inverse = lapack_op(
     kernel=Call(make=_bind_inverse),
     grad=_inverse_back,
     doc=(
-        "The inverse of each square matrix, [..., n, n], or with `adjoint` of its "
-        "adjoint. Raises InvalidArgumentError where there is none."
+        "The inverse of each square matrix [..., n, n], or of its adjoint if `adjoint`. "
+        "Raises InvalidArgumentError for singular matrices."
     ),
     adjoint=Attr("bool", False),
 )
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the inverses of square matrices, [..., n, n], or with `adjoint` of their adjoints.
+    """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint`.
 
-    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
-    singular ones.
+    Raise ValueError for matrices that are not square; a run raises InvalidArgumentError for
+    singular matrices.
     """
     return _matrix_inverse(input, adjoint=adjoint, name=name)
 
@@ -205,7 +207,7 @@ def _log_determinant(matrices: Any, sign: Any, log_abs: Any) -> None:
 
 
 def _log_determinant_back(op: Any, dsign: Any, dlog: Any) -> Any:
-    del dsign  # it is piecewise constant; TensorFlow ignores it for complex matrices, too
+    del dsign  # the sign is piecewise constant; TensorFlow ignores it for complex matrices, too
     inverse = raw_ops.MatrixInverse(op.inputs[0], adjoint=True)
     return raw_ops.Mul(_as_matrices(dlog), inverse)
 
@@ -238,7 +240,7 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient of symmetric inputs, of which only the lower triangle is read (Smith,
+    """Return the gradient for symmetric inputs, of which only the lower triangle is read (Smith,
     1995).
     """
     factor = op.outputs[0]
@@ -256,10 +258,10 @@ cholesky: InputFunction = public_function(
         kernel=Call(make=_bind_cholesky),
         grad=_cholesky_back,
         doc=(
-            "The lower triangular factors L of positive definite matrices, [..., n, n], which"
-            " are L L^H. Only the lower triangles are read. Raises ValueError for matrices "
-            "that are not square, InvalidArgumentError in a run for ones that are not "
-            "positive definite."
+            "The lower triangular factors L of positive definite matrices [..., n, n], which "
+            "are L L^H. Only the lower triangles are read. Raises ValueError for matrices "
+            "that are not square; a run raises InvalidArgumentError for matrices that are not"
+            " positive definite."
         ),
     )
 )
@@ -295,7 +297,7 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _from_right(dright: Any, solved: Any, is_adjoint: bool) -> Any:
-    """Return the gradient of the matrix, given that of the right side."""
+    """Return the gradient of the matrix, given the gradient of the right side."""
     pair = (solved, dright) if is_adjoint else (dright, solved)
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
@@ -311,8 +313,8 @@ _matrix_solve = lapack_op(
     **_SOLVER,
     grad=_solve_back,
     doc=(
-        "The solution of matrix @ output = rhs, or with `adjoint` of matrix^H @ output = "
-        "rhs. Raises InvalidArgumentError for singular matrices."
+        "The solution of matrix @ output = rhs or, with `adjoint`, of matrix^H @ output ="
+        " rhs. Raises InvalidArgumentError for singular matrices."
     ),
     adjoint=Attr("bool", False),
 )
@@ -341,9 +343,9 @@ _matrix_triangular_solve = lapack_op(
     grad=_triangular_back,
     native=triangular_solution(),
     doc=(
-        "The solution of matrix @ output = rhs, of whose matrix only the lower (or upper)"
-        " triangle is read, or with `adjoint` of its adjoint. Raises InvalidArgumentError"
-        " for singular matrices."
+        "The solution of matrix @ output = rhs for triangular matrices or, with "
+        "`adjoint`, for their adjoints. Only the lower (or upper) triangle is read. "
+        "Raises InvalidArgumentError for singular matrices."
     ),
     lower=Attr("bool", True),
     adjoint=Attr("bool", False),
@@ -355,10 +357,10 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
 
-    lower: whether the lower triangle is read, and not the upper one. adjoint: whether to solve with
-    the triangle's adjoint.
+    lower: whether the lower triangle is read; otherwise the upper one is. adjoint: whether to solve
+    with the triangle's adjoint.
 
-    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
+    Raise ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
     diagonal.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

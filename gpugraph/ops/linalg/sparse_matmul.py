@@ -1,6 +1,6 @@
 """SparseMatMul: the product of dense tensors that may be mostly zero.
 
-It is computed as any other.
+It is computed like any other product.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
-    doc="The product of two matrices, float32; the flags for sparse operands have no effect.",
+    doc=("The float32 product of two matrices; the flags for sparse operands have no effect."),
 )
 
 

@@ -87,7 +87,7 @@ def _bind_svd(
         finite, others = finite_matrices(matrices)
         try:
             factors = np.linalg.svd(finite, full, with_vectors)
-        except np.linalg.LinAlgError:  # LAPACK's iteration has not converged
+        except np.linalg.LinAlgError:  # LAPACK's iteration did not converge
             others = np.ones(matrices.shape[:-2], bool, like=matrices)
         else:
             if with_vectors:
@@ -134,7 +134,7 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
     """Return the part of the gradient `dvectors` along rotations within the space of the vectors.
 
-    pairs: see `_differences`.
+    pairs: the matrix that `_differences` returns.
     """
     product = matmul(vectors, dvectors, transpose_a=True)
     return raw_ops.Mul(pairs, raw_ops.Sub(product, matrix_transpose(product)))
@@ -158,7 +158,7 @@ def _check_full(matrices: Tensor) -> None:
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
     """Return the vectors that have a singular value, and their gradient.
 
-    The gradient includes the part that comes from the gradients of the other vectors.
+    The gradient includes the contribution of the gradients of the other vectors.
     """
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
@@ -174,8 +174,11 @@ _svd = lapack_op(
     infer=_infer_svd,
     kernel=Call(make=_bind_svd),
     grad=_svd_back,
-    doc="Each matrix [..., m, n] as u @ diag(s) @ v^H, the largest of s first: min(m, n) columns "
-    "of u and v, or with full_matrices m and n; u and v are empty without compute_uv.",
+    doc=(
+        "Each matrix [..., m, n] as u @ diag(s) @ v^H, with s in descending order. u and "
+        "v have min(m, n) columns, or m and n with full_matrices; they are empty without "
+        "compute_uv."
+    ),
     compute_uv=Attr("bool", True),
     full_matrices=Attr("bool", False),
 )
@@ -262,8 +265,11 @@ _qr = lapack_op(
     infer=_infer_qr,
     kernel=Call(make=_bind_qr),
     grad=_qr_back,
-    doc="Each matrix [..., m, n] as q @ r, q with orthonormal columns and r upper triangular; "
-    "min(m, n) columns of q and rows of r, or with full_matrices m.",
+    doc=(
+        "Each matrix [..., m, n] as q @ r, where q has orthonormal columns and r is upper"
+        " triangular. q has min(m, n) columns and r as many rows, or m with "
+        "full_matrices."
+    ),
     full_matrices=Attr("bool", False),
 )
 
@@ -314,9 +320,7 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """Return the gradient of the matrices: only of their lower triangles, since only these are
-    read.
-    """
+    """Return the gradient of the matrices' lower triangles, since only these are read."""
     matrices = op.inputs[0]
     if op.attrs["compute_v"]:
         values, vectors = op.outputs
@@ -336,8 +340,11 @@ _self_adjoint_eig = lapack_op(
     infer=_infer_eig,
     kernel=Call(make=_bind_eig),
     grad=_eig_back,
-    doc="The eigenvalues, the lowest first, and the eigenvectors (columns of v) of each "
-    "self-adjoint matrix, of which only the lower triangle is read; v is empty without compute_v.",
+    doc=(
+        "The eigenvalues, in ascending order, and the eigenvectors (columns of v) of each"
+        " self-adjoint matrix. Only the lower triangles are read; v is empty without "
+        "compute_v."
+    ),
     compute_v=Attr("bool", True),
 )
 

@@ -21,17 +21,19 @@ class _Matrix(NamedTuple):
     """
 
     tensor: Tensor
-    free_shape: Any  # the sizes of the other axes: an array, or a tensor
-    free_sizes: list[Any] | None  # the same, None if unknown; or None if even the rank is
+    free_shape: Any  # the sizes of the other axes, as an array or a tensor
+    free_sizes: (
+        list[Any] | None
+    )  # the same sizes, None for unknown ones; None if even the rank is unknown
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes.
 
-    axes: an int n, for the last n axes of a and the first n of b; or two lists, of axes of a and of
-    the corresponding axes of b; or a tensor with two rows of axes. The result has the remaining
-    sizes of a, then those of b; its static shape is unknown if a rank is, or if the axes are known
-    only in a run.
+    axes: an int n, for the last n axes of a and the first n axes of b; or two lists, of axes of a
+    and of the corresponding axes of b; or a tensor with two rows of axes. The result has the
+    remaining sizes of a, then those of b; its static shape is unknown if a rank is unknown, or if
+    the axes are known only in a run.
 
     Raises ValueError if the lists differ in length or n exceeds a rank, and IndexError for an axis
     outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
@@ -130,7 +132,7 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `_as_matrix(tensor, axes, last)` if the rank or the axes are known only in a run."""
+    """Return `_as_matrix(tensor, axes, last)` for a rank or axes that are known only in a run."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

@@ -1,7 +1,7 @@
-"""Tridiagonal matrices: products with them, and their linear equations.
+"""Tridiagonal matrices: products with them, and systems of linear equations.
 
 Each diagonal is a vector with as many elements as the matrix has rows: the last element of the
-upper diagonal and the first of the lower one are not read.
+upper diagonal and the first element of the lower diagonal are not read.
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ _product_op = lapack_op(
     infer=_infer_product,
     kernel=Call(_product),
     grad=_product_back,
-    doc="The product of the matrix with these diagonals, each [..., 1, m], and rhs [..., m, n].",
+    doc=(
+        "The product of the tridiagonal matrix with these diagonals, each [..., 1, m], "
+        "and rhs [..., m, n]."
+    ),
 )
 
 
@@ -110,8 +113,9 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
     """Eliminate the lower diagonal; return the three diagonals of the resulting upper triangle.
 
-    x: the right side, which is changed as the matrix is. pivoting: whether to exchange a row with
-    the next one if that has the larger pivot; this fills a second diagonal above the main one.
+    x: the right side, which is changed in the same way as the matrix. pivoting: whether to exchange
+    a row with the next row if that has the larger pivot; this fills a second diagonal above the
+    main one.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -161,7 +165,8 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 def _solve_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradients of the diagonals and of the right side.
 
-    They follow from a solution with the transposed matrix, and the diagonals of an outer product.
+    They are computed from a solution with the transposed matrix, and from the diagonals of an outer
+    product.
     """
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
@@ -181,13 +186,15 @@ _solve_op = lapack_op(
     infer=_infer_solved,
     kernel=Call(make=_bind_solve),
     grad=_solve_back,
-    doc="The solution of matrix @ output = rhs, [..., m, n], for matrices with these diagonals, "
-    "[..., 3, m]; NaN for singular matrices.",
+    doc=(
+        "The solution of matrix @ output = rhs, [..., m, n], for the tridiagonal matrices"
+        " with these diagonals, [..., 3, m]. It is NaN for singular matrices."
+    ),
     partial_pivoting=Attr("bool", True),
 )
 
 
-# -- in Python
+# -- public functions
 
 _FORMATS = ("matrix", "sequence", "compact")
 

@@ -49,7 +49,10 @@ numpy_op(
 
 
 def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
-    """Clip t to [low, high]; where low > high, the result is low. A NaN bound has no effect."""
+    """Clip t to [low, high].
+
+    Where low > high, the result is low. A NaN bound has no effect.
+    """
     cut = np.where(high < t, high, t)
     np.copyto(out, np.where(cut < low, low, cut))
 
@@ -57,7 +60,7 @@ def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
 def _clip_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradients for t, low and high.
 
-    dy goes to t where t is inside the range, else to the bound that replaced it.
+    dy is the gradient of t where t is inside the range, otherwise of the bound that replaced t.
     """
     t, low, high = op.inputs
     below, above = raw_ops.Less(t, low), raw_ops.Greater(t, high)

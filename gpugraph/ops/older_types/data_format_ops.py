@@ -28,7 +28,9 @@ def _text(value: Any) -> str:
 def _order(attrs: Any) -> list[int]:
     """Return, for each axis of dst_format, the number of the axis with its letter in src_format.
 
-    Unless both have the same four letters, raise a Misfit, which TensorFlow has in a run only."""
+    Unless both have the same four letters, raise a Misfit; TensorFlow raises this error only in a
+    run.
+    """
     source, destination = _text(attrs["src_format"]), _text(attrs["dst_format"])
     for what, layout in (("Source", source), ("Destination", destination)):
         if len(layout) != _LENGTH:

@@ -49,7 +49,7 @@ def _bind_rows(change: Any) -> Callable[..., Callable[[], Any]]:
                 raise invalid_argument(f"There is no row to change, but i is {i.tolist()}")
             np.copyto(y, x)
             for row, value in zip(i.tolist(), v, strict=True):
-                index = row % len(y)  # as TensorFlow's kernel wraps it
+                index = row % len(y)  # wraps negative rows as TensorFlow's kernel does
                 y[index] = value if change is None else change(y[index], value)
 
         return run

@@ -1,4 +1,4 @@
-"""Helpers to declare ops whose kernel is NumPy on every device, possibly that of another op
+"""Functions that declare ops whose kernel is NumPy on every device, possibly that of another op
 type.
 """
 
@@ -26,8 +26,8 @@ def numpy_op(
 ) -> None:
     """Declare an op type whose kernel is `call` on every device.
 
-    signature: its inputs and outputs, as in `"x: T, y: T -> z: T"`. others: further keywords of
-    `op`.
+    signature: the op's inputs and outputs, as in `"x: T, y: T -> z: T"`. others: further keywords
+    of `op`.
     """
     inputs, _, outputs = signature.partition("->")
     kernels = numpy_kernels(call)

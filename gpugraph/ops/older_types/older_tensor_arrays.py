@@ -101,7 +101,10 @@ for _version in ("", "V2"):
         attrs={"source": Attr("string", required=True)},
         infer=lambda context: [HANDLE_SHAPE],
         host_outputs=(0,),
-        doc="The array of the gradients of an array's elements for the backward pass `source`.",
+        doc=(
+            "The array of the gradients of an array's elements, for the backward pass called "
+            "`source`."
+        ),
     )
 container_op(
     "TensorArrayPack",
@@ -110,7 +113,7 @@ container_op(
     outputs="value: dtype",
     attrs={"dtype": ALL, **_SHAPE},
     infer=_infer_pack,
-    doc="All elements, stacked along a new first axis.",
+    doc="All elements of the array, stacked along a new first axis.",
 )
 container_op(
     "TensorArrayUnpack",
@@ -119,5 +122,5 @@ container_op(
     outputs="flow_out: float32",
     attrs={"T": ALL},
     infer=lambda context: [SCALAR],
-    doc="The elements become the slices of `value` along its first axis.",
+    doc="Writes the slices of `value` along its first axis as the elements of the array.",
 )

@@ -289,7 +289,7 @@ op(
     stateful=True,
     **numpy_kernels(Call(make=like("RandomPoissonV2"))),
     grad=NO_GRADIENT,
-    doc="Poisson numbers of these rates, and of their dtype: [*shape, *rate.shape].",
+    doc=("Poisson random numbers with these rates, in the rates' dtype: [*shape, *rate.shape]."),
 )
 
 
@@ -315,5 +315,5 @@ op(
     **numpy_kernels(Call(make=like("Placeholder"))),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A tensor that must be fed at every run that needs it, of a shape that may be a scalar's.",
+    doc=("A tensor that must be fed in every run that needs it; its shape may be a scalar's."),
 )

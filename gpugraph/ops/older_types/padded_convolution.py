@@ -33,7 +33,10 @@ def _text(value: Any) -> str:
 
 
 def _edges(value: Any) -> list[tuple[int, int]]:
-    """Return (before, after), the padding, for each axis; a Misfit if there are not 4 pairs."""
+    """Return (before, after), the padding, for each axis.
+
+    Raise a Misfit unless there are 4 pairs.
+    """
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
         raise Misfit(message)
@@ -90,8 +93,8 @@ def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
     """Resize images [batch, height, width, depth] bilinearly; output pixel i samples at i times a
     scale.
 
-    align: use the scale that maps the last pixel to the last one, as align_corners of
-    ResizeBilinear.
+    align: whether the scale maps the last pixel to the last pixel, as align_corners of
+    ResizeBilinear does.
     """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]
@@ -121,7 +124,7 @@ def _convolved(x: Any, filters: Any, strides: tuple[int, int], same: bool, out: 
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
-    images, filters, out = arrays  # the others are read on the host
+    images, filters, out = arrays  # the other inputs are read on the host
     resizes = len(context.input_shapes) == 4
     edges, strides = _edges(context.value(2 if resizes else 1)), _strides(context.attrs)
     modes: dict[str, Any] = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}

@@ -47,7 +47,7 @@ RENAMED: dict[str, str] = {
     "StackPop": "StackPopV2",
     "StackPush": "StackPushV2",
 }
-"""The newer op type by each older one."""
+"""By older op type, the newer op type."""
 
 _ARRAYS = "Close Concat Gather Read Scatter Size Split Write"
 _QUEUES = "Close Dequeue DequeueMany DequeueUpTo Enqueue EnqueueMany IsClosed Size"
@@ -68,7 +68,8 @@ Their handles were string references; here they are resources, as those of the n
 """
 
 _INPUTS = {"ScatterNdNonAliasingAdd": {"tensor": "input"}}
-"""The inputs with another name than in the newer op type: {older type: {newer name: older name}}.
+"""By older op type, the inputs that have another name in the newer op type: {newer name: older
+name}.
 """
 
 

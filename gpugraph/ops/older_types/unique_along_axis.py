@@ -35,9 +35,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """Return the axis, the only element of `value`; if that is empty, 0 for a vector.
+    """Return the axis, which is the only element of `value`; for an empty `value`, 0.
 
-    Raise ValueError for more elements, an axis out of range, and an empty `value` for another rank.
+    Raise ValueError for more elements, for an axis out of range, and for an empty `value` unless
+    the tensor is a vector.
     """
     if len(value) > 1:
         raise ValueError(f"axis does not support input tensors larger than 1 elements: {value}")

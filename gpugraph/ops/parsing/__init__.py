@@ -1,1 +1,1 @@
-"""Examples and tensors in messages: parsed to tensors, and tensors as messages."""
+"""Examples and tensors in messages: parsing to tensors, and tensors as messages."""

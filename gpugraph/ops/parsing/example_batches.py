@@ -27,7 +27,7 @@ from gpugraph.ops.parsing.parsed_features import (
 def parse_columns(
     examples: Sequence[bytes], sparse: Sequence[tuple[bytes, DType]], dense: Sequence[Dense]
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
-    """Return the sparse features as (indices, values, shape), and the dense ones as arrays.
+    """Return the sparse features as (indices, values, shape), and the dense features as arrays.
 
     Raise ValueError if the batch must be read example by example instead: for Examples with
     different byte layouts, features of another kind or size than expected, and missing dense

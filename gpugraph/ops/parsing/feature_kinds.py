@@ -45,8 +45,7 @@ class FixedLenSequenceFeature(
 ):
     """A feature with any number of rows of one shape, parsed to a dense tensor.
 
-    shape: the shape of a row. allow_missing: whether an example may have no row, or not the
-      feature.
+    shape: the shape of a row. allow_missing: whether an example may lack rows, or lack the feature.
     default_value: a scalar that pads the examples of a batch to the maximum number of rows; 0 or ""
       by default.
     """
@@ -61,7 +60,8 @@ class SparseFeature(
         defaults=[False],
     )
 ):
-    """Two or more features as one SparseTensor: one has the values, the others their indices.
+    """Features that form one SparseTensor: one feature has the values, the others have their
+    indices.
 
     index_key: the key of the int64 feature with the indices, or a list of keys, one for each
     dimension. value_key: the key of the feature with the values. size: the size of the dimension,
@@ -77,8 +77,8 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 class RawFeatures(NamedTuple):
     """Features in the form of the arguments of parsing ops, each dictionary sorted by key.
 
-    sparse: dtypes; dense: (dtype, shape, default); merged: the SparseFeatures, whose parts are in
-    `sparse`.
+    sparse: the dtype of each sparse feature; dense: (dtype, shape, default) of each dense feature;
+    merged: the SparseFeatures, whose parts are in `sparse`.
     """
 
     sparse: dict[str, DType]
@@ -218,8 +218,8 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Return the outputs of a parsing op by key: SparseTensors for sparse features, then dense
-    ones.
+    """Return the outputs of a parsing op by key: first SparseTensors of sparse features, then dense
+    tensors.
     """
     count = len(raw.sparse)
     tensors: dict[str, Any] = {

@@ -80,14 +80,14 @@ def parse_batch(
     """Parse a batch of Examples: return (indices, values, shape) of sparse features, and dense
     arrays.
 
-    Raises InvalidArgumentError for Examples that do not match the features, and for a number of
-    `names` other than 0 and that of the Examples.
+    Raises InvalidArgumentError for Examples that do not match the features, and unless the number
+    of `names` is 0 or that of the Examples.
     """
     _check_names(examples, names)
     contents = examples.tolist()
     try:
         return parse_columns(contents, sparse, dense)
-    except ValueError:  # raise the error of the first example that does not match
+    except ValueError:  # raises the error of the first example that does not match
         return _parse_each(contents, names, sparse, dense)
 
 

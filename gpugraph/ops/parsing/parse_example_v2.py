@@ -93,7 +93,7 @@ def _bind(
 def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
     """Return the positions at which the values of each example begin, and their number at the end.
 
-    indices: the indices of a SparseTensor of the given shape. int64 [n + 1]; empty for a single
+    indices, shape: those of a SparseTensor. The result is int64 [n + 1]; it is empty for a single
     example.
     """
     if not shape:

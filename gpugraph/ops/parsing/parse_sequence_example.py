@@ -59,9 +59,7 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads from a SequenceExample; `may_be_missing`: keys of dense
-    lists.
-    """
+    """The features that an op reads; `may_be_missing` has the keys of optional dense lists."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[Dense]
@@ -155,8 +153,9 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as rows; raise InvalidArgumentError if it is missing and may not
-    be.
+    """Return the steps of a list as rows; a list in `may_be_missing` may be missing.
+
+    Raise InvalidArgumentError for any other missing list.
     """
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
@@ -248,7 +247,7 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the declarations of outputs for sparse features of a kind: "context",
+    """Return the declarations of outputs for the sparse features of `kind`: "context" or
     "feature_list".
     """
     return (

@@ -1,4 +1,4 @@
-"""Helpers of the ops that parse examples: dense and sparse features as tensors.
+"""Functions that the ops which parse examples share: dense and sparse features as tensors.
 
 The messages of errors are TensorFlow's: they contain the example's name, the feature's key and the
 example's index in the batch.
@@ -29,7 +29,7 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 PARSED_TYPES = (dtypes.float32, dtypes.int64, dtypes.string)
 KIND_OF = {dtypes.string: BYTES, dtypes.float32: FLOATS, dtypes.int64: INTEGERS}
-"""By dtype: the kind of list (of a Feature message) that holds values of it."""
+"""By dtype, the kind of list (in a Feature message) that holds values of the dtype."""
 _NAME_OF = {BYTES: "string", FLOATS: "float", INTEGERS: "int64"}
 _MAX_SHOWN = 1000
 
@@ -47,8 +47,8 @@ COUNT = Attr("int", minimum=0)
 class Dense(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
-    shape: the shape of its values in each example; the first size is None if the number of rows
-      varies.
+    shape: the shape of the feature's values in each example; the first size is None if the number
+      of rows varies.
     default: the values of a missing feature; an array without elements if the feature is required.
     """
 
@@ -140,7 +140,7 @@ def _check_default(feature: Dense, number: int) -> None:
 
 
 def text_keys(arrays: Sequence[Any]) -> list[bytes]:
-    """Return the keys, bytes, from an array of each, a scalar."""
+    """Return the keys as bytes, from scalar arrays with one key each."""
     return [array[()] for array in arrays]
 
 
@@ -204,7 +204,7 @@ def check_kind(feature: Feature, key: bytes, dtype: DType, location: Location) -
 def dense_value(feature: Feature | None, dense: Dense, location: Location) -> Any:
     """Return the values of a dense feature in one example, or its default if it is missing.
 
-    The array has the feature's shape; if the number of rows varies, as many as the example has.
+    The array has the feature's shape; if the number of rows varies, it has the example's rows.
     """
     if feature is None:
         if dense.is_ragged:
@@ -265,9 +265,9 @@ def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
 
 
 def ragged_indices(counts: Any) -> Any:
-    """Return the indices of a sparse matrix whose row i has counts[i] values: (row, column) pairs.
+    """Return the indices of a sparse matrix whose row i has counts[i] values.
 
-    int64 [sum of counts, 2].
+    The result is int64 [sum of counts, 2], with a (row, column) pair for each value.
     """
     total = int(counts.sum())
     indices = np.empty((total, 2), np.int64)
@@ -302,7 +302,7 @@ def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
 def sparse_shapes(count: int, rank: int) -> list[TensorShape]:
     """Return static shapes for `count` SparseTensors of rank `rank`.
 
-    First come those of all indices, then of all values, then of all shapes.
+    The shapes of all indices come first, then those of all values, then those of all shapes.
     """
     kinds = (None, rank), (None,), (rank,)
     return [TensorShape.of(kind) for kind in kinds for _ in range(count)]

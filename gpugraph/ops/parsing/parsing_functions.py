@@ -66,7 +66,8 @@ def parse_example(
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """Parse one Example, a string scalar: as `parse_example`, without the dimension of the example.
+    """Parse one Example, a string scalar, as `parse_example` does; results have no dimension for
+    examples.
 
     example_names: the example's name, a scalar, for error messages.
     """

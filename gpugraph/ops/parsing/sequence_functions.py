@@ -58,7 +58,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """Return the attrs that both parsing ops for SequenceExamples have."""
+    """Return the attrs that both parsing ops for SequenceExamples have in common."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
@@ -122,7 +122,8 @@ def parse_sequence_example(
 
     serialized: a vector of strings. Other arguments, and the first two results, are as in
     `parse_single_sequence_example`, with the example as the first dimension of each tensor; dense
-    lists are padded with 0 or "" to the longest. The third has the number of steps of dense lists.
+    lists are padded with 0 or "" to the longest. The third result has the number of steps of each
+    dense list.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):

@@ -26,9 +26,10 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """Return the bytes of a TensorProto as `tensor_bytes` does, except for tensors of strings.
+    """Return the bytes of a TensorProto as `tensor_bytes` does, but write strings in
+    `tensor_content`.
 
-    These are written with TensorFlow's encoding of strings in `tensor_content`.
+    The strings have TensorFlow's encoding.
     """
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
@@ -37,7 +38,8 @@ def _content_bytes(array: Any, dtype: DType) -> bytes:
     return head + sizes + bytes_field(4, encoded_strings(array.tolist()))
 
 
-def _triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+def serialized_triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+    """Return the three serialized parts of a sparse tensor."""
     return [
         tensor_bytes(indices, dtypes.int64),
         _content_bytes(values, dtype),
@@ -67,7 +69,7 @@ def _bind_one(
 
     def serialize() -> list[Any]:
         _check_parts(indices, values, shape)
-        return [strings(_triple(indices, values, shape, dtype))]
+        return [strings(serialized_triple(indices, values, shape, dtype))]
 
     return serialize
 
@@ -100,7 +102,7 @@ def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
     ends = np.searchsorted(indices[order, 0], np.arange(count + 1))
     for row in range(count):
         chosen = order[ends[row] : ends[row + 1]]
-        rows[row] = _triple(indices[chosen, 1:], values[chosen], shape[1:], dtype)
+        rows[row] = serialized_triple(indices[chosen, 1:], values[chosen], shape[1:], dtype)
     return rows
 
 
@@ -180,7 +182,9 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """Join SparseTensors to one; its leading dimensions number them, and have the shape `outer`."""
+    """Join SparseTensors to one; its leading dimensions have the shape `outer` and number the
+    parts.
+    """
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):
         if len(shape) != rank:
@@ -223,7 +227,10 @@ _DESERIALIZED: dict[str, Any] = {
 }
 _deserialize_sparse = host_op(
     "DeserializeSparse",
-    doc="Deserialize strings to one SparseTensor; their last dimension holds its three parts.",
+    doc=(
+        "Deserializes strings to one SparseTensor; the last dimension of the strings "
+        "holds its three parts."
+    ),
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
     Tserialized=_TEXT,
@@ -300,6 +307,6 @@ def deserialize_sparse(
     """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
     `...`.
 
-    Other arguments and errors as of `deserialize_many_sparse`.
+    Other arguments and errors are those of `deserialize_many_sparse`.
     """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

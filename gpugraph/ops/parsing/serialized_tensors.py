@@ -69,7 +69,7 @@ def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
 
 
 def shown_type(dtype: DType) -> str:
-    """Return a dtype's name in C++ ("float" for float32), as TensorFlow's kernels have it in
+    """Return a dtype's name in C++ ("float" for float32), which TensorFlow's kernels use in
     errors.
     """
     return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)

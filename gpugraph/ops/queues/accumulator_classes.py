@@ -33,7 +33,7 @@ def _step(value: Any) -> Tensor:
 
 
 class ConditionalAccumulatorBase:
-    """Collects gradients from several runs until a run takes their average or sum.
+    """An object that collects gradients from several runs until a run takes their average or sum.
 
     A gradient is dropped if its step is before the accumulator's step, which each take increments.
     accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
@@ -71,8 +71,8 @@ class ConditionalAccumulatorBase:
         return tensor
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Return an operation that sets the accumulator's step: gradients of earlier steps are then
-        dropped.
+        """Return an operation that sets the accumulator's step, so that gradients of earlier steps
+        are dropped.
         """
         operation: Operation = raw_ops.AccumulatorSetGlobalStep(
             self._accumulator_ref, _step(new_global_step), name=name
@@ -81,19 +81,18 @@ class ConditionalAccumulatorBase:
 
 
 def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
-    """Return an operation that closes an accumulator: takes, waiting and later ones, are then
-    cancelled.
-    """
+    """Return an operation that closes an accumulator; this cancels waiting and later takes."""
     operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
     return operation
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Collects dense gradients; a take returns their average ("MEAN") or their sum ("SUM").
+    """An accumulator of dense gradients; a take returns their average ("MEAN") or their sum
+    ("SUM").
 
-    shape: the gradients' shape; if None, all must have the shape of the first. reduction_type:
-    "MEAN" or "SUM". shared_name: within a session, accumulators with the same name are one
-    accumulator.
+    shape: the gradients' shape; if None, all must have the shape of the first gradient.
+    reduction_type: "MEAN" or "SUM". shared_name: within a session, accumulators with the same name
+    are one accumulator.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """Return the average or the sum of the gradients; the run waits until there are
         `num_required`.
 
-        The take empties the accumulator and increments its step. A run raises InvalidArgumentError
+        This take empties the accumulator and increments its step. A run raises InvalidArgumentError
         if `num_required` is not positive.
         """
         gradient: Tensor = raw_ops.AccumulatorTakeGradient(
@@ -143,7 +142,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Collects sparse gradients; a take returns the average ("MEAN") or the sum ("SUM") of each
+    """An accumulator of sparse gradients; a take returns the average or the sum ("MEAN", "SUM") by
     row.
 
     The average of a row is over the gradients that have this row. A gradient is passed as indices,
@@ -168,7 +167,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
     ) -> Operation:
-        """Return an operation that adds a gradient given as IndexedSlices."""
+        """Return an operation that adds a gradient in the form of IndexedSlices."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(

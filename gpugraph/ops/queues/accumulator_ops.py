@@ -70,7 +70,7 @@ for _type, _container, _what in (
         output="handle",
         dtype=_ACCUMULATED,
         shape=Attr("shape", required=True),
-        **SHARING,  # before reduction_type, as in TensorFlow
+        **SHARING,  # before reduction_type: TensorFlow's order
         reduction_type=Attr("string", "MEAN", allowed=("MEAN", "SUM")),
     )
 
@@ -119,7 +119,7 @@ handle_op(
     "AccumulatorApplyGradient",
     _bind_apply,
     inputs="handle: resource, local_step: int64, gradient: dtype",
-    doc="Add a gradient, unless its step is too old.",
+    doc="Adds a gradient, unless its step is before the accumulator's.",
     attrs=_DTYPE,
     infer=_infer_step,
 )
@@ -128,7 +128,7 @@ handle_op(
     _bind_apply_sparse,
     inputs="handle: resource, local_step: int64, gradient_indices: int64, "
     "gradient_values: dtype, gradient_shape: int64",
-    doc="Add rows of a gradient, unless its step is too old.",
+    doc="Adds rows of a gradient, unless its step is before the accumulator's.",
     attrs={**_DTYPE, "has_known_shape": Attr("bool", required=True)},
     infer=_infer_step,
 )
@@ -136,7 +136,7 @@ handle_op(
     "AccumulatorSetGlobalStep",
     _bind_set_step,
     inputs="handle: resource, new_global_step: int64",
-    doc="Drop gradients of earlier steps from now on.",
+    doc="Sets the accumulator's step: gradients of earlier steps are dropped from now on.",
     infer=_infer_step,
 )
 handle_op("AccumulatorClose", _bind_close, "Cancel takes that wait, and later ones.")

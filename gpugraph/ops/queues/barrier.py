@@ -1,4 +1,4 @@
-"""Barriers: they assemble elements by key from components that are inserted separately."""
+"""Barriers, which assemble elements by key from components that are inserted separately."""
 
 from __future__ import annotations
 
@@ -159,13 +159,14 @@ query_op(
 
 
 class Barrier:
-    """Elements by key; an element can be taken once all its components have been inserted.
+    """A set of elements by key; an element can be taken once all its components have been inserted.
 
     Different runs may insert the components of an element. types: a list of the components' dtypes.
     shapes: a list of their fully defined shapes, or None. shared_name: within a session, barriers
     with the same name are one barrier.
 
-    Raises ValueError for shapes that are not fully defined, or if there are not as many as `types`.
+    The constructor raises ValueError for shapes that are not fully defined, or if there are not as
+    many shapes as types.
     """
 
     def __init__(
@@ -222,10 +223,10 @@ class Barrier:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Remove `num_elements` complete elements; return indices, keys and a list of components.
 
-        The run waits until there are enough. indices: int64; they ascend in the order of the
-        inserts that created the elements. allow_small_batch: whether a closed barrier returns fewer
-        elements if it has at least one; otherwise a run raises OutOfRangeError. timeout: must be
-        None; use `RunOptions.timeout_in_ms`.
+        The run waits until there are enough elements. indices: int64; they ascend in the order of
+        the inserts that created the elements. allow_small_batch: whether a closed barrier returns
+        fewer elements if it has at least one; otherwise a run raises OutOfRangeError. timeout: must
+        be None; use `RunOptions.timeout_in_ms`.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
@@ -243,9 +244,10 @@ class Barrier:
         return indices, keys, values
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation that closes the barrier: it then refuses new keys.
+        """Return an operation that closes the barrier, which then rejects new keys.
 
-        cancel_pending_enqueues: whether it also refuses further components of incomplete elements.
+        cancel_pending_enqueues: whether the barrier also rejects further components of incomplete
+        elements.
         """
         operation: Operation = raw_ops.BarrierClose(
             self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues,

@@ -47,11 +47,11 @@ def _padded(arrays: Sequence[Any]) -> Any:
 
 
 class Shuffled(ElementQueue):
-    """A queue in random order. Until it is closed, it keeps a minimum number of elements, for
+    """A queue in random order; until it is closed, it keeps a minimum number of elements, for
     mixing.
 
-    For equal seeds the order is TensorFlow's: each element consumes 32 bits of the Philox
-    generator.
+    For the same seed, the order is the same as in TensorFlow: each element consumes 32 bits of the
+    Philox generator.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
@@ -82,12 +82,12 @@ class Shuffled(ElementQueue):
         return elements.pop()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Add the elements again."""
+        """Add these elements again."""
         self._mixed.extend(elements)
 
     def available(self) -> int:
-        """Return the number of elements that may be taken: those beyond the minimum, or all once
-        closed.
+        """Return the number of elements that may be taken: all if closed, else those beyond the
+        minimum.
         """
         return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
@@ -103,8 +103,8 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """A queue in ascending order of the number in component 0; of equal numbers, the first in
-    leaves first.
+    """A queue in ascending order of the number in component 0; equal numbers are first in, first
+    out.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
@@ -124,6 +124,6 @@ class ByPriority(ElementQueue):
         return heapq.heappop(self._heap)[2]
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Add the elements again."""
+        """Add these elements again."""
         for element in elements:
             self.put(element)

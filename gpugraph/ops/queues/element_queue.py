@@ -1,7 +1,7 @@
 """Queues of elements, which are tuples of arrays: the objects that queue handles refer to.
 
-Enqueues wait in one line, dequeues in another. An operation on many elements moves each as soon
-as possible, so it may enqueue more elements than the queue's capacity.
+Enqueues wait in one line, dequeues in another. An operation on many elements moves each element as
+soon as possible, so it may enqueue more elements than the queue's capacity.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENQUEUES, _DEQUEUES = 0, 1
 
 
 class QueueKind(NamedTuple):
-    """The properties of a queue, in which all nodes that share it must agree."""
+    """The properties of a queue, which must be the same in all nodes that share it."""
 
     op_type: str
     capacity: int
@@ -74,8 +74,9 @@ class ElementQueue(Attempts):
     # -- the operations
 
     def enqueue(self, element: Element) -> None:
-        """Add an element; wait while the queue is full. Raise CancelledError if it is or becomes
-        closed.
+        """Add an element; wait while the queue is full.
+
+        Raise CancelledError if the queue is closed, or becomes closed during the wait.
         """
         self._check(element)
         self._enqueue([element])
@@ -113,9 +114,9 @@ class ElementQueue(Attempts):
     def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
         """Remove `count` elements, wait for them if necessary, and return one array per component.
 
-        Raises OutOfRangeError if the queue is closed and has fewer elements; those taken so far are
-        then put back. With `may_be_fewer`, a closed queue returns its remaining elements if there
-        are any.
+        Raises OutOfRangeError if the queue is closed and has fewer elements; the elements taken so
+        far are then put back. With `may_be_fewer`, a closed queue returns its remaining elements if
+        there are any.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -168,10 +169,10 @@ class ElementQueue(Attempts):
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Close the queue: it refuses further elements, and dequeues can only empty it.
+        """Close the queue, so that it rejects further elements and dequeues can only empty it.
 
         The close waits in line behind waiting enqueues; with `cancels` it cancels them instead.
-        Raises CancelledError if the queue is closed already, unless `cancels`.
+        Raise CancelledError if the queue is closed already, unless `cancels`.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")

@@ -19,7 +19,7 @@ from gpugraph.platform.logging import warning
 
 
 class AccumulatorKind(NamedTuple):
-    """The properties of an accumulator, in which all nodes that share it must agree."""
+    """The properties of an accumulator, which must be the same in all nodes that share it."""
 
     op_type: str
     averages: bool
@@ -57,8 +57,8 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Add a gradient; ignore one whose step is before the accumulator's, even if its shape is
-        wrong.
+        """Add a gradient; ignore a gradient whose step is before the accumulator's, even if its
+        shape is wrong.
         """
         with self.lock:
             if step < self.step:
@@ -87,8 +87,8 @@ class DenseAccumulator(Attempts):
         return self.make(Attempt(try_once), 0, "TakeGrad")
 
     def _check(self, gradient: Any) -> None:
-        """Raise InvalidArgumentError for a gradient of a shape other than the declared or the first
-        one's.
+        """Raise InvalidArgumentError unless a gradient has the declared shape or that of the first
+        gradient.
         """
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
@@ -113,9 +113,10 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known ones.
+    """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known
+    sizes.
 
-    tensor_name: the name in messages of the tensor that has these sizes.
+    tensor_name: the name, in messages, of the tensor that has these sizes.
     """
     if len(sizes) != len(known):
         raise invalid_argument(
@@ -184,8 +185,8 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """Return the dense shape: the declared one, or a gradient's, or one with -1 (unknown)
-        rows.
+        """Return the dense shape: the declared shape, or a gradient's, or a shape with -1 for
+        unknown rows.
         """
         known = self.kind.shape
         if known.rank is not None:

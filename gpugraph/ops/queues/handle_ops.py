@@ -1,4 +1,4 @@
-"""Declarations of ops on objects that a session owns, such as queues, by their handles.
+"""Declarations of ops that use, by handles, objects which a session owns, such as queues.
 
 Nodes with the same `shared_name` in the same container share one object. Handles and all other
 inputs are in host memory.
@@ -42,15 +42,15 @@ def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
 def resource_name(context: KernelContext) -> tuple[str, str]:
     """Return the (container, key) of the node's object in the session.
 
-    The key is the node's `shared_name`, or one that no other node has.
+    The key is the node's `shared_name`, or a key that no other node has.
     """
     attrs = context.attrs
     return attrs["container"], attrs["shared_name"] or f"{context.name}/private"
 
 
 def private_name(context: KernelContext) -> str:
-    """Return the object's name for messages: `shared_name`, or a numbered private name, as
-    TensorFlow's.
+    """Return the object's name for messages: `shared_name`, or a numbered private name as in
+    TensorFlow.
     """
     shared: str = context.attrs["shared_name"]
     return shared or f"_{next(_numbers)}_{context.name}"
@@ -59,7 +59,7 @@ def private_name(context: KernelContext) -> str:
 def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
     """Return the object behind a handle; raise InvalidArgumentError unless it is a `kind`.
 
-    kind_name: names the kind in the message.
+    kind_name: the name of the kind in the message.
     """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
@@ -68,7 +68,7 @@ def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that may wait, until its run ends.
+    """Declare an op that may wait, at most until its run ends.
 
     By default, its inputs are in host memory.
     """
@@ -104,7 +104,7 @@ def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: A
 def query_op(
     op_type: str, outputs: str, query: Callable[[Any], Any], doc: str, **declaration: Any
 ) -> None:
-    """Declare an op without waiting that returns `query(handle)`, a scalar."""
+    """Declare an op that never waits, and returns `query(handle)`, a scalar."""
 
     def bind(_: KernelContext, handle: Any, out: Any) -> Run:
         def answer() -> None:

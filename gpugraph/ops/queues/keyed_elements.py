@@ -17,13 +17,11 @@ from gpugraph.ops.queues.waiting_attempts import Attempt, Attempts
 _FIRST_BATCH = -(2**63)
 
 Ready = tuple[int, int, bytes, list[Any]]
-"""A complete element: the number of the insert that created it, its arrival number, key,
-components.
-"""
+"""A complete element: (number of the insert that created it, arrival number, key, components)."""
 
 
 class KeyedElements(Attempts):
-    """Incomplete elements by key, and complete ones in the order of the inserts that created
+    """Incomplete elements by key, and complete elements in the order of the inserts that created
     them.
     """
 
@@ -39,7 +37,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If one of them is refused, none is inserted.
+        If one of them is rejected, none is inserted.
         """
         self._check(component, keys, values)
         with self.lock:
@@ -88,10 +86,10 @@ class KeyedElements(Attempts):
             heappush(self._ready, (batch, next(self._arrivals), key, values))
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
-        """Remove `number` complete elements and return them, first created first; wait until there
+        """Remove `number` complete elements and return them in order of creation; wait until there
         are enough.
 
-        Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
+        Raise OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
         closed barrier returns the complete elements that it has, and the error is raised only if
         there are none.
         """
@@ -115,10 +113,10 @@ class KeyedElements(Attempts):
         return elements
 
     def close(self, cancels: bool) -> None:
-        """Refuse new keys from now on; if `cancels`, drop incomplete elements and refuse all
+        """Reject new keys from now on; if `cancels`, drop incomplete elements and reject all
         values.
 
-        Raises CancelledError if the barrier is closed already, unless this is the first close that
+        Raise CancelledError if the barrier is closed already, unless this is the first close that
         cancels.
         """
         with self.lock:

@@ -10,14 +10,14 @@ from gpugraph.base.shapes import TensorShape, as_shape
 
 
 def component_types(dtypes: Any) -> list[DType]:
-    """Return the components' dtypes as a list; `dtypes` may be a single one."""
+    """Return the components' dtypes as a list; `dtypes` may be a single dtype."""
     if isinstance(dtypes, (list, tuple)):
         return [as_dtype(dtype) for dtype in dtypes]
     return [as_dtype(dtypes)]
 
 
 def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
-    """Return the components' shapes as a list; `shapes` may be a single one, or None.
+    """Return the components' shapes as a list; `shapes` may be a single shape, or None.
 
     may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known. If
     False, unknown sizes raise ValueError.
@@ -34,7 +34,7 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
     if not isinstance(shapes, (list, tuple)):
         raise TypeError("Shapes must be a TensorShape or a list or tuple of TensorShapes.")
     if all(size is None or isinstance(size, int) for size in shapes):
-        shapes = [shapes]  # a single shape, given by its sizes
+        shapes = [shapes]  # a single shape, as a list of its sizes
     known = [as_shape(shape) for shape in shapes]
     if not may_be_open:
         if any(not shape.is_fully_defined() for shape in known):
@@ -45,9 +45,10 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
 
 
 def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
-    """Return the components' names as a list; `names` may be a single one, or None.
+    """Return the components' names as a list; `names` may be a single name, or None.
 
-    Raises ValueError if there are not as many as dtypes, if two are equal, or for another type.
+    Raise ValueError if there are not as many names as dtypes, if two are equal, or for another
+    type.
     """
     if names is None:
         return None

@@ -49,10 +49,10 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """Return a queue that is, in each run, the one that the integer scalar `index` selects from
-        a list.
+        """Return a queue that is, in each run, the queue in the list with the number `index`, an
+        int scalar.
 
-        Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
+        Raise TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
         """
         if (
             not queues
@@ -85,7 +85,9 @@ class QueueBase:
         return dtypes
 
     def _values(self, values: Any) -> list[Any]:
-        """Return the components of an element, in order; raise ValueError if names do not match."""
+        """Return the components of an element, in order; raise ValueError if their names do not
+        match.
+        """
         if isinstance(values, Mapping):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -119,8 +121,8 @@ class QueueBase:
         """Return an operation that adds an element: a tensor, a list of components, or a dictionary
         of them.
 
-        It waits while the queue is full. A run raises CancelledError if the queue is or becomes
-        closed. Raises ValueError for components of other shapes than the queue's.
+        The operation waits while the queue is full. A run raises CancelledError if the queue is or
+        becomes closed. Raise ValueError for components of other shapes than the queue's.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -148,7 +150,8 @@ class QueueBase:
             return operation
 
     def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
-        """Return the components of a dequeue in the form of an element, and set their known shapes.
+        """Return the components from a dequeue in the form of an element, and set their known
+        shapes.
 
         rows: the sizes in front of the components' shapes; None for a single element.
         """
@@ -163,7 +166,7 @@ class QueueBase:
     def dequeue(self, name: str | None = None) -> Any:
         """Remove the next element and return its components: a tensor, a list or a dictionary.
 
-        Waits while the queue is empty. A run raises OutOfRangeError if the queue is closed and
+        The run waits while the queue is empty. It raises OutOfRangeError if the queue is closed and
         empty, and CancelledError if the session is closed.
         """
         tensors = raw_ops.QueueDequeueV2(
@@ -174,8 +177,8 @@ class QueueBase:
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Remove `n` elements and return their components, each stacked along a new first axis.
 
-        Waits until there are `n`. A run raises OutOfRangeError if the queue is closed with
-        fewer. The queue must have been created with the components' shapes.
+        The run waits until there are `n` elements. It raises OutOfRangeError if the queue is closed
+        with fewer. The queue must have been created with the components' shapes.
         """
         tensors = raw_ops.QueueDequeueManyV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -185,8 +188,8 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Like `dequeue_many`, but a closed queue with fewer elements returns those, if there is at
-        least one.
+        """Remove `n` elements as `dequeue_many` does; a closed queue may return fewer, but at least
+        one.
         """
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -200,7 +203,7 @@ class QueueBase:
         return self._names
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation that closes the queue: enqueues then fail, and dequeues can only
+        """Return an operation that closes the queue: later enqueues fail, and dequeues can only
         empty it.
 
         The close waits for enqueues that are waiting already; with `cancel_pending_enqueues` it
@@ -230,9 +233,9 @@ class QueueBase:
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they were added.
 
-    capacity: the maximum number of elements; -1: unlimited. dtypes: the dtypes of the components, a
-    list or one. shapes: the components' fully defined shapes, or None. shared_name: within a
-    session, queues with the same name are one queue.
+    capacity: the maximum number of elements; -1 for no maximum. dtypes: the dtypes of the
+    components, a list or a single dtype. shapes: the components' fully defined shapes, or None.
+    shared_name: within a session, queues with the same name are one queue.
     """
 
     def __init__(
@@ -275,9 +278,10 @@ class PaddingFIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order.
 
-    min_after_dequeue: the number of elements that stay until the queue is closed, for good mixing.
-    seed: with this seed or the graph's, the order is the same in each session, and that of
-    TensorFlow.
+    min_after_dequeue: the number of elements that stay in the queue until it is closed, for good
+      mixing.
+    seed: with this seed or the graph's, the order is the same in each session, and the same as in
+      TensorFlow.
     """
 
     def __init__(
@@ -354,7 +358,7 @@ def _handle(
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
     """Return the two seeds of a shuffling queue.
 
-    If only the graph has a seed, the second seed of a shared queue follows from its name.
+    If only the graph has a seed, the second seed of a shared queue is derived from its name.
     """
     first, second = get_seed(seed)
     if first is None and second is None:

@@ -61,7 +61,7 @@ def _bind_queue(
 
 
 def _check_same(queue: Any, kind: QueueKind, node: str) -> None:
-    """Raise InvalidArgumentError if the queue that a node shares is not of the kind that it
+    """Raise InvalidArgumentError unless the queue that a node shares has the properties it
     declares.
     """
     if not isinstance(queue, ElementQueue) or queue.kind.op_type != kind.op_type:
@@ -193,9 +193,9 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 
 
 def _infer_element(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shapes of an element from the attrs of the op that made the queue.
+    """Return the shapes of an element from the attrs of the op that created the queue.
 
-    They are unknown if that op is not known.
+    The shapes are unknown if that op is not known.
     """
     op_type, attrs = context.maker(0) or ("", {})
     shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]

@@ -1,7 +1,7 @@
-"""Staging areas: some runs put tuples, others get them, in order or by key.
+"""Staging areas: some runs put tuples and others get them, in order or by key.
 
 In a queue, dequeues are served one after another; here, a get that waits for one key does not block
-gets of others.
+gets of other keys.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ _PUTS, _GETS = 0, 1
 
 
 class _Bounded(Attempts):
-    """The base of both kinds of area: their limits, and waits that do not block each other.
+    """The base of both kinds of staging area: limits, and waits that do not block each other.
 
-    capacity: the maximum number of tuples. memory_limit: the maximum bytes. 0 means no limit.
+    capacity: the maximum number of tuples. memory_limit: the maximum number of bytes. 0 means no
+    limit.
     """
 
     def __init__(self, capacity: int, memory_limit: int) -> None:
@@ -42,7 +43,7 @@ class _Bounded(Attempts):
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
         """Wait until the limits on tuples and bytes leave room for `values`, then call `put`.
 
-        count: returns the number of tuples.
+        count: a function that returns the number of tuples.
         """
         size = sum(value.nbytes for value in values)
         if 0 < self._memory_limit < size:
@@ -66,8 +67,9 @@ class _Bounded(Attempts):
         self.make(Attempt(try_once), _PUTS, "Stage")
 
     def _get_when(self, take: Callable[[], Any], what: str) -> Any:
-        """Call `take` whenever the area changes, until it returns something other than None; return
-        that.
+        """Call `take` whenever the area changes, until its result is not None.
+
+        Return that result.
         """
 
         def try_once(attempt: Attempt) -> bool:
@@ -136,7 +138,8 @@ class StagedTuples(_Bounded):
 class KeyedTuples(_Bounded):
     """Tuples by key, whose values may be put and taken separately.
 
-    is_ordered: whether a get without a key takes the smallest key, not the first that is complete.
+    is_ordered: whether a get without a key takes the smallest key; otherwise it takes the key that
+    was complete first.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -148,7 +151,7 @@ class KeyedTuples(_Bounded):
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
         """Add `values` at `indices` of the tuple of a key; wait while the area is full.
 
-        count: the number of values of a tuple, which can be taken once it has all of them.
+        count: the number of values of a tuple; a tuple can be taken once it has all of them.
         """
         _check_indices(indices, count)
         if len(indices) != len(values):

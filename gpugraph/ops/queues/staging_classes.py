@@ -23,11 +23,12 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """The base of both kinds of area: dtypes, shapes and names of a tuple's values, and limits.
+    """The base of both kinds of staging area: dtypes, shapes and names of a tuple's values, and
+    limits.
 
-    dtypes: a list. shapes, names: lists of the same length, or None; other lengths raise
-    ValueError.
-    capacity: the maximum number of tuples; memory_limit: the maximum bytes; 0: no limit.
+    dtypes: a list. shapes, names: lists of the same length, or None; the constructor raises
+      ValueError for other lengths. capacity: the maximum number of tuples; memory_limit: the
+      maximum number of bytes; 0 for no limit.
     shared_name: within a session, areas with the same name are one area.
     """
 
@@ -100,8 +101,8 @@ class BaseStagingArea:
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
         """Return `vals` as tensors, and their positions in a tuple.
 
-        vals: a dictionary by names, or a list with `indices`. Raises ValueError for other forms,
-        names, indices or dtypes.
+        vals: a dictionary by names, or a list, with the positions `indices`. Raises ValueError for
+        other forms, names, indices or dtypes.
         """
         if isinstance(vals, Mapping):
             if not self._names:
@@ -137,7 +138,7 @@ class BaseStagingArea:
     def _numbers(self, indices: Any) -> list[int]:
         """Return the positions of values, from their indices or names.
 
-        Raises ValueError for unknown ones, and TypeError unless they are a list.
+        Raise ValueError for unknown indices or names, and TypeError unless they are a list.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
@@ -148,8 +149,8 @@ class BaseStagingArea:
         return numbers
 
     def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
-        """Return the result of a get, the values at `numbers`: a list, or a dictionary if they have
-        names.
+        """Return the values at `numbers` as the result of a get: a list, or a dictionary if they
+        have names.
         """
         for tensor, number in zip(tensors, numbers):
             tensor.set_shape(self._shapes[number])
@@ -161,13 +162,13 @@ class BaseStagingArea:
 class StagingArea(BaseStagingArea):
     """Tuples of tensors that some runs put and others get, in the order of the puts.
 
-    It can hold the inputs of the next training step while a step runs. For parameters see
-    `BaseStagingArea`.
+    The area can hold the inputs of the next training step while a step runs. The parameters are
+    described in `BaseStagingArea`.
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds a tuple: a list of tensors, a single one, or a dictionary
-        by names.
+        """Return an operation that adds a tuple: a list of tensors, a single tensor, or a
+        dictionary by names.
 
         The operation waits while the area is full. Raises ValueError if dtypes, shapes, names or
         the number of values do not match the area's.
@@ -183,14 +184,17 @@ class StagingArea(BaseStagingArea):
         return operation
 
     def get(self, name: str | None = None) -> Any:
-        """Remove and return the first tuple: a list, or a dictionary by names. The run waits until
-        there is one.
+        """Remove and return the first tuple: a list, or a dictionary by names.
+
+        The run waits until there is a tuple.
         """
         tensors = self._make(raw_ops.Unstage, dtypes=self._dtypes, name=name or f"{self._name}_get")
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """Return the tuple at `index` without removing it. The run waits until there is one."""
+        """Return the tuple at `index` without removing it; the run waits until there is such a
+        tuple.
+        """
         tensors = self._make(
             raw_ops.StagePeek, index, dtypes=self._dtypes, name=name or f"{self._name}_peek"
         )
@@ -214,7 +218,7 @@ class StagingArea(BaseStagingArea):
 class MapStagingArea(BaseStagingArea):
     """Tuples of tensors under int64 keys; the values of a tuple may be put and taken separately.
 
-    ordered: whether a `get` without a key takes the smallest key. For other parameters see
+    ordered: whether a `get` without a key takes the smallest key. Other parameters are described in
     `BaseStagingArea`.
     """
 
@@ -237,8 +241,9 @@ class MapStagingArea(BaseStagingArea):
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
         """Return an operation that puts values under a key; it waits while the area is full.
 
-        vals: a list with `indices`, the positions of the values in the tuple, or a dictionary by
-        names. Further values of the tuple may be put later; a get waits until all are there.
+        vals: a list of values, with their positions in the tuple in `indices`; or a dictionary by
+        names. Further values of the tuple may be put later; a get waits until the tuple is
+        complete.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             tensors, numbers = self._inputs(vals, indices)
@@ -277,7 +282,8 @@ class MapStagingArea(BaseStagingArea):
         """Remove and return a key and its values, or those at `indices`.
 
         The run waits until the key's tuple is complete. If key is None, a complete tuple is chosen:
-        that of the smallest key if the area is ordered, else the first.
+        the tuple of the smallest key if the area is ordered, otherwise the one that was complete
+        first.
         """
         if key is not None:
             name = name or f"{self._name}_get"

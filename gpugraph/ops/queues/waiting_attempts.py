@@ -21,14 +21,15 @@ from gpugraph.plan import check_run
 _SLICE_S = 0.05  # seconds between two checks whether the run of a waiting attempt has ended
 
 Try = Callable[["Attempt"], bool]
-"""(attempt) -> whether the try changed the container or ended the attempt; called with `lock` held.
+"""A function that tries an attempt with `lock` held, and returns whether it changed the container
+or ended the attempt.
 """
 
 
 class Attempt:
     """An action on a container that is retried until it is done.
 
-    give_up: undoes a partial action when the wait ends early.
+    give_up: a function that undoes a partial action when the wait ends early.
     """
 
     __slots__ = (
@@ -57,7 +58,9 @@ class Attempt:
 
 
 class Attempts:
-    """Lines of attempts that wait on one container, and the lock that guards both."""
+    """Lines of attempts that wait for one container, and the lock that guards lines and
+    container.
+    """
 
     def __init__(self, num_lines: int) -> None:
         self.lock = new_rlock()

@@ -1,11 +1,11 @@
 """Conversion of random bits to random numbers, as TensorFlow converts the blocks of Philox.
 
-The source are TensorFlow's numbers for known seeds, which tests compare. A block of the Philox
-generator is four uint32 words. A law fills an array from a position of the generator; which blocks
-a number takes depends only on how many numbers precede it. A float takes as many random bits as its
-mantissa has, as a number in [1, 2), minus 1. Normal numbers come in pairs (Box and Muller, 1958:
-sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double precision, so
-float32 results are nearly always correctly rounded.
+The conversions were found from TensorFlow's numbers for known seeds; tests compare both. A block of
+the Philox generator is four uint32 words. A law fills an array from a position of the generator;
+the blocks of a number depend only on how many numbers precede it. A float uses as many random bits
+as its mantissa has, which give a number in [1, 2), minus 1. Normal numbers come in pairs (Box and
+Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double
+precision, so float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from gpugraph.ops.framework.thread_pool import run_in_threads
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 _MIN_BLOCKS_PER_THREAD = 8 * CHUNK
-"""The minimum number of Philox blocks for which waking another thread pays."""
+"""The minimum number of Philox blocks that justifies waking another thread."""
 
 _SMALLEST = 1e-7
-"""The lower bound of u, whose logarithm is taken."""
+"""The lower bound of u before its logarithm is computed."""
 
 _RESERVED = 256 // 4
-"""The blocks reserved per number, if it is not known in advance how many a number takes."""
+"""The number of blocks reserved per number, if a number takes an unknown number of blocks."""
 
 Convert = Callable[[Any, Any], None]
-"""(words, out): converts the words of whole blocks, as uint64 pairs, to numbers; it may overwrite
-the words.
+"""A function (words, out) that converts words of whole blocks, uint64 pairs, to numbers; it may
+overwrite words.
 """
 
 
@@ -41,11 +41,10 @@ class Law(NamedTuple):
     """A distribution that fills arrays: `law(place, out)` fills `out`, C-ordered, from a position
     `place`.
 
-    A group is the numbers that one block gives. groups: `groups(place, offsets, out)` fills `out`,
-    which consists of whole groups, from the blocks at these counter offsets. reserved: the number
-    of blocks reserved per number; 0: each group has one block.
-    native: the C function that gives the same float32 numbers (`native_random`); "" if there is
-    none.
+    A group consists of the numbers that one block gives. groups: `groups(place, offsets, out)`
+    fills `out`, which consists of whole groups, from the blocks at these counter offsets. reserved:
+    the number of blocks reserved per number; 0 if each group has one block. native: the C function
+    that gives the same float32 numbers (`native_random`); "" if there is none.
     """
 
     fill: Callable[[Philox, Any], None]
@@ -57,7 +56,7 @@ class Law(NamedTuple):
         self.fill(place, out)
 
     def rows(self, place: Philox, stride: int, out: Any) -> None:
-        """Fill each row of `out` as if it were the only one; row i starts i * `stride` counters
+        """Fill each row of `out` as if it were the only row; row i starts i * `stride` counters
         after `place`.
         """
         count, size = out.shape
@@ -88,8 +87,8 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Call part(place, flat), which fills arrays, for all of `out`; for large ones in several
-    threads.
+    """Fill `out` by calls of part(place, flat), which fills a part; use several threads for large
+    arrays.
 
     reserved: see `Law`.
     """
@@ -133,14 +132,14 @@ def _unit_bfloat16(words: Any, out: Any) -> None:
 
 
 def _unit32(words: Any, out: Any) -> None:
-    """Store floats in [0, 1) in `out`, two per uint64 of `words`, which are changed."""
+    """Store floats in [0, 1) in `out`, two for each uint64 of `words`; `words` are overwritten."""
     np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
     np.bitwise_or(words, np.uint64(0x3F8000003F800000), out=words)
     np.subtract(words.view(np.float32), np.float32(1), out=out)
 
 
 def _unit64(words: Any, out: Any) -> None:
-    """Store doubles in [0, 1) in `out`, one per uint64 of `words`, which are changed.
+    """Store doubles in [0, 1) in `out`, one for each uint64 of `words`; `words` are overwritten.
 
     The lower word of a uint64 has the upper bits of the number.
     """
@@ -163,15 +162,15 @@ uniform = _law(_unit, "gg_uniform")
 
 
 def doubles(words: Any) -> Any:
-    """Return a double in [0, 1) for each uint64; the words are changed."""
+    """Return a double in [0, 1) for each uint64 of `words`; `words` are overwritten."""
     numbers = np.empty(words.shape)
     _unit64(words, numbers)
     return numbers
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high): a word, or two for 64 bits, modulo `high -
-    low`.
+    """Return the law of integers in [low, high): a word modulo `high - low`; 64-bit integers use
+    two words.
     """
 
     def convert(span: int, words: Any, out: Any) -> None:
@@ -192,7 +191,7 @@ def integers(low: int, high: int) -> Law:
 
 
 def normal_pairs(words: Any, out: Any) -> None:
-    """Store pairs of normal numbers in `out`, float32 or float64; `words` are changed."""
+    """Store pairs of normal numbers in `out`, float32 or float64; `words` are overwritten."""
     if out.dtype.itemsize == 4:
         units = np.empty(2 * words.size, np.float32)
         _unit32(words, units)
@@ -222,13 +221,13 @@ normal = _law(_normal, "gg_normal")
 """The law of normal numbers with mean 0 and standard deviation 1."""
 
 
-# -- truncated normal: each group has reserved blocks, and takes their first numbers within 2
+# -- truncated normal: each group has reserved blocks, and uses their first numbers within 2
 
 
 def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
-    """Return the numbers of the groups at these counter offsets.
+    """Return the truncated normal numbers of the groups at these counter offsets.
 
-    words: the first block of each group. group: the numbers per group.
+    words: the first block of each group. group: the number of numbers per group.
     """
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
@@ -256,8 +255,8 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace the numbers beyond 2 in the rows of `drawn` by numbers from later blocks.
 
-    Each row has the first numbers within 2 of its blocks, in order. starts: the rows' counter
-    offsets.
+    Each row then has the first numbers of its blocks that are within 2, in order. starts: the rows'
+    counter offsets.
     """
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)

@@ -1,6 +1,6 @@
 """Gamma and Poisson numbers: ops and functions that use `rejection_sampling`.
 
-Equal seeds give TensorFlow's numbers, except for the last bits of float64.
+The same seed gives the same numbers as in TensorFlow, except for the last bits of float64.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
     """Return the kernel that draws the same number of numbers for each parameter.
 
-    law: draws a number for each element of an array of parameters, from a position of the
-    generator.
+    law: a function that draws a number for each element of an array of parameters, from a position
+    of the generator.
     """
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
@@ -61,8 +61,9 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of alpha: the sum over the numbers drawn for each alpha.
 
-    It keeps the probability below each number fixed (M. Figurnov and others, "Implicit
-    reparameterization gradients", 2018)."""
+    The gradient keeps the probability below each number fixed (M. Figurnov and others, "Implicit
+    reparameterization gradients", 2018).
+    """
     sizes, alpha = op.inputs
     slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
     return [None, raw_ops.Sum(slope, raw_ops.Range(0, raw_ops.Size(sizes), 1))]
@@ -77,7 +78,9 @@ _random_gamma = op(
     cpu=_drawing(gamma),
     gpu=_drawing(gamma),
     grad=_gamma_back,
-    doc="Gamma numbers of shape parameter alpha and rate 1: [*shape, *alpha.shape].",
+    doc=(
+        "Gamma random numbers with the shape parameters alpha and rate 1: [*shape, *alpha.shape]."
+    ),
     **_SHARED,
 )
 _random_poisson = op(
@@ -93,7 +96,7 @@ _random_poisson = op(
     cpu=_drawing(poisson),
     gpu=_drawing(poisson),
     grad=NO_GRADIENT,
-    doc="Poisson numbers of these rates: [*shape, *rate.shape].",
+    doc="Poisson random numbers with these rates: [*shape, *rate.shape].",
     **_SHARED,
 )
 
@@ -108,10 +111,10 @@ def random_gamma(
 ) -> Tensor:
     """Return gamma random numbers: `shape` of them for each pair of `alpha` and `beta`.
 
-    alpha and beta broadcast against each other; the result has the shape `shape` + their shape.
-    alpha: the shape parameter, above 0 (others give NaN). beta: the rate, 1 by default.
+    alpha and beta broadcast to a common shape; the result has the shape `shape` + that shape.
+    alpha: the shape parameter, above 0 (other values give NaN). beta: the rate, 1 by default.
 
-    There are gradients of alpha and beta; that of a float16 alpha raises TypeError.
+    alpha and beta have gradients; the gradient of a float16 alpha raises TypeError.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
         sizes = convert_to_tensor(sizes_of(shape), dtypes.int32)

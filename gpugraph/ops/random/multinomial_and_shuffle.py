@@ -1,7 +1,7 @@
 """Random choices: classes by log probability, permutations of rows, and crops of a tensor.
 
-Equal seeds give the choices of TensorFlow's kernels on a single thread; with several, TensorFlow's
-choices for large draws depend on the number of threads.
+The same seed gives the same choices as TensorFlow's kernels on a single thread. With several
+threads, TensorFlow's choices for large draws depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _SUMMARY = 1000
 # -- classes
 
 _FEW = 64
-"""The draws per row from which each row is searched by itself; with fewer, rows are processed
-together.
+"""The number of draws per row from which each row is searched separately; below it, rows are
+processed together.
 """
 
 _AT_ONCE = 1 << 18
@@ -73,7 +73,8 @@ def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
     """Draw classes for each row, each from one double in [0, 1) and the row's cumulative
     probabilities.
 
-    Infinite and NaN logits have probability 0; if all are, the result is the number of classes.
+    Infinite and NaN logits have probability 0; if all logits of a row are such, the result is the
+    number of classes.
     """
     rows, count = out.shape
     if not out.size:
@@ -215,7 +216,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `multinomial`, of which `categorical` is the newer name."""
+    """Call `multinomial`; `categorical` is its newer name."""
     options = num_samples, dtype, seed
     return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
@@ -237,7 +238,7 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Call `stateless_multinomial`, of which this is the newer name."""
+    """Call `stateless_multinomial`; this is its newer name."""
     options = num_samples, dtype, seed
     return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
@@ -302,7 +303,9 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         shown = ["Need value.shape >= size, got ", sizes, size]
         fits = reduce_all(sizes >= size)
         with sizes.graph.name_scope("Assert"):
-            convert_to_tensor(shown[0])  # as in tf.Assert: op seeds count the ops so far
+            convert_to_tensor(
+                shown[0]
+            )  # as in tf.Assert, since op seeds depend on the number of ops so far
             check = raw_ops.Assert(fits, shown, summarize=_SUMMARY, name="Assert")
         sizes = with_dependencies([check], sizes)
         limit = sizes - size + 1

@@ -1,7 +1,7 @@
 """Large float32 draws by native code (host_random.h), once it is compiled.
 
 The numbers equal NumPy's bit for bit, so NumPy may fill the first part of a tensor until the code
-is compiled, and native code the rest. Code that gives other numbers is not used.
+is compiled, and native code the rest. Native code that gives different numbers is rejected.
 """
 
 from __future__ import annotations
@@ -24,22 +24,25 @@ FEW = 16_384
 """The number of draws below which NumPy is as fast as binding and calling a C function."""
 
 _PART = 1 << 22
-"""The number of draws that NumPy makes between two checks whether the code is compiled."""
+"""The number of draws after which NumPy checks whether the code is compiled."""
 
 _NUMPY_SECONDS = 2e-8
 """NumPy's approximate time per number, in seconds."""
 
 _MIN_PATIENCE_S, _MAX_PATIENCE_S = 0.1, 2.0
-"""The bounds, in seconds, of the wait for the compiler, which takes at least the lower one."""
+"""The bounds, in seconds, of the wait for the compiler.
+
+Compilation takes at least the lower bound.
+"""
 
 _SAMPLE = 4 * CHUNK + 3
 
 _SOUND: dict[tuple[int, str], bool] = {}
-"""(`id` of a compiled file, function) -> whether the function gives NumPy's numbers."""
+"""By (`id` of a compiled file, function), whether the function gives NumPy's numbers."""
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """Return the law for filling `out`: with native code if `out` is large and float32, else
+    """Return the law to fill `out`: with native code if `out` is large and float32, otherwise
     unchanged.
     """
     if not law.native or out.size < FEW or out.dtype != np.float32:
@@ -81,7 +84,9 @@ def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
     """
     key = id(file), law.native
     if key not in _SOUND:
-        place = Philox(0x0123456789ABCDEF, 2**96 - CHUNK // 2)  # the counter carries
+        place = Philox(
+            0x0123456789ABCDEF, 2**96 - CHUNK // 2
+        )  # a position at which the counter carries
         numbers, expected = np.empty((2, _SAMPLE), np.float32)
         _draw(file, law, place, numbers)
         law.fill(place, expected)

@@ -29,8 +29,8 @@ Blocks = dict[tuple[int, ...], Tensor]
 
 
 class _OrthogonalKernel(Initializer):
-    """Base of initializers of a kernel [..., channels, filters]: `gain` times a norm-preserving
-    one.
+    """Base of initializers of kernels [..., channels, filters]: `gain` times a kernel that
+    preserves norms.
     """
 
     floating_only = True
@@ -60,9 +60,10 @@ class _OrthogonalKernel(Initializer):
 
 
 class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
-    """`gain` times an orthonormal matrix at the centre of the window, zeros elsewhere.
+    """An initializer: `gain` times an orthonormal matrix at the centre of the window, zeros
+    elsewhere.
 
-    For kernels with one to three spatial dimensions. Calls raise ValueError for another rank, and
+    For kernels with one to three spatial dimensions. Calls raise ValueError for any other rank, and
     if there are more channels than filters.
     """
 
@@ -84,7 +85,8 @@ class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
 
 
 class _ConvolutionOrthogonal(_OrthogonalKernel):
-    """`gain` times an orthonormal matrix convolved with kernels of two pixels per side.
+    """An initializer: `gain` times an orthonormal matrix convolved with kernels of two pixels per
+    side.
 
     Each of these kernels consists of products of random projections. Calls raise ValueError for
     another rank, for windows of unequal sides, and if there are more channels than filters.
@@ -114,7 +116,8 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
     def _seeds(self) -> Any:
         """Yield the seeds of successive draws.
 
-        They are None if the initializer has no seed, else consecutive integers that start with it.
+        Without a seed of the initializer they are None; otherwise they are consecutive integers
+        from it on.
         """
         seed = self.seed
         while True:

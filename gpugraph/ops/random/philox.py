@@ -48,7 +48,7 @@ def _round_keys(key: int) -> list[tuple[int, int]]:
 
 
 class _Constants(NamedTuple):
-    """The constants of the rounds as arrays, created at first use, since NumPy is slow to create
+    """The constants of the rounds as arrays, created on first use, since NumPy is slow to create
     them.
     """
 
@@ -78,7 +78,7 @@ class _Workspace:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of a key: `counter` is that of the next block."""
+    """A position in the stream of a key; `counter` is the counter of the next block."""
 
     key: int
     counter: int
@@ -145,8 +145,8 @@ class Philox(NamedTuple):
         """Return `count` blocks, `stride` counters apart, whose counters differ only in the lowest
         word.
 
-        So most words of the first two rounds are the same for all blocks, and computed as Python
-        ints.
+        Therefore most words of the first two rounds are the same for all blocks, and are computed
+        as Python ints.
         """
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))

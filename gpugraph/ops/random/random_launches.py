@@ -1,8 +1,8 @@
 """Random numbers on GPUs: launches of random_distributions.cu, which give the same numbers as the
 host.
 
-The position in a stream of random numbers is in GPU memory, where the kernels advance it; so the
-launches of a captured CUDA graph can be repeated.
+The position in a stream of random numbers is in GPU memory, where the kernels advance it; so that a
+captured CUDA graph can be launched repeatedly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BITS = {float16: 10, bfloat16: 7}
 """The number of mantissa bits of the 16-bit types."""
 
 Bounds = tuple[int, int]
-"""The smallest integer, and the upper bound (exclusive)."""
+"""The lower bound of integers, and the upper bound (exclusive)."""
 
 
 def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:

@@ -1,6 +1,6 @@
 """Random numbers: uniform and normal floats, and integers, from TensorFlow's streams.
 
-Equal seeds give the numbers of TensorFlow's CPU kernels: to the bit for uniform numbers and
+The same seed gives the same numbers as TensorFlow's CPU kernels: to the bit for uniform numbers and
 integers, within a few units in the last place for normal numbers, whose logarithm, sine and cosine
 are computed differently. The result does not depend on devices, plans or threads. Seeds are in
 `seeds_and_streams`, distributions in `bits_to_distributions`.
@@ -67,8 +67,9 @@ def drawing_op(
 
 
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    """Declare an op that fills a tensor of a given shape by `law`; gpu_law: the law's CUDA
-    function.
+    """Declare an op that fills a tensor by `law`; the shape of the tensor is its input.
+
+    gpu_law: the law's CUDA function.
     """
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -98,9 +99,9 @@ _truncated_normal = _random_op(
 
 
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
-    """Return (minimum, maximum) of integers: inputs `first` and `first` + 1, in host memory.
+    """Return (minimum, maximum) of integers, from inputs `first` and `first` + 1 in host memory.
 
-    Raises InvalidArgumentError unless they are scalars, and minimum < maximum.
+    Raise InvalidArgumentError unless they are scalars, and minimum < maximum.
     """
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
@@ -183,8 +184,8 @@ def random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
-    maxval: 1 by default for floating point numbers, required for int32 and int64 (ValueError).
-    A run raises InvalidArgumentError for integers if minval >= maxval.
+    maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
+    int64. A run raises InvalidArgumentError for integers if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "random_uniform", shape, minval, maxval) as scope:
@@ -208,8 +209,8 @@ def scale(
     """Return random numbers of `function`, times stddev, plus mean.
 
     inputs: shape, mean and stddev. default: the name if `name` is None.
-    further: returns further arguments of `function`. It is called after the inputs were added to
-    the graph, because a seed may depend on the number of ops in the graph.
+    further: a function that returns further arguments of `function`. It is called after the inputs
+      were added to the graph, because a seed may depend on the number of ops in the graph.
     """
     wanted = as_dtype(dtype)
     with op_scope(name, default, *inputs) as scope:
@@ -241,6 +242,8 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`, redrawn if beyond 2 stddev from the mean."""
+    """Return normal random numbers of shape `shape`; numbers beyond 2 stddev from the mean are
+    redrawn.
+    """
     inputs = shape, mean, stddev
     return scale(_truncated_normal, "truncated_normal", inputs, dtype, name, lambda: seeds_of(seed))

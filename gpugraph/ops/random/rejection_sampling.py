@@ -2,11 +2,11 @@
 
 Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
 Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
-rejection method for generating Poisson random variables" (PTRS), 1993, for others.
+  rejection method for generating Poisson random variables" (PTRS), 1993, for larger rates.
 
-Number i uses as many Philox blocks as it needs, starting at block 256 i, in TensorFlow's order: two
-doubles per block, of which the second is used first. All numbers are drawn together, one attempt at
-a time, until each is accepted.
+Number i uses as many Philox blocks as necessary, starting at block 256 i, in TensorFlow's order:
+two doubles per block, the second of which is used first. All numbers are drawn together, one
+attempt at a time, until each is accepted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def _normals(words: Any) -> Any:
 
 
 class _Lanes:
-    """The streams of random bits of several numbers (lanes): `next` is the next block of each."""
+    """The streams of random bits of several numbers (lanes); `next` has the next block of each
+    lane.
+    """
 
     def __init__(self, place: Philox, first: int, count: int) -> None:
         self.place = place
@@ -45,9 +47,10 @@ class _Lanes:
 
 
 class _Source:
-    """Doubles for lanes, two per block; `pairs` holds the two of each lane until both are used.
+    """Doubles for lanes, two per block; `pairs` holds both doubles of each lane until they are
+    used.
 
-    convert: turns blocks into pairs of doubles.
+    convert: a function that converts blocks to pairs of doubles.
     """
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
@@ -89,8 +92,8 @@ def gamma(place: Philox, alphas: Any) -> Any:
 def _gamma(alphas: Any, lanes: _Lanes) -> Any:
     """Return d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
 
-    For alpha < 1, it is the number for alpha + 1, times u^(1 / alpha), with u uniform; for alpha =
-    1 an exponential number. The result is NaN unless alpha is above 0.
+    For alpha < 1, the result is the number for alpha + 1, times u^(1 / alpha), with u uniform; for
+    alpha = 1 it is an exponential number. The result is NaN unless alpha is above 0.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
     numbers = np.full(alphas.size, np.nan)
@@ -136,7 +139,7 @@ def _poisson(rates: Any, lanes: _Lanes) -> Any:
 
 
 def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Store Poisson numbers: how many uniform numbers can be multiplied until the product is <=
+    """Store Poisson numbers: the number of uniform numbers to multiply until the product is <=
     exp(-rate).
 
     left: the indices of the numbers to draw.
@@ -152,7 +155,7 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Store Poisson numbers by PTRS: draw under a hat function, accept those under the
+    """Store Poisson numbers by PTRS: draw under a hat function; accept numbers under the
     distribution.
 
     left: the indices of the numbers to draw.

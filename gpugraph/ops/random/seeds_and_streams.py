@@ -1,9 +1,9 @@
 """Seeds, and streams of random numbers: the position of each op of a session in its stream.
 
 The seeds of an op are the key, and the upper half of the counter, of its stream (`philox`). Each
-draw reserves more blocks than it can need; how many depends only on its size, as in TensorFlow, so
-later draws give TensorFlow's numbers too. Stateless ops get a position from a seed of two numbers,
-by a draw with a fixed key.
+draw reserves more blocks than it can need. Their number depends only on the draw's size, as in
+TensorFlow, so that later draws give the same numbers as TensorFlow's. Stateless ops get a position
+from a seed of two numbers, by a draw with a fixed key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
 
 DEFAULT_GRAPH_SEED = 87654321
-"""The graph-level seed if an op has a seed, but the graph has none."""
+"""The graph-level seed that is used if an op has a seed, but the graph has none."""
 
 RESERVED = 256
 """The number of blocks that a draw reserves for each number."""
@@ -34,7 +34,7 @@ SEED_ATTRS = {"seed": Attr("int", 0), "seed2": Attr("int", 0)}
 
 _LARGEST_SEED = 2**31 - 1
 _LONG = 2**64
-_STATELESS_KEY = 0x02461E293EC8F720  # as in TensorFlow
+_STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's constant
 
 
 # -- seeds
@@ -43,8 +43,8 @@ _STATELESS_KEY = 0x02461E293EC8F720  # as in TensorFlow
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Return (graph-level seed, op-level seed) for a random op with the argument `op_seed`.
 
-    Without any seed, both are None. If only the graph has a seed, that of the op is the number of
-    ops created so far; if only the op has one, that of the graph is DEFAULT_GRAPH_SEED.
+    Without any seed, both are None. If only the graph has a seed, the op's seed is the number of
+    ops created so far; if only the op has a seed, the graph's seed is DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
     if graph.seed is None:
@@ -58,7 +58,10 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def _truncated(name: str, seed: Any) -> int:
-    """Return a seed modulo the largest seed that ops accept; name: the argument's, for errors."""
+    """Return a seed modulo the largest seed that ops accept.
+
+    Name: the argument's name, for errors.
+    """
     try:
         return whole_number(name, seed % _LARGEST_SEED)
     except TypeError:
@@ -66,7 +69,7 @@ def _truncated(name: str, seed: Any) -> int:
 
 
 def set_random_seed(seed: int) -> None:
-    """Set the default graph's seed: random ops that are created from now on are then
+    """Set the default graph's seed, which makes random ops that are created from now on
     reproducible.
     """
     get_default_graph().seed = seed
@@ -95,19 +98,19 @@ class Stream:
     def __init__(self, seed: int, seed2: int) -> None:
         if seed == seed2 == 0:
             seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
-        self._place = Philox(seed % _LONG, (seed2 % _LONG) << 64)
+        self._place = self._first = Philox(seed % _LONG, (seed2 % _LONG) << 64)
         self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
-        self._kind: Any = None  # (law, size, dtype) of the rows drawn ahead; None if none
+        self._kind: Any = None  # (law, size, dtype) of the rows drawn ahead; None if there are none
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Move the position to a device's memory, where it stays, and return it (see
         `kernel.Movable`).
 
-        device: the device's name. put: copies words to its memory. Raises NotImplementedError if
-        the position is on another device.
+        device: the device's name. put: a function that copies words to its memory. Raises
+        NotImplementedError if the position is on another device.
         """
         with self._lock:
             if self._moved is None:
@@ -116,6 +119,13 @@ class Stream:
             if location != device:
                 raise NotImplementedError(f"the position of its random numbers is on {location}")
             return stored
+
+    def restart(self) -> None:
+        """Go back to the beginning of the stream."""
+        with self._lock:
+            self._place, self._kind = self._first, None
+            if self._moved is not None:
+                self._moved[1].write(self._words(self._first))
 
     def _words(self, place: Philox) -> Any:
         """Return a position as four uint64, in the layout that CUDA kernels read."""
@@ -159,7 +169,7 @@ class Stream:
 
     def _draw_ahead(self, law: Law, out: Any, runs: int) -> None:
         runs = min(runs, CHUNK // groups_of(out)[0])
-        self._kind = None  # until the rows are drawn
+        self._kind = None  # invalid until the rows are drawn
         self._ahead, self._used = np.empty((runs, out.size), out.dtype), 0
         if runs == 1:
             law(self._place, self._ahead[0])

@@ -1,7 +1,7 @@
 """Stateless random ops: the numbers depend only on a seed of two integers.
 
-Equal seeds give equal numbers in every run, which are TensorFlow's: to the bit for uniform numbers
-and integers, within a few units in the last place for normal numbers.
+The same seed gives the same numbers in every run, and the same as in TensorFlow: to the bit for
+uniform numbers and integers, within a few units in the last place for normal numbers.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`, determined by `seed`.
 
-    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers,
-    required for int32 and int64 (ValueError). A run raises InvalidArgumentError for integers if
+    seed: two integers, or a tensor of them. maxval: 1 by default for floating point numbers; raise
+    ValueError without it for int32 and int64. A run raises InvalidArgumentError for integers if
     minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
@@ -162,9 +162,11 @@ def stateless_truncated_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`, redrawn if beyond 2 stddev from the mean.
+    """Return normal random numbers of shape `shape`; numbers beyond 2 stddev from the mean are
+    redrawn.
 
-    They are determined by `seed`, two integers."""
+    They are determined by `seed`, two integers.
+    """
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"
     return scale(_truncated_normal, default, inputs, dtype, name, lambda: {"seed": seed})

@@ -1,7 +1,7 @@
 """Initializers: callables that return the initial value of a variable for a shape.
 
-`init(shape, dtype=None, partition_info=None)` returns a tensor; its dtype overrides that of the
-constructor. For a part of a partitioned variable, partition_info describes the whole.
+`init(shape, dtype=None, partition_info=None)` returns a tensor; the argument `dtype` overrides that
+of the constructor. For a part of a partitioned variable, partition_info describes the whole.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Initializer:
     """The base class of initializers: a call returns a tensor of a shape and dtype."""
 
     floating_only = False
-    """Whether calls and constructor raise ValueError for dtypes that are not floating."""
+    """Whether calls and the constructor raise ValueError for dtypes that are not floating point."""
 
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype: DType = self._check_dtype(dtype)
@@ -66,24 +66,25 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """Initializer that returns zeros."""
+    """An initializer that returns zeros."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return zeros(shape, dtype)
 
 
 class Ones(Initializer):
-    """Initializer that returns ones."""
+    """An initializer that returns ones."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return ones(shape, dtype)
 
 
 class Constant(Initializer):
-    """Initializer that returns a constant: one `value` for all elements, or several in order.
+    """An initializer that returns a constant: one `value` for all elements, or several values in
+    order.
 
-    verify_shape: whether the value must have exactly the shape. If there are too few values, the
-    last one fills the rest.
+    verify_shape: whether the values must have exactly the requested shape. If there are too few
+    values, the last one fills the rest.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Initializer that draws uniformly from [minval, maxval).
+    """An initializer that draws uniformly from [minval, maxval).
 
     For floats, maxval is 1 by default.
     """
@@ -137,25 +138,26 @@ class _Normal(Initializer):
 
 
 class RandomNormal(_Normal):
-    """Initializer that draws normal numbers with `mean` and `stddev`."""
+    """An initializer that draws normal numbers with `mean` and `stddev`."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class TruncatedNormal(_Normal):
-    """Initializer that draws normal numbers within two standard deviations from the mean."""
+    """An initializer that draws normal numbers within two standard deviations from the mean."""
 
     def _make(self, shape: Any, dtype: DType, full_shape: Any) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class VarianceScaling(Initializer):
-    """Initializer that draws numbers of variance `scale / n`, where `mode` selects n.
+    """An initializer that draws numbers of variance `scale / n`.
 
-    mode: n is the fan-in ("fan_in"), the fan-out ("fan_out") or their mean ("fan_avg").
-    distribution: "truncated_normal" (or "normal"), "untruncated_normal", "uniform". Raises
-    ValueError for others and for a scale that is not positive.
+    mode: the meaning of n: the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
+      ("fan_avg").
+    distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform". The
+      constructor raises ValueError for others, and for a scale that is not positive.
     """
 
     floating_only = True
@@ -192,7 +194,7 @@ class VarianceScaling(Initializer):
 
 
 class UniformUnitScaling(Initializer):
-    """Initializer that draws uniform numbers within +-`factor` sqrt(3 / n).
+    """An initializer that draws uniform numbers within +-`factor` sqrt(3 / n).
 
     n is the product of all sizes except the last. A linear layer with such weights preserves its
     input's scale. Source: Sussillo and Abbott, 2014.
@@ -213,9 +215,9 @@ class UniformUnitScaling(Initializer):
 
 
 class Orthogonal(Initializer):
-    """Initializer that returns `gain` times a matrix with orthonormal rows or columns.
+    """An initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
-    The rows are orthonormal, or the columns if they are fewer. The matrix is Q of the QR
+    The rows are orthonormal, or the columns if there are fewer of them. The matrix is Q of the QR
     decomposition of a matrix of normal numbers, with signs that make R's diagonal positive,
     reshaped; its columns are the last axis. Calls raise ValueError for a shape of fewer than two
     dimensions. Source: Saxe et al., 2014.
@@ -244,7 +246,7 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
-    """Initializer that returns a matrix with `gain` on the diagonal and 0 elsewhere.
+    """An initializer that returns a matrix with `gain` on the diagonal and 0 elsewhere.
 
     Calls raise ValueError for shapes that are not those of matrices.
     """
@@ -267,7 +269,7 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
-    """Initializer that draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)).
+    """An initializer that draws uniform numbers within +-sqrt(6 / (fan-in + fan-out)).
 
     Source: Glorot and Bengio, 2010.
     """
@@ -277,7 +279,7 @@ class GlorotUniform(VarianceScaling):
 
 
 class GlorotNormal(VarianceScaling):
-    """Initializer that draws truncated normal numbers of variance 2 / (fan-in + fan-out).
+    """An initializer that draws truncated normal numbers of variance 2 / (fan-in + fan-out).
 
     Source: Glorot and Bengio, 2010.
     """

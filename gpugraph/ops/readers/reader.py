@@ -18,14 +18,14 @@ from gpugraph.ops.queues.element_queue import ElementQueue
 from gpugraph.ops.readers.record_sources import OpenWork, Records
 from gpugraph.plan import check_run
 
-_SLICE_S = 0.05  # seconds between checks whether the run of a waiting read was cancelled
+_SLICE_S = 0.05  # seconds between two checks whether the run of a waiting read was cancelled
 
 
 class Reader:
     """A reader's position in a file, and its counts of records and files.
 
-    open_work: opens a file by name, and returns an iterator over its records. is_whole: whether
-    each file is a single record; only such a reader has a serializable state.
+    open_work: a function that opens a file by name and returns an iterator over its records.
+    is_whole: whether each file is a single record; only such a reader has a serializable state.
     """
 
     def __init__(self, op_type: str, name: str, open_work: OpenWork, is_whole: bool) -> None:
@@ -41,7 +41,7 @@ class Reader:
         self._records: Records | None = None
 
     def read(self, queue: ElementQueue) -> tuple[bytes, bytes]:
-        """Return (key, value) of the next record; at the end of a file, open the next one from the
+        """Return (key, value) of the next record; at the end of a file, open the next file from the
         queue.
         """
         return self.read_up_to(queue, 1)[0]
@@ -87,7 +87,7 @@ class Reader:
         assert self._records is not None
         try:
             return next(self._records, None)
-        except OpError as error:  # as in TensorFlow, each later read fails, too
+        except OpError as error:  # as in TensorFlow, each later read fails too
             self._records = _Failing(error)
             raise
 

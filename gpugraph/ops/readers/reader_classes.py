@@ -43,7 +43,7 @@ class ReaderBase:
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
         """Return the next records of one file, a pair of string vectors: `keys` and `values`.
 
-        There are `num_records` of them, or fewer at the end of the file. queue: as of `read`.
+        There are `num_records` records, or fewer at the end of the file. queue: see `read`.
         """
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 
@@ -75,8 +75,8 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the reader has a serializable state: only those whose files are single
-        records.
+        """Whether the reader has a serializable state; only readers whose files are single records
+        have one.
         """
         return self._supports_serialize
 
@@ -109,8 +109,8 @@ class FixedLengthRecordReader(ReaderBase):
     """A reader of records of `record_bytes` bytes: the key is "file:number", counted from 0.
 
     header_bytes, footer_bytes: the number of bytes to skip at the beginning and end of a file.
-    hop_bytes: the distance from the start of one record to that of the next, by default the
-    record's length. encoding: "ZLIB" or "GZIP" for compressed files.
+    hop_bytes: the distance from the start of one record to the start of the next, by default the
+      record's length. encoding: "ZLIB" or "GZIP" for compressed files.
     """
 
     def __init__(

@@ -14,10 +14,12 @@ from gpugraph.formats.tf_record import read_record
 
 Records = Iterator[tuple[bytes, bytes]]
 OpenWork = Callable[[bytes], Records]
-"""A function that opens the file of a name and returns its records; it raises errors of opening."""
+"""A function that opens the file with a name and returns its records; it raises the errors of
+opening.
+"""
 
 _AT_ONCE = 1 << 20
-_FRAME = 16  # bytes of a TFRecord beyond its data
+_FRAME = 16  # the number of bytes of a TFRecord in addition to its data
 
 
 def _open(name: bytes) -> BinaryIO:
@@ -108,7 +110,7 @@ class FixedLengths:
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
         """Yield the records, each when the bytes of a footer after it are read.
 
-        Only so can the footer be recognized in a compressed file, whose size is not known.
+        This way the footer is recognized even in a compressed file, whose size is not known.
         """
         window, number = b"", 0
         needed = self._record + self._footer

@@ -17,12 +17,14 @@ from gpugraph.ops.framework.cuda_grids import THREADS, grid_of, wide_type
 from gpugraph.ops.framework.row_update_launches import columns_and_rows
 
 _BLOCKS = 264
-"""The minimum number of blocks of 256 threads that occupies a large GPU."""
+"""The minimum number of blocks of 256 threads that fully occupies a large GPU."""
 _MAX_PARTS = 256
 
 
 class Axis(NamedTuple):
-    """A tensor reshaped to [before, size, after], where `size` is that of the axis of an op."""
+    """A tensor reshaped to [before, size, after], where `size` is the size of the axis that an op
+    uses.
+    """
 
     before: int
     size: int
@@ -35,7 +37,8 @@ class Axis(NamedTuple):
 
 
 def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
-    """Return the number of parts into which an axis of `size` is cut, and the elements in each.
+    """Return the number of parts into which an axis of `size` is cut, and the number of elements in
+    each.
 
     blocks: the number of blocks without a cut; min_part: the minimum number of elements in a part.
     """
@@ -50,7 +53,7 @@ def best_position(
     """Return launches that write, for each row, the index of the largest or smallest element to
     `out`.
 
-    is_largest: whether it is the largest.
+    is_largest: whether to find the largest element; otherwise the smallest.
     """
     wide = _power(min(axis.after, 32))
     lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
@@ -105,8 +108,9 @@ def running(
 ) -> list[Launch]:
     """Return launches of running sums (or products) along an axis.
 
-    combine: C for the sum of `a` and `b`; start: C for the neutral element. reverse: from the last
-    element to the first; exclusive: without the element itself.
+    combine: C for the sum of `a` and `b`; start: C for the neutral element. reverse: whether sums
+    run from the last element to the first; exclusive: whether a sum excludes the element at its own
+    position.
     """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)

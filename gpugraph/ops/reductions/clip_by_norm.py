@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or broadcast against `t`. Raise ValueError if the broadcast result would
-    have another shape than `t`.
+    The limits are scalars, or broadcast to `t`. Raise ValueError if the broadcast result would have
+    another shape than `t`.
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)
@@ -47,7 +47,7 @@ def _values(t: Any) -> Tensor:
 
 
 def _like(t: Any, values: Tensor) -> Any:
-    """Return the clipped `values`, as IndexedSlices if `t` is such."""
+    """Return the clipped `values`; as IndexedSlices if `t` is IndexedSlices."""
     if isinstance(t, IndexedSlices):
         return IndexedSlices(values, t.indices, t.dense_shape)
     return values
@@ -109,7 +109,7 @@ def clip_by_global_norm(
 
     t_list: a sequence of tensors of one floating point dtype, or None for no tensor. clip_norm: a
       scalar above 0. use_norm: the global norm, if the caller has it already.
-    Returns the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
+    Return the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
     If the norm is infinite or NaN, all elements become NaN, which makes the failure visible.
     Raise TypeError if `t_list` is not a sequence.
     Source: Pascanu et al., arXiv:1211.5063.
@@ -119,7 +119,7 @@ def clip_by_global_norm(
     with op_scope(name, "clip_by_global_norm", *t_list, clip_norm) as scope:
         one = constant(1.0, norm.dtype)
         scale = clip_norm * minimum(1.0 / norm, one / clip_norm)
-        scale = scale + (norm - norm)  # 0, or NaN if the norm is not finite
+        scale = scale + (norm - norm)  # adds 0, or NaN if the norm is not finite
         clipped: list[Any] = []
         for index, (item, tensor) in enumerate(zip(t_list, _tensors(t_list))):
             if tensor is None:

@@ -26,7 +26,7 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    axis, keepdims: as of `reduce_sum`. Raise TypeError for integers.
+    axis, keepdims: see `reduce_sum`. Raise TypeError for integers.
     """
     with op_scope(name, "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -38,7 +38,9 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the standard deviation along `axis`; arguments and errors as of `reduce_variance`."""
+    """Return the standard deviation along `axis`; arguments and errors are those of
+    `reduce_variance`.
+    """
     with op_scope(name, "reduce_std"):
         return raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -91,10 +93,11 @@ _NO_SUM = "inputs must be a list of at least one Tensor with the same dtype and 
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the sum of a list of tensors of one shape and dtype; unlike `add_n`, no IndexedSlices.
+    """Return the sum of a list of tensors with the same shape and dtype.
 
-    Raise ValueError for an empty list, for items other than tensors, and for tensors whose shape or
-    dtype differs from that of the first or from `shape` and `tensor_dtype`.
+    Unlike `add_n`, it accepts no IndexedSlices. Raise ValueError for an empty list, for items other
+    than tensors, and for tensors whose shape or dtype differs from that of the first or from
+    `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:

@@ -72,8 +72,8 @@ def _counting(
 ) -> list[Launch]:
     """Return launches that count the elements of input 0 by bin, in `output`.
 
-    function: the CUDA function; before: its arguments before the counts; message: the error for an
-    element that it rejects.
+    function: the CUDA function; before: the function's arguments before the counts; message: the
+    error for an element that it rejects.
     """
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
@@ -114,7 +114,10 @@ _bincount = op(
     host=[1],
     **cuda_kernels("histogram.cu", _launch_bincount, Call(make=_bind_bincount), optional=[1]),
     grad=NO_GRADIENT,
-    doc="Count each of 0, ... size - 1 in arr, or sum its weights.",
+    doc=(
+        "Counts how often each of 0, ..., size - 1 is in arr, or sums the weights of its "
+        "occurrences."
+    ),
 )
 
 
@@ -125,12 +128,13 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """Count how often each number 0, 1, ... is in the int32 tensor `arr`: a vector of `dtype`.
+    """Count how often each number 0, 1, ... is in the int32 tensor `arr`; return a vector of
+    `dtype`.
 
-    Its length is the largest number plus 1, but at least `minlength` and at most `maxlength`;
-    numbers beyond are not counted. weights: a tensor of the shape of `arr`; the result is then, for
-    each number, the sum of the weights of its occurrences, in their dtype. A run raises
-    InvalidArgumentError for negative numbers.
+    The vector's length is the largest number plus 1, but at least `minlength` and at most
+    `maxlength`; larger numbers are not counted. weights: a tensor of the shape of `arr`; the result
+    is then, for each number, the sum of the weights of its occurrences, in their dtype. A run
+    raises InvalidArgumentError for negative numbers.
     """
     with op_scope(None, "bincount"):
         numbers = convert_to_tensor(arr, dtypes.int32, name="arr")
@@ -225,7 +229,10 @@ _histogram = op(
     host=[2],
     **cuda_kernels("histogram.cu", _launch_histogram, Call(make=_bind_histogram)),
     grad=NO_GRADIENT,
-    doc="Count the values in each of nbins parts of value_range; values outside count at an end.",
+    doc=(
+        "Counts the values in each of nbins equal parts of value_range; values outside "
+        "are counted in the first or the last part."
+    ),
 )
 
 
@@ -233,10 +240,10 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Count the `values` in each of `nbins` equal parts of value_range: a vector of `dtype`.
+    """Count the `values` in each of `nbins` equal parts of value_range; return a vector of `dtype`.
 
     value_range: two numbers of the values' dtype, the first smaller; otherwise a run raises
-    InvalidArgumentError. Values outside count in the first or the last part.
+    InvalidArgumentError. Values outside are counted in the first or the last part.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -248,8 +255,8 @@ def histogram_fixed_width_bins(
 ) -> Tensor:  # fmt: skip
     """Return, for each value, the number of the part of value_range that contains it.
 
-    Arguments as of `histogram_fixed_width`. The result has the shape of `values`, and `dtype`,
-    int32 or int64.
+    Arguments are those of `histogram_fixed_width`. The result has the shape of `values`, and
+    `dtype`, int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")
@@ -306,7 +313,9 @@ op(
     infer=same_shape(0),
     **cuda_kernels("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
     grad=NO_GRADIENT,
-    doc="Count the ascending `boundaries` that are at most the element, elementwise.",
+    doc=(
+        "For each element, the number of ascending `boundaries` that are less than or equal to it."
+    ),
 )
 
 
@@ -321,7 +330,8 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """Count the pairs of label and prediction: a square matrix [label, prediction] of `dtype`.
+    """Count the pairs of label and prediction; return a square matrix [label, prediction] of
+    `dtype`.
 
     labels, predictions: class numbers, vectors of equal length, or of shape (n, 1). num_classes:
     the size of the matrix, by default the largest class number + 1. weights: a vector with the

@@ -95,7 +95,7 @@ _range = op(
     **numpy_kernels(Call(make=_count_up)),
     native=Decomposition(_counted),
     grad=NO_GRADIENT,
-    doc="start, start + delta, start + 2 delta, ... before limit.",
+    doc="The numbers start, start + delta, start + 2 delta, ... before limit.",
 )
 
 
@@ -104,8 +104,8 @@ def range(
 ) -> Tensor:
     """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
 
-    `range(n)` starts at 0. Without `dtype`, the result has that dtype of the arguments which is
-    last in int32, int64, bfloat16, float32, float64. Raise ValueError if delta is 0 or leads away
+    `range(n)` starts at 0. Without `dtype`, the result has the widest dtype of the arguments, in
+    the order int32, int64, bfloat16, float32, float64. Raise ValueError if delta is 0 or leads away
     from the limit.
     """
     if limit is None:
@@ -160,7 +160,7 @@ def _scan_axis(value: Any, rank: int) -> int:
 def _running(ufunc: Any, start: Any) -> Call:
     """Return the NumPy kernel of running values of `ufunc`.
 
-    start: maps a dtype to the first element of an exclusive result.
+    start: a function from a dtype to the first element of an exclusive result.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -177,7 +177,9 @@ def _running(ufunc: Any, start: Any) -> Call:
                 first.fill(start(target.dtype))
             ufunc.accumulate(source[:-1] if is_exclusive else source, 0, target.dtype, totals)
             if ufunc is not np.multiply and not totals[:1].all():
-                np.add(totals, 0, totals)  # a sum starts with 0: it is never -0
+                np.add(
+                    totals, 0, totals
+                )  # adding 0 turns -0 into 0: a sum that starts with 0 is never -0
 
         return run
 
@@ -256,7 +258,9 @@ def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the running sum of y dy in the opposite direction, divided by x: NaN where x is 0."""
+    """Return the gradient: the running sum of y dy in the opposite direction, divided by x; NaN
+    where x is 0.
+    """
     x, axis = op.inputs
     attrs = op.attrs
     product = _cumprod(x, axis, exclusive=attrs["exclusive"], reverse=attrs["reverse"])
@@ -270,9 +274,9 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return exp(x) times the running sum of dy exp(-y) in the opposite direction.
+    """Return the gradient: exp(x) times the running sum of dy exp(-y) in the opposite direction.
 
-    It is computed in logarithms, separately for positive and negative dy.
+    The sum is computed in logarithms, separately for positive and negative dy.
     """
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
@@ -319,8 +323,8 @@ def cumsum(
 ) -> Tensor:
     """Return running sums along `axis`: [a, a + b, a + b + c] for [a, b, c].
 
-    exclusive: without the element itself: [0, a, a + b]. reverse: from the end: [a + b + c, b + c,
-    c].
+    exclusive: whether each sum excludes the element at its position: [0, a, a + b]. reverse:
+    whether sums run from the end: [a + b + c, b + c, c].
     """
     return _cumsum(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -328,8 +332,9 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`; arguments as of `cumsum`. Exclusive ones begin
-    with 1.
+    """Return running products along `axis`; arguments are those of `cumsum`.
+
+    With `exclusive`, the first product is 1.
     """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -337,8 +342,9 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments as of `cumsum`.
+    """Return running log(sum(exp(x))) along `axis`, without overflow; arguments are those of
+    `cumsum`.
 
-    Exclusive ones begin with -inf.
+    With `exclusive`, the first result is -inf.
     """
     return _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)

@@ -26,10 +26,9 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return an argument that has two names, `name` and an older one; raise ValueError if both are
-    passed.
+    """Return the value of an argument with two names; raise ValueError if both are passed.
 
-    value, old: the arguments under these names, None if not given.
+    value, old: the arguments under the names `name` and `old_name`; None if they were not passed.
     """
     if value is not None and old is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{name}'.")

@@ -24,7 +24,7 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """Reshape `tensor` from the output's shape to that with `keep_dims`: reduced axes have
+    """Reshape `tensor` from the output's shape to the shape with `keep_dims`: reduced axes have
     size 1.
     """
     if op.attrs["keep_dims"]:
@@ -80,9 +80,9 @@ def chosen_gradient(op: Any, dy: Any) -> list[Any]:
 def prod_gradient(op: Any, dy: Any) -> list[Any]:
     """Return dy times the product of all other elements, which is correct also if some are 0.
 
-    One axis after the other is reduced. Along an axis, the product of the others is the exclusive
-    running product from the start times that from the end. If the axes are not known before the
-    run, the gradient is dy y / x instead, NaN where x is 0.
+    The axes are reduced one after another. Along an axis, the product of all other elements is the
+    exclusive running product from the start times the one from the end. If the axes are not known
+    before the run, the gradient is dy y / x instead, NaN where x is 0.
     """
     x = op.inputs[0]
     axes = _known_axes(op)

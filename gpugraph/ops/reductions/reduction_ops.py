@@ -2,7 +2,7 @@
 
 The axes are read on the host when a kernel is bound. In each run, a kernel is one NumPy reduction
 over a view of the input, in which neighbouring axes are merged if all are reduced, or none. float16
-is accumulated in float32. A reduction over no elements gives its neutral element; a mean, NaN.
+is accumulated in float32. A reduction over no elements gives its neutral element; a mean gives NaN.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """Return the non-negative axes in a scalar or vector; a Misfit for one outside [-rank,
-    rank).
+    """Return the non-negative axes in a scalar or vector; raise a Misfit for an axis outside
+    [-rank, rank).
     """
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
@@ -74,7 +74,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """Return (view of x, axes of it to reduce, view of out), with as few axes as possible."""
+    """Return (view of x, the axes of the view to reduce, view of out), with as few axes as
+    possible.
+    """
     sizes = context.input_shapes[0]
     try:
         axes = reduced_axes(context.value(1), len(sizes))
@@ -90,7 +92,8 @@ def _merged(
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Merge neighbouring axes that are all reduced or all kept.
 
-    Returns the merged sizes, the numbers of the merged axes to reduce, and the sizes of the others.
+    Return the merged sizes, the numbers of the merged axes to reduce, and the sizes of the kept
+    axes.
     """
     groups = [
         (reduced, prod(sizes[axis] for axis in members))
@@ -182,8 +185,9 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 
 
 def _extreme(ufunc: Any, lowest: bool) -> Call:
-    """Return the NumPy kernel of a maximum or minimum; over no elements, the lowest or highest
-    number.
+    """Return the NumPy kernel of a maximum or minimum.
+
+    lowest: whether the result over no elements is the lowest number; otherwise it is the highest.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -216,7 +220,8 @@ def _reduction(
 ) -> OpFunction:
     """Declare a reduction of elements of a dtype in `types`, or of bools if `types` is empty.
 
-    gpu: its GPU kernel, with the NumPy kernel in it. native: its decomposition, if `gpu` is none.
+    gpu: the op's GPU kernel, which contains the NumPy kernel. native: the op's decomposition, if
+    `gpu` is not one.
     """
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(

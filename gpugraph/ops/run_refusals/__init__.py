@@ -1,7 +1,7 @@
 """Error messages of TensorFlow's kernels for wrong inputs.
 
 Here shape inference rejects such inputs, also in a run. Where TensorFlow's kernel has another
-message than its shape inference, these modules find the one of the kernel.
+message than its shape inference, these modules find the kernel's message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFU
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
     """Return the error of TensorFlow's kernel for inputs that shape inference rejected in a run.
 
-    None if there is no check of the kernel for them.
+    Return None if the kernel has no check for them.
     """
     rules = _RULES.get(op_type)
     op = refused_op(context, name, op_type) if rules else None
@@ -29,7 +29,8 @@ def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | 
         try:
             refusal = rule(op)
         except (IndexError, KeyError, TypeError, ValueError):
-            continue  # it needs a property of the inputs that an earlier check would have rejected
+            # the check needs a property of the inputs that an earlier check would have rejected
+            continue
         if refusal is not None:
             return refusal if isinstance(refusal, RunRefusal) else RunRefusal(refusal)
     return None

@@ -29,8 +29,8 @@ def _slice_range(op: Refused) -> str | None:
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
     """Return the check that input `slot`, a scalar, is an axis of input `of`.
 
-    extra: how far the range exceeds [-rank, rank) on each side. template: the message, with `{0}`
-    for the axis and `{1}` for the rank.
+    extra: the number by which the range exceeds [-rank, rank) on each side. template: the message,
+    with `{0}` for the axis and `{1}` for the rank.
     """
 
     def rule(op: Refused) -> str | None:
@@ -193,7 +193,8 @@ def _unpack_count(op: Refused) -> bool:
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
     """Return the checks that inputs are scalars.
 
-    names: their names, from input `start` on; words: the message, with `{name}` and `{shape}`.
+    names: the inputs' names, from input `start` on; words: the template of the message, with
+    `{name}` and `{shape}`.
     """
     return tuple(
         rank_is(slot, 0, words.format(name=name, shape=f"{{{slot}.text}}"))
@@ -329,4 +330,6 @@ ARRAY_REFUSALS: dict[str, tuple[Rule, ...]] = {
         ("Unique", "UniqueWithCounts"), (rank_is(0, 1, "unique expects a 1D vector."),)
     ),
 }  # fmt: skip
-"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""
+"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
+message.
+"""

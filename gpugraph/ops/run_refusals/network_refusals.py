@@ -58,8 +58,8 @@ _CROP_BOXES = (
 def _no_scalar(text: str) -> list[Rule]:
     """Return the checks that hyperparameters are scalars, from a list such as `3 lr, 4 beta1`.
 
-    An entry is an input's number and name, with the message's word for the requirement after a
-    colon if that is not "scalar".
+    An entry has an input's number and name. After a colon, it may have the message's word for the
+    requirement if that is not "scalar".
     """
     rules = []
     for entry in text.split(","):
@@ -74,7 +74,9 @@ _STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strengt
 
 
 def _strengths(slot: int, wanted: str = "") -> str:
-    """Return such a list for the hyperparameters l1, input `slot`, and l2, the input after it."""
+    """Return a list for `_no_scalar` of the hyperparameters l1, input `slot`, and l2, the next
+    input.
+    """
     return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
 
 
@@ -274,4 +276,6 @@ NETWORK_REFUSALS: dict[str, tuple[Rule, ...]] = {
     ),
     "SparseApplyCenteredRMSProp": _sparse_update("4 lr,5 rho,6 momentum,7 epsilon", 8, 9),
 }  # fmt: skip
-"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""
+"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
+message.
+"""

@@ -28,7 +28,7 @@ class RunRefusal(NamedTuple):
 class Input:
     """An input of fully known shape, for rules and the templates of their messages.
 
-    value: its array, or None unless it is known when shapes are inferred (sizes, axes).
+    value: the array, if it is known when shapes are inferred (sizes, axes); otherwise None.
     """
 
     sizes: tuple[Any, ...]
@@ -57,7 +57,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Refused:
-    """An op whose inputs were rejected; `x[0]` is its first input."""
+    """An op whose inputs were rejected; `x` is the list of its inputs."""
 
     x: Sequence[Input]
     attrs: Mapping[str, Any]
@@ -114,7 +114,7 @@ def same_shapes(one: int, other: int, template: str) -> Rule:
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
     """Return the rule that no element of input `slot`, a vector of sizes, is below `minimum`.
 
-    In the template, `{0}` is the first that is, and `{1}` its index.
+    In the template, `{0}` is the first element that is below, and `{1}` its index.
     """
 
     def rule(op: Refused) -> str | None:

@@ -148,4 +148,6 @@ SPARSE_REFUSALS: dict[str, tuple[Rule, ...]] = {
         _scatter,
     ),
 }
-"""By op type: the checks of the kernel, in its order. The first that fails gives the message."""
+"""By op type, the checks of TensorFlow's kernel in its order; the first that fails gives the
+message.
+"""

@@ -29,9 +29,9 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the mean of each segment, 0 for an empty one; arguments as of `unsorted_segment_sum`.
+    """Return the mean of each segment, 0 for an empty segment.
 
-    Integers are divided as by Python's `/`.
+    Arguments are those of `unsorted_segment_sum`. Integers are divided as by Python's `/`.
     """
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -43,7 +43,7 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Return the sum of each segment divided by the root of its number of parts.
 
-    Arguments as of `unsorted_segment_sum`.
+    Arguments are those of `unsorted_segment_sum`.
     """
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -53,7 +53,7 @@ def unsorted_segment_sqrt_n(
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
     """Return the sum of each segment, and its number of parts, or 1 if it is empty.
 
-    The second has the shape (num_segments, 1, ..., 1), which broadcasts against the first.
+    The numbers have the shape (num_segments, 1, ..., 1), which broadcasts to the shape of the sums.
     """
     tensor, ids, number = map(convert_to_tensor, (data, segment_ids, num_segments))
     one = np.array(1, tensor.dtype.as_numpy_dtype)

@@ -47,7 +47,7 @@ class _Segments:
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
 
     def _gather_of_any_number(self, values: Any) -> Any:
-        """Gather as `gather` does, for a number of segments that may be 0.
+        """Gather as `gather` does, even if the number of segments may be 0.
 
         Index 0 selects a row of zeros that is added in front.
         """
@@ -80,14 +80,14 @@ class _Segments:
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return, for each part of the data, dy of its segment."""
+    """Return the gradient of the data: for each part, dy of its segment."""
     segments = _Segments(op)
     return segments.result(segments.gather(dy))
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return, for each part of the data, dy of its segment divided by the segment's number of
-    parts.
+    """Return the gradient of the data: for each part, dy of its segment over the segment's number
+    of parts.
     """
     segments = _Segments(op)
     ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
@@ -100,8 +100,8 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return dy of the segment, divided equally among all elements that equal its extreme,
-    else 0.
+    """Return dy of the segment, divided equally among the elements that equal its extreme; 0
+    elsewhere.
     """
     segments = _Segments(op)
     flat = segments.flat()
@@ -115,9 +115,9 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
     """Return dy times the product of all other elements of the segment.
 
     For an element x that is not 0, this is dy times the result over x. For an element that is 0, it
-    is the product of the nonzero elements times that of the other zeros. The latter factor is
-    written as 1 if there is no other zero, and if there is one, as that element itself: its value
-    is 0, but it contributes to second gradients.
+    is the product of the nonzero elements times the product of the other zeros. The latter is
+    written as 1 if there is no other zero, and if there is another zero, as that element itself:
+    its value is 0, but it contributes to second gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

@@ -25,11 +25,12 @@ _BLOCK = (THREADS, 1, 1)
 
 
 class SegmentReduction(NamedTuple):
-    """The reduction of a segment.
+    """The rule by which the rows of a segment are combined.
 
     combine: C that combines two rows, elementwise. divided: whether the result is divided by the
     number of rows ("mean"), by the root of it ("root") or not (""). empty: the value of a segment
-    without rows."""
+    without rows.
+    """
 
     combine: str
     empty: int = 0
@@ -84,7 +85,7 @@ def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch
 def _combine(
     rule: SegmentReduction, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Return the launches that combine rows, after those of `_keys`.
+    """Return the launches that combine rows, which must follow the launches of `_keys`.
 
     shape: the shape of the output, `out`.
     """
@@ -150,11 +151,12 @@ def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launc
 
 
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
-    """Return the launches for the gradient of such a reduction with respect to the data.
+    """Return the launches for the gradient of `counted_segments` with respect to the data.
 
-    Row j of the gradients, input 0, is that of segment j. For each position k, the row of the
+    Row j of the gradients, input 0, belongs to segment j. For each position k, the row of the
     segment in input 2 at k, divided as in `SegmentReduction.divided`, is added to the row of the
-    output whose index is in input 1 at k."""
+    output whose index is in input 1 at k.
+    """
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]
     width, wide = prod(shape[1:]), wide_type(dtype)

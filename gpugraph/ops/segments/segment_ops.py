@@ -1,8 +1,9 @@
 """Sums, products and extremes of the parts of a tensor that share a segment id.
 
-A part is a slice along the leading axes, those of the ids. `Segment...` takes a vector of ascending
-ids, where the last id is that of the last segment; `UnsortedSegment...` takes ids in any order and
-the number of segments, and skips parts with a negative id. Parts are combined in their order.
+A part is a slice along the leading axes, which are the axes of the ids. `Segment...` takes a vector
+of ascending ids, where the last id is that of the last segment; `UnsortedSegment...` takes ids in
+any order and the number of segments, and skips parts with a negative id. Parts are combined in
+their order.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _launch_unsorted(
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
     """Return the kernel that combines the parts of each segment, starting from `start(dtype)`.
 
-    combine: the ufunc of the NumPy kernel; rule: the same for a GPU.
+    combine: the ufunc of the NumPy kernel; rule: the corresponding rule for a GPU.
     """
     is_extreme = combine in (np.maximum, np.minimum)
 
@@ -132,8 +133,8 @@ def segment_op(
 ) -> OpFunction:
     """Declare an op on segments.
 
-    types: the dtypes of T; index_types: the other type attrs. gpu: its GPU kernel, with the NumPy
-    kernel in it; native: its native code.
+    types: the dtypes of T; index_types: the other type attrs. gpu: the op's GPU kernel, which
+    contains the NumPy kernel; native: the op's native code.
     """
     return op(
         op_type,
@@ -171,8 +172,9 @@ def _unsorted_op(
 
 
 def vector_size(shape: TensorShape, name: str) -> int | None:
-    """Return the static size of a vector; ValueError, in a run InvalidArgumentError, for another
-    rank.
+    """Return the static size of a vector.
+
+    For another rank, raise ValueError; in a run, raise InvalidArgumentError.
     """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
@@ -180,7 +182,9 @@ def vector_size(shape: TensorShape, name: str) -> int | None:
 def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
     data = context.shapes[0].sizes
     ids = vector_size(context.shapes[1], "segment_ids")
-    value = None if context.is_building else context.value(1)  # unknown in graphs, as in TensorFlow
+    value = (
+        None if context.is_building else context.value(1)
+    )  # not known at graph construction, as in TensorFlow
     count = None if value is None else max(0, int(value[-1]) + 1) if value.size else 0
     if data is None:
         return [UNKNOWN]
@@ -204,7 +208,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
     if count is None and ids[-1] < 0:
         raise invalid_argument(f"segment ids must be >= 0, but the last one is {ids[-1]}")
     rows = int(ids[-1]) + 1 if count is None else count
-    ends = np.flatnonzero(np.diff(ids))  # of all runs except the last
+    ends = np.flatnonzero(np.diff(ids))  # the ends of all runs except the last
     lasts = np.append(ends, ids.size - 1)
     falls = ends[ids[ends + 1] < ids[ends]]
     outside = lasts[(ids[lasts] < 0) | (ids[lasts] >= rows)]
@@ -221,7 +225,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
-    """Return the NumPy kernel that reduces each run of rows with one id by `ufunc`.
+    """Return the NumPy kernel that reduces each run of rows with the same id by `ufunc`.
 
     empty: the value of segments without rows. mean: whether to divide by the number of rows.
     """
@@ -258,7 +262,7 @@ def _sorted_op(
         empty=rule.empty,
         divided=rule.divided,
         counted=True,
-        is_exact=kind not in _SUMS,  # NumPy adds in another order
+        is_exact=kind not in _SUMS,  # inexact, because NumPy adds in another order
     )
     op_type = f"Segment{kind}"
     return segment_op(
@@ -327,7 +331,10 @@ SORTED: dict[str, OpFunction] = {
         ),
     )
 }
-"""The ops for ascending ids, by kind of reduction; a segment without rows is 0 (product: 1)."""
+"""By kind of reduction, the op for ascending ids.
+
+A segment without rows is 0, or 1 for products.
+"""
 
 for _kind, (_ufunc, _combine, _result, _none) in _EXTREMES.items():
     _start = partial(_limit, lowest=_kind == "Max")

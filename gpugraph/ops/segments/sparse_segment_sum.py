@@ -57,7 +57,9 @@ def _infer_rows(context: InferContext, count: int | None) -> Sequence[TensorShap
 
 
 def _infer_open(context: InferContext) -> Sequence[TensorShape]:
-    ids = None if context.is_building else context.value(2)  # unknown in graphs, as in TensorFlow
+    ids = (
+        None if context.is_building else context.value(2)
+    )  # not known at graph construction, as in TensorFlow
     return _infer_rows(context, None if ids is None else max(0, int(np.max(ids, initial=-1)) + 1))
 
 
@@ -99,7 +101,7 @@ def _check_indices(indices: Any, size: int) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """Return the factor of each row, as a column: 1 / n ("Mean") or 1 / the root of n.
+    """Return the factor of each row, as a column: 1 / n for "Mean", otherwise 1 / the root of n.
 
     n is the number of rows with the same segment id.
     """
@@ -249,9 +251,9 @@ def sparse_segment_sum(
     """Return the sums of the rows of `data` at `indices` that share a segment id.
 
     segment_ids: an int32 vector with an id for each index, ascending. num_segments: the number of
-    rows of the result, by default the last id + 1. Shape: (that number,) + data.shape[1:]. Segments
-    without rows are 0. A run raises InvalidArgumentError for indices out of range and for ids that
-    descend.
+    rows of the result, by default the last id + 1. The result has the shape (num_segments,) +
+    data.shape[1:]. Segments without rows are 0. A run raises InvalidArgumentError for indices out
+    of range and for ids that descend.
     """
     return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 
@@ -261,7 +263,7 @@ def sparse_segment_mean(
 ) -> Tensor:
     """Return the means of the rows of `data` at `indices` that share a segment id.
 
-    Arguments and errors as of `sparse_segment_sum`.
+    Arguments and errors are those of `sparse_segment_sum`.
     """
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
@@ -271,5 +273,6 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """Return the sums of rows that share a segment id, divided by the root of their number.
 
-    Arguments and errors as of `sparse_segment_sum`."""
+    Arguments and errors are those of `sparse_segment_sum`.
+    """
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

@@ -46,7 +46,9 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return (source, size): the last axis cut or zero-padded to `n` elements, and its size."""
+    """Return (the tensor with its last axis cut or zero-padded to `n` elements, the size of that
+    axis).
+    """
     size = size_at(source, -1)
     if n is None:
         return source, size
@@ -62,9 +64,9 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
 
 
 def _rotations(size: Any, element: Any, sign: float) -> Any:
-    """Return the vector 2 exp(i sign pi k / (2 n)), k = 0, 1, ... n - 1, for n = `size`.
+    """Return the vector 2 exp(i sign pi k / (2 n)) for k = 0, 1, ... n - 1, with n = `size`.
 
-    element: the dtype of its real and imaginary parts.
+    element: the dtype of the real and imaginary parts.
     """
     angles = sign * cast(count_up(size), element) * math.pi * 0.5 / cast(size, element)
     return 2.0 * exp(complex_of(raw_ops.ZerosLike(angles), angles))
@@ -88,9 +90,9 @@ def dct(
     """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy does.
 
     Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)). n: the size to which the axis is cut or
-    zero-padded, by default its size. norm: None, or "ortho", which scales the result so that type 3
-    inverts type 2. Raise ValueError for other values, and NotImplementedError for an axis other
-    than -1.
+    zero-padded, by default the size of the axis. norm: None, or "ortho", which scales the result so
+    that type 3 inverts type 2. Raise ValueError for other values, and NotImplementedError for an
+    axis other than -1.
     """
     _check(type, n, axis, norm)
     with op_scope(name, "dct", input):
@@ -140,7 +142,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `dct` of this type; arguments as there.
+    """Return the inverse of `dct` of this type; the arguments are those of `dct`.
 
     Without norm, the result is the inverse times 2 n (type 1: times 2 (n - 1)).
     """
@@ -213,10 +215,10 @@ def linear_to_mel_weight_matrix(
 ) -> Tensor:
     """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps spectra to mel spectra.
 
-    Multiply spectra [..., num_spectrogram_bins] by it. Each column is a triangle over frequencies;
-    the corners are equally spaced in mels, from `lower_edge_hertz` to `upper_edge_hertz`. Raise
-    ValueError for edges out of order or beyond half the `sample_rate`, and for a rate known only in
-    a run.
+    Spectra [..., num_spectrogram_bins] are to be multiplied by this matrix. Each column is a
+    triangle over frequencies; the corners are equally spaced in mels, from `lower_edge_hertz` to
+    `upper_edge_hertz`. Raise ValueError for edges out of order or beyond half the `sample_rate`,
+    and for a rate known only in a run.
     """
     element = as_dtype(dtype)
     with op_scope(name, "linear_to_mel_weight_matrix"):

@@ -2,7 +2,7 @@
 
 Complex transforms are computed in double precision and rounded. A transform is linear, so its
 gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
-transform, the transform divided by it. Real transforms return half of the spectrum, which
+transform, the transform divided by that number. Real transforms return half of the spectrum, which
 determines the other half; their gradients take this into account.
 """
 
@@ -202,9 +202,10 @@ def _rfft_gradient(axes: int) -> Any:
 def _irfft_gradient(axes: int) -> Any:
     """Return the gradient function of IRFFT: the transform of dy over the number of elements.
 
-    IRFFT uses most elements of its input twice, also for the other half of the spectrum. Their
-    gradients are therefore doubled: all except the first along the last axis and, for an even
-    length, the last."""
+    IRFFT uses most elements of its input twice, also for the other half of the spectrum. The
+    gradients of these elements are therefore doubled: they are all except the first element along
+    the last axis and, for an even length, the last one.
+    """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
         x, lengths = op.inputs
@@ -303,7 +304,7 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the Fourier transform of real numbers along the last two axes; half of the last axis.
 
-    fft_length: two ints, else as of `rfft`.
+    fft_length: two ints, the lengths along these axes; see `rfft`.
     """
     return _real(2, False, input_tensor, fft_length, name)
 
@@ -312,7 +313,7 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     """Return the Fourier transform of real numbers along the last three axes; half of the last
     axis.
 
-    fft_length: three ints, else as of `rfft`.
+    fft_length: three ints, the lengths along these axes; see `rfft`.
     """
     return _real(3, False, input_tensor, fft_length, name)
 
@@ -327,14 +328,16 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 
 
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft2d` is the input; fft_length: two ints, else as of
-    `irfft`.
+    """Return the real numbers whose `rfft2d` is the input.
+
+    fft_length: two ints, the lengths along the last two axes; see `irfft`.
     """
     return _real(2, True, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the real numbers whose `rfft3d` is the input; fft_length: three ints, else as of
-    `irfft`.
+    """Return the real numbers whose `rfft3d` is the input.
+
+    fft_length: three ints, the lengths along the last three axes; see `irfft`.
     """
     return _real(3, True, input_tensor, fft_length, name)

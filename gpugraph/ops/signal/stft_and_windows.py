@@ -88,7 +88,7 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """Cut `signal` along `axis` into frames, each `frame_step` elements after the one before.
+    """Cut `signal` along `axis` into frames, each `frame_step` elements after the previous frame.
 
     Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
     last frame is dropped, or with `pad_end` padded with `pad_value`. Raise ValueError for a signal
@@ -100,7 +100,9 @@ def frame(
         length = _length(frame_length, "frame_length")
         step = _length(frame_step, "frame_step")
         if not isinstance(step, Tensor) and step == 0:
-            step = convert_to_tensor(0)  # the run raises the error of the division by 0
+            step = convert_to_tensor(
+                0
+            )  # a step of 0: the run raises the error of the division by 0
         place = normalize_axis(axis, _with_rank(source, 1))
         size = _size(source, place)
         if pad_end:
@@ -109,8 +111,8 @@ def frame(
             source = _pad_axis(source, missing, pad_value, place)
         else:
             count = _larger(0, 1 + (size - length) // step)
-        # # the gradient of gather's input is IndexedSlices, but that of a signal should be a dense
-        # tensor
+        # The gradient of gather's input is IndexedSlices, but the gradient of a signal should be
+        # dense.
         source = raw_ops.Reshape(source, shape_of(source))
         starts = raw_ops.ExpandDims(count_up(count) * step, np.array(1, np.int32))
         return gather(source, starts + count_up(length), axis=place)
@@ -132,8 +134,8 @@ def constant_number(value: Any) -> Any:
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """Add up overlapping frames, [..., frames, frame_length], each `frame_step` after the one
-    before.
+    """Add up overlapping frames, [..., frames, frame_length], each `frame_step` elements after the
+    previous frame.
 
     Shape: [..., (frames - 1) * frame_step + frame_length]. Raise ValueError for a rank that is
     below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
@@ -157,7 +159,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         source = raw_ops.Reshape(source, _vector(*outer, rows * parts, step))
         source = source[
             ..., : (rows - 1) * parts, :
-        ]  # each part is shifted by one row from the one before
+        ]  # each part is shifted by one row from the previous part
         source = raw_ops.Reshape(source, _vector(*outer, parts, rows - 1, step))
         source = reduce_sum(source, -3)
         source = raw_ops.Reshape(source, _vector(*outer, (rows - 1) * step))
@@ -215,16 +217,16 @@ def hamming_window(
 
 
 WindowFunction = Callable[..., Any]
-"""window_fn(length, dtype=...) returns a vector: the factor of each element of a frame."""
+"""A function window_fn(length, dtype=...) that returns a vector: a factor for each element of a
+frame.
+"""
 
 
 # -- spectra
 
 
 def _whole_power(length: Any) -> Any:
-    """Return the smallest power of 2 that is not below `length`: an int, or a tensor for a
-    tensor.
-    """
+    """Return the smallest power of 2 >= `length`: an int, or a tensor if `length` is a tensor."""
     if not isinstance(length, Tensor):
         return int(2 ** math.ceil(math.log2(length)))
     power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))
@@ -242,9 +244,9 @@ def stft(
 ) -> Tensor:
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: as of `frame`.
+    Shape: [..., frames, fft_length // 2 + 1]. frame_length, frame_step, pad_end: see `frame`.
     fft_length: by default the smallest power of 2 not below `frame_length`. window_fn(frame_length,
-    dtype=...): a vector with the factor of each element of a frame; None for no window.
+      dtype=...): a vector with the factor of each element of a frame; None for no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")

@@ -1,4 +1,6 @@
-"""Embedding lookup by sparse ids: the embeddings for each row of ids are combined into one row."""
+"""Embedding lookup by sparse ids: the embeddings of each row of ids are combined to a single
+row.
+"""
 
 from __future__ import annotations
 
@@ -119,13 +121,13 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: Any = None,
 ) -> Tensor:
-    """Combine embeddings as `embedding_lookup_sparse`, but skip negative ids and weights <= 0.
+    """Combine embeddings as `embedding_lookup_sparse` does, but skip negative ids and weights <= 0.
 
     Weights are checked only for combiners other than "sum". A row without remaining ids gives the
-    embedding of `default_id`, or zeros if that is None. sparse_ids: of rank 2 or more; the
-    embeddings along the last dimension are combined. Shape of the result: sparse_ids.shape[:-1] +
-    (columns,). Raise ValueError without a table, and for a table whose dtype is not that of the
-    weights.
+    embedding of `default_id`, or zeros if that is None. sparse_ids: a SparseTensor of rank 2 or
+    more; the embeddings along the last dimension are combined. Shape of the result:
+    sparse_ids.shape[:-1] + (columns,). Raise ValueError without a table, and for a table whose
+    dtype is not that of the weights.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -169,7 +171,7 @@ def safe_embedding_lookup_sparse(
 def _table(table: Any, dtype: DType | None) -> Any:
     """Return a table as a variable or tensor; raise ValueError if its dtype is not `dtype`."""
     if hasattr(table, "handle") and dtype in (None, table.dtype.base_dtype):
-        return table  # lookups then need not read the whole variable
+        return table  # then lookups need not read the whole variable
     return convert_to_tensor(table, dtype)
 
 

@@ -29,7 +29,7 @@ _TYPES = (
 )  # fmt: skip
 
 Sets = dict[tuple[int, ...], set[Any]]
-"""Sets by their indices along all axes except the last."""
+"""Sets by their index, which has the positions along all axes except the last."""
 
 _OPERATIONS: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
     "a-b": lambda a, b: a - b,
@@ -238,11 +238,11 @@ _both_dense = _declare("DenseToDense", 2, "set1: T, set2: T")
 _one_dense = _declare("DenseToSparse", 1, f"set1: T, {PARTS.format('set2')}")
 _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.format('set2')}")
 
-# -- in Python
+# -- public functions
 
 
 def _convert_set(value: Any, name: str) -> Any:
-    """Convert to a tensor or SparseTensor.
+    """Convert `value` to a tensor or SparseTensor.
 
     Raise TypeError for a dtype other than ints and strings.
     """
@@ -273,9 +273,9 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """Count the distinct elements of each set along the last axis of the SparseTensor `a`, as
     int32.
 
-    Shape: that of `a` without the last axis. Raise TypeError if `a` is no SparseTensor or holds
-    floats. A run raises InvalidArgumentError for indices out of bounds and, with
-    `validate_indices`, for indices out of order.
+    The result has the shape of `a` without the last axis. Raise TypeError if `a` is not a
+    SparseTensor or holds floats. A run raises InvalidArgumentError for indices out of bounds and,
+    with `validate_indices`, for indices out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):
@@ -288,9 +288,9 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """Return the intersections of the sets along the last axes of `a` and `b`, as a SparseTensor.
 
-    a, b: tensors or SparseTensors of ints or strings, equal in all axes except the last (otherwise
-    InvalidArgumentError in a run). validate_indices: whether a run checks the order of sparse
-    indices. The elements of each set of the result are in ascending order.
+    a, b: tensors or SparseTensors of ints or strings, of equal sizes in all axes except the last;
+    otherwise a run raises InvalidArgumentError. validate_indices: whether a run checks the order of
+    sparse indices. The elements of each set of the result are in ascending order.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
@@ -300,7 +300,7 @@ def set_difference(
 ) -> SparseTensor:
     """Return the sets of elements of `a` that are not in `b`; without `aminusb`, the reverse.
 
-    Other arguments as of `set_intersection`.
+    Other arguments are those of `set_intersection`.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -308,5 +308,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the unions of the sets of `a` and `b`; arguments as of `set_intersection`."""
+    """Return the unions of the sets of `a` and `b`; arguments are those of `set_intersection`."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

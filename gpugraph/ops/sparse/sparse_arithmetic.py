@@ -48,7 +48,7 @@ def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any
     """Combine two sparse tensors (indices, values, shape) of one shape elementwise.
 
     Returns the indices of elements that either tensor has, in row-major order; the combined
-    elements, where a missing one counts as 0; and a mask of the elements that both have.
+    elements, where a missing element counts as 0; and a mask of the elements that both have.
     """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
@@ -83,8 +83,10 @@ sparse_op(
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
     native=sparse_sum(),
-    doc="The sum of two sparse tensors of one shape; sums of elements that both have are kept "
-    "only if their magnitude is at least thresh.",
+    doc=(
+        "The sum of two sparse tensors of the same shape. A sum of two elements is left "
+        "out if its magnitude is below thresh."
+    ),
 )  # fmt: skip
 
 
@@ -112,7 +114,10 @@ sparse_op(
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
     native=sparse_sum_gradient(),
-    doc="The gradient of SparseAdd: for each element that of its sum, 0 if the sum is missing.",
+    doc=(
+        "The gradient of SparseAdd: for each element, the gradient of its sum, or 0 if "
+        "the sum was left out."
+    ),
 )  # fmt: skip
 
 
@@ -200,7 +205,9 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of SparseReduceSum: for each element, that of the sum it was added to."""
+    """Return the gradient of SparseReduceSum: for each element, the gradient of the sum that
+    includes it.
+    """
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
     chosen = raw_ops.FloorMod(raw_ops.Reshape(axes, np.array([-1], np.int32)), rank)

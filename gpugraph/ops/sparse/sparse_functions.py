@@ -33,12 +33,13 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor of `output_shape` with the given values at the indices, else `default_value`.
+    """Return a tensor of `output_shape` with the sparse values at their indices, else
+    `default_value`.
 
     sparse_indices: shape (n, rank); for a vector as the result, also (n,) or a scalar.
     sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
-    indices out of bounds, and with `validate_indices` for indices that are out of order or
-    repeated.
+      indices out of bounds, and with `validate_indices` for indices that are out of order or
+      repeated.
     """
     return raw_ops.SparseToDense(
         sparse_indices,
@@ -106,9 +107,10 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply a sparse matrix by a dense one; adjoint_a, adjoint_b: use the adjoint of the matrix.
+    """Multiply a sparse matrix by a dense matrix; each may be replaced by its adjoint.
 
-    sp_a: shape (m, n) (with `adjoint_a` (n, m)), its elements in any order; repeated ones add up.
+    sp_a: shape (m, n) (with `adjoint_a` (n, m)), with elements in any order; repeated elements add
+      up.
     b: shape (n, k) (with `adjoint_b` (k, n)). Raise ValueError if the inner sizes differ; a run
       raises InvalidArgumentError for indices out of bounds.
     """
@@ -120,16 +122,16 @@ def sparse_tensor_dense_matmul(
         )
 
 
-# -- two sparse ones
+# -- two sparse tensors
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """Add two tensors of one shape, at least one of them sparse.
+    """Add two tensors of the same shape, at least one of which is sparse.
 
-    The sum of two SparseTensors is a SparseTensor, any other a tensor. threshold (older name:
-    thresh): the sum of two SparseTensors omits a sum of two elements if its magnitude is smaller;
-    elements that only one operand has are always kept. Raise TypeError if neither operand is
-    sparse; a run raises InvalidArgumentError for different shapes.
+    The sum of two SparseTensors is a SparseTensor, any other sum is a tensor. threshold (older
+    name: thresh): the sum of two SparseTensors omits a sum of two elements if its magnitude is
+    smaller; elements that only one operand has are always kept. Raise TypeError if neither operand
+    is sparse; a run raises InvalidArgumentError for different shapes.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -168,8 +170,9 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise minimum of two sparse tensors; missing elements as in
-    `sparse_maximum`.
+    """Return the elementwise minimum of two sparse tensors; a missing element counts as 0.
+
+    Otherwise it is like `sparse_maximum`.
     """
     return _extreme(raw_ops.SparseSparseMinimum, sp_a, sp_b, name)
 
@@ -184,9 +187,9 @@ def sparse_concat(
 ) -> SparseTensor:
     """Concatenate a list of SparseTensors along `axis`; the elements are in row-major order.
 
-    concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older:
-    `expand_nonconcat_dim`) the other dimensions take the largest size; otherwise they must be
-    equal, or a run raises InvalidArgumentError. Raise TypeError if `sp_inputs` is no list.
+    concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
+    `expand_nonconcat_dim`) each other dimension gets the largest size; otherwise sizes must be
+    equal, or a run raises InvalidArgumentError. Raise TypeError if `sp_inputs` is not a list.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -231,7 +234,7 @@ def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
     return [raw_ops.Select(is_axis, shape, largest) for shape in shapes]
 
 
-# -- one sparse one
+# -- one sparse tensor
 
 
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
@@ -247,8 +250,8 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1: it is inferred. A shape with another number of elements raises ValueError if
-    that is known, else InvalidArgumentError in a run.
+    One size may be -1 and is inferred. For a shape with another number of elements, raise
+    ValueError if that is known; otherwise a run raises InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -263,7 +266,10 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """Return `sizes` with -1 replaced by the size that gives `count` elements; else ValueError."""
+    """Return `sizes` with -1 replaced by the size that gives `count` elements.
+
+    Raise ValueError if there is no such size.
+    """
     completed = sizes.astype(np.int64)
     product = int(np.prod(completed[completed >= 0]))
     open_sizes = int((completed < 0).sum())
@@ -309,8 +315,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """Return the box of shape `size` at index `start` as a SparseTensor, clipped to the tensor's
-    end.
+    """Return the box of shape `size` that begins at `start` as a SparseTensor, clipped to the
+    tensor's end.
     """
     source = expect_sparse(sp_input)
     begin = convert_to_tensor(start, dtypes.int64)
@@ -364,9 +370,7 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Return the softmax along the last dimension, over the elements present; missing ones are
-    ignored.
-    """
+    """Return the softmax along the last dimension over the elements present; others are ignored."""
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):
         return source._with(raw_ops.SparseSoftmax(*source._parts()))

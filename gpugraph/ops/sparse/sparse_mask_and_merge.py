@@ -1,4 +1,4 @@
-"""Sparse tensors with another dimension or shape, or merged from ids and values.
+"""Functions that change the dimensions or the shape of sparse tensors, or merge ids and values.
 
 Also here: IndexedSlices without some rows (`sparse_mask`), and sparse identity matrices.
 """
@@ -86,15 +86,15 @@ def _size(value: Any, name: str) -> Tensor:
     return convert_to_tensor(value, dtypes.int64, name=name)
 
 
-# -- the smallest shape, or a larger one
+# -- the smallest dense shape, or a larger shape
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the dense shape `new_shape`.
 
-    new_shape: int64, with the same number of dimensions, none smaller than before; otherwise
-    ValueError, or InvalidArgumentError in a run. By default, the smallest shape that contains all
-    elements.
+    new_shape: int64, with the same number of dimensions, none smaller than before; otherwise raise
+    ValueError, or InvalidArgumentError in a run. The default is the smallest shape that contains
+    all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
@@ -124,9 +124,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 
 
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
-    """Return `wanted` after an Assert in each run that it has the rank of `sizes` and no smaller
-    size.
-    """
+    """Return `wanted`; each run checks that it has the rank of `sizes` and no smaller size."""
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
     what = "new_shape must be of sp_input's rank", raw_ops.Shape(sizes), raw_ops.Shape(wanted)
@@ -147,10 +145,12 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Return the values at positions given by ids: ids become the index along the last dimension.
+    """Return the values at the positions that ids give: an id is the index along the last
+    dimension.
 
     sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values; or a list of
-      them, each of which gives one dimension. vocab_size: the size of that dimension, or a list.
+      such SparseTensors, each for one dimension. vocab_size: the size of the last dimension, or a
+      list of sizes.
     already_sorted: whether the result is in row-major order without sorting. Raise TypeError for
       other dtypes and arguments that are not sparse, and ValueError for lists of different lengths.
     """

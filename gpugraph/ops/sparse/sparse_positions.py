@@ -1,4 +1,6 @@
-"""Rows of a sparse tensor's indices as row-major numbers, and helpers of the sparse ops."""
+"""Rows of a sparse tensor's indices as row-major numbers, and functions that the sparse ops
+share.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op as `op` does, whose NumPy kernel `cpu` also serves nodes on a GPU, on the
-    host.
+    """Declare an op as `op` does; its NumPy kernel `cpu` also runs, on the host, for nodes on a
+    GPU.
     """
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
@@ -73,7 +75,7 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
 def check_increasing(indices: Any, numbers: Any) -> None:
     """Raise InvalidArgumentError if rows of indices are repeated or out of order.
 
-    numbers: their row-major numbers.
+    numbers: the row-major numbers of the rows.
     """
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
@@ -102,8 +104,9 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """Return the size in which two parts of a SparseTensor must agree; raise ValueError if they
-    differ.
+    """Return the size that two parts of a SparseTensor must have in common.
+
+    what: the name of the size in the message of the ValueError that is raised if they differ.
     """
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
@@ -133,8 +136,8 @@ def ranks_of(values: Any) -> Any:
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
     """Return the gradient of `values` from that of a gradient op's output.
 
-    ranks: for each element of that output, the number (from 1) of its value, 0 for none: the op
-    applied to `ranks_of(values)`.
+    ranks: the result of the gradient op for `ranks_of(values)`: for each element of its output, the
+    number (from 1) of the value there, or 0 for none.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

@@ -62,7 +62,10 @@ sparse_op(
     inputs=PARTS.format("input"),
     outputs="output_indices: int64, output_values: T",
     attrs={"T": ALL},
-    doc="The elements of a sparse tensor in row-major order; none may be out of bounds.",
+    doc=(
+        "The elements of a sparse tensor in row-major order. Raises InvalidArgumentError "
+        "for indices out of bounds."
+    ),
 )  # fmt: skip
 
 # -- shapes
@@ -110,8 +113,8 @@ sparse_op(
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
     doc=(
-        "The indices of a sparse tensor in another shape (one size may be -1), and that "
-        "shape. Raises InvalidArgumentError for another number of elements."
+        "The indices of a sparse tensor after a reshape (one size may be -1), and the new"
+        " shape. Raises InvalidArgumentError for another number of elements."
     ),
 )  # fmt: skip
 
@@ -174,7 +177,10 @@ sparse_op(
     "output_indices: matrix int64",
     outputs="val_grad: T",
     attrs={"T": NUMERIC},
-    doc="The gradient of SparseSlice: those of the elements in the box, 0 for the others.",
+    doc=(
+        "The gradient of SparseSlice: for an element in the box its gradient, for other "
+        "elements 0."
+    ),
 )  # fmt: skip
 
 # -- concatenation and splits
@@ -239,8 +245,8 @@ sparse_op(
         "T": ALL,
     },
     doc=(
-        "Sparse tensors joined along a dimension, the result in row-major order. Raises "
-        "InvalidArgumentError where they differ in another dimension."
+        "Sparse tensors joined along a dimension, with elements in row-major order. "
+        "Raises InvalidArgumentError if they differ in another dimension."
     ),
 )  # fmt: skip
 
@@ -286,8 +292,10 @@ sparse_op(
     outputs="output_indices: num_split * int64, output_values: num_split * T, "
     "output_shape: num_split * int64",
     attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL},
-    doc="A sparse tensor cut along a dimension into num_split parts, the first ones larger by one "
-    "where it doesn't divide.",
+    doc=(
+        "A sparse tensor cut along a dimension into num_split parts. If the size is not "
+        "divisible, the first parts are larger by one."
+    ),
 )  # fmt: skip
 
 # -- empty rows
@@ -329,8 +337,10 @@ sparse_op(
     outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, "
     "reverse_index_map: int64",
     attrs={"T": ALL},
-    doc="A sparse tensor with default_value at the beginning of each row that has no element, "
-    "which rows these are, and where each element went.",
+    doc=(
+        "A sparse tensor with default_value at the beginning of each row that had no "
+        "element; which rows these are; and the new position of each element."
+    ),
 )  # fmt: skip
 
 
@@ -362,5 +372,8 @@ sparse_op(
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",
     attrs={"T": NUMERIC},
-    doc="The gradient of SparseFillEmptyRows: those of the elements, and the sum of all others.",
+    doc=(
+        "The gradient of SparseFillEmptyRows: the gradients of the elements, and the sum "
+        "of all other gradients."
+    ),
 )  # fmt: skip

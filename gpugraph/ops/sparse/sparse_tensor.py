@@ -1,8 +1,8 @@
 """SparseTensor: some elements of a tensor with their indices; all others are 0.
 
-It consists of three tensors: indices, int64 of shape (n, rank), a row for each element present;
-values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in row-major
-order and without repeats; `sparse_reorder` sorts them.
+A SparseTensor consists of three tensors: indices, int64 of shape (n, rank), a row for each element
+present; values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in
+row-major order and without repeats; `sparse_reorder` sorts them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class SparseTensor(Composite):
     """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
 
     indices: int64, shape (n, rank). values: any dtype, shape (n,). dense_shape: int64, shape
-    (rank,). Each may be a tensor or a value that converts to one. The constructor raises ValueError
-    for other ranks, and if their static shapes contradict each other.
+    (rank,). Each of them may be a tensor or a value that converts to a tensor. The constructor
+    raises ValueError for other ranks, and if their static shapes contradict each other.
 
-    `sparse * dense` and `sparse / dense` compute only the elements present.
+    The operators `sparse * dense` and `sparse / dense` compute only the elements present.
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
@@ -49,8 +49,9 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """Return a SparseTensor of the parts of a SparseTensorValue or SparseTensor; else
-        TypeError.
+        """Return a SparseTensor with the parts of a SparseTensorValue or SparseTensor.
+
+        Raise TypeError for other values.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -76,7 +77,9 @@ class SparseTensor(Composite):
     def shape(self) -> TensorShape:
         """The static shape of the dense tensor."""
         sizes = self._dense_shape
-        if sizes.op.type == "PlaceholderWithDefault":  # a fed shape must agree with the default
+        if (
+            sizes.op.type == "PlaceholderWithDefault"
+        ):  # a fed shape must agree with the default shape
             sizes = sizes.op.inputs[0]
         value = constant_value(sizes)
         if value is not None:
@@ -112,8 +115,9 @@ class SparseTensor(Composite):
         return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """Run the three tensors in `session`, by default the default session; raise ValueError
-        without one.
+        """Return the values of the three tensors, evaluated in `session` or in the default session.
+
+        Raise ValueError if there is no session.
         """
         chosen = session if session is not None else session_stack.top()
         if chosen is None:
@@ -124,7 +128,7 @@ class SparseTensor(Composite):
         return chosen.run(self, feed_dict=feed_dict)
 
     def _parts(self) -> list[Tensor]:
-        """Return its three tensors: indices, values and dense shape."""
+        """Return the three tensors: indices, values and dense shape."""
         return [self._indices, self._values, self._dense_shape]
 
     def _with(self, values: Any) -> SparseTensor:
@@ -156,7 +160,10 @@ class SparseTensor(Composite):
 
 
 def expect_sparse(value: Any) -> SparseTensor:
-    """Return a SparseTensor unchanged; convert a SparseTensorValue to one; else TypeError."""
+    """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor.
+
+    Raise TypeError for other values.
+    """
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
@@ -167,10 +174,10 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return a SparseTensor unchanged, convert a SparseTensorValue to one, and all else to a
+    """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor, others to a
     tensor.
 
-    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors as of
+    Raise RuntimeError for a SparseTensor whose dtype is not `dtype`; further errors are those of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):
@@ -187,8 +194,8 @@ def convert_to_tensor_or_sparse_tensor(
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """Return a SparseTensor of placeholders; a run feeds it a SparseTensorValue or three arrays.
 
-    shape: the dense shape, as far as known (None for unknown sizes); a feed contains the shape in
-    any case. A run that needs it without a feed raises InvalidArgumentError.
+    shape: the dense shape, as far as known (None for unknown sizes); a feed always contains the
+    whole shape. A run that needs the SparseTensor without a feed raises InvalidArgumentError.
     """
     label = {part: f"{name}/{part}" if name else None for part in ("shape", "values", "indices")}
     rank = None

@@ -1,4 +1,4 @@
-"""Sparse tensors combined with dense ones: SparseToDense, products, sums, elementwise ops."""
+"""Sparse tensors combined with dense tensors: SparseToDense, products, sums, elementwise ops."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ sparse_to_dense_op = op(
     native=to_dense(),
     grad=_to_dense_back,
     doc=(
-        "dense[sparse_indices[i]] = sparse_values[i] (or the one value), default_value "
-        "elsewhere. Raises InvalidArgumentError for indices outside, and if validated out"
-        " of order or repeated."
+        "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and "
+        "default_value elsewhere. Raises InvalidArgumentError for indices out of bounds "
+        "and, with validate_indices, for indices out of order or repeated."
     ),
 )
 
@@ -202,8 +202,8 @@ sparse_dense_matmul_op = sparse_op(
     host=[2],
     native=sparse_product(),
     doc=(
-        "The product of a sparse matrix and a dense one, or of their adjoints. Raises "
-        "InvalidArgumentError for indices outside."
+        "The product of a sparse and a dense matrix, or of their adjoints. Raises "
+        "InvalidArgumentError for indices out of bounds."
     ),
 )  # fmt: skip
 
@@ -237,7 +237,7 @@ sparse_dense_add_op = sparse_op(
     attrs={"T": NUMERIC, "Tindices": INDEX},
     host=[2],
     native=dense_sum(),
-    doc="A dense tensor plus a sparse one of its shape.",
+    doc="A dense tensor plus a sparse tensor of the same shape.",
 )  # fmt: skip
 
 # -- elementwise
@@ -284,8 +284,9 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Return x / y; quotients of integers are truncated. Raise InvalidArgumentError for an integer
-    by 0.
+    """Return x / y; quotients of integers are truncated.
+
+    Raise InvalidArgumentError for an integer divided by 0.
     """
     if x.dtype.kind not in "iu":
         return x / y

@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
 
-For |x| up to 20 they are computed by their power series, whose terms are all positive, beyond by
-the asymptotic series: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10 and
-9.7.1. All computations are in double precision.
+For |x| up to 20 they are computed by their power series, whose terms are all positive, for larger
+|x| by the asymptotic series: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10
+and 9.7.1. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -54,9 +54,11 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
         large = np.maximum(size, _FAR)
         bell = np.exp(-small) if scaled else 1.0
         far = _far(order, np.where(np.isinf(large), _FAR, large))
-        if not scaled:  # in two halves: exp(size) may overflow where the product does not
+        if not scaled:  # in two factors, because exp(size) may overflow where the product does not
             far = far * np.exp(large / 2) * np.exp(large / 2)
-        far = np.where(np.isinf(large), 0.0 if scaled else np.nan, far)  # TensorFlow: 0 inf
+        far = np.where(
+            np.isinf(large), 0.0 if scaled else np.nan, far
+        )  # TensorFlow computes 0 * inf here
         value = np.where(np.isnan(x), x, np.where(size <= _FAR, _near(order, small) * bell, far))
         return np.where(x == 0, 0.0, np.copysign(value, x)) if order else value
 

@@ -59,8 +59,10 @@ def unary_in_double(
 ) -> Any:
     """Declare an elementwise op that is computed in double precision.
 
-    It has no C expression, because C's functions differ from these by more than rounding. function:
-    on float64 arrays. native: the same in C. source: the CUDA function's name, if any."""
+    The op has no C expression, because C's functions differ from these by more than rounding.
+    function: a function of float64 arrays. native: the same in C. source: the name of the CUDA
+    function, if there is one.
+    """
     call = in_double(function)
     return op(
         name,
@@ -145,9 +147,9 @@ def digamma_of(x: Array) -> Array:
 def _zeta(x: Array, q: Array) -> Array:
     """Return the sum of 1 / (q + k) ** x over k = 0, 1, ...
 
-    The first terms are added, the remainder is from the Euler-Maclaurin formula. As in TensorFlow:
-    NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and NaN at any
-    other q <= 0 unless x is an integer.
+    The first terms are added; the remainder is computed by the Euler-Maclaurin formula. As in
+    TensorFlow: NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and
+    NaN at any other q <= 0 unless x is an integer.
     """
     x, q = np.broadcast_arrays(x, q)
     total, base = np.zeros(x.shape), q

@@ -3,7 +3,7 @@
 Series are used where they converge quickly, continued fractions elsewhere: M. Abramowitz, I.
 Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
 backwards from a term that is negligible; derivatives are computed along by the quotient rule. For a
-large parameter of gamma, where both converge slowly, there are separate expansions
+large parameter of gamma, where series and fractions converge slowly, there are separate expansions
 (`uniform_expansions`). All computations are in double precision.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _DOUBLE = (dtypes.float32, dtypes.float64)
 _MAX_TERMS = 20000
-"""The maximum number of terms: enough for parameters of beta up to ten million."""
+"""The maximum number of terms, which is enough for parameters of beta up to ten million."""
 
 
 def _terms(*parameters: Array) -> int:
@@ -88,7 +88,7 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
-    """Apply to each pair of a and x the function that suits it.
+    """Apply to each pair of a and x the function that converges quickly for it.
 
     `near` is for pairs where the series converges quickly, `far` where the fraction does, and
     `at_bend` for large a and x close to a. For a or x not above 0, or infinite, the result is NaN.
@@ -118,10 +118,11 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """Return `inner` with the known values at x = 0, at x = inf and at a = inf filled in.
+    """Return `inner` with the known values filled in at x = 0, at x = inf and at a = inf.
 
-    at_zero: the value at x = 0: 0 for the lower function, 1 for the upper one. As in TensorFlow,
-    the lower function is 0 at x = 0 for all a, and both functions are 0 where a and x are infinite.
+    at_zero: the value at x = 0: 0 for the lower function, 1 for the upper function. As in
+    TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a and x
+    are infinite.
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
@@ -282,7 +283,7 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs that are not scalars; raise ValueError if they
+    """Return the merged shape of all inputs that are not scalars; raise ValueError if their shapes
     differ.
     """
     shapes = [shape for shape in context.shapes if shape.rank != 0]

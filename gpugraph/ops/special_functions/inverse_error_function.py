@@ -67,7 +67,7 @@ def _erfinv(y: Array) -> Array:
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
     inner = np.where(size <= 0.5, middle, np.copysign(outer, y))
-    inner = inner + 0.0  # TensorFlow returns 0 for -0
+    inner = inner + 0.0  # adding 0 turns -0 into 0, as TensorFlow returns
     return np.where(size < 1, inner, np.where(size == 1, np.copysign(np.inf, y), np.nan))
 
 
@@ -85,7 +85,7 @@ def _ndtri(p: Array) -> Array:
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:
-    """Declare an inverse function y whose gradient is dy slope exp(power y^2)."""
+    """Declare an inverse function y = f(x); its gradient is dy * slope * exp(power * y^2)."""
 
     def back(op: Any, dy: Any) -> Any:
         square = raw_ops.Square(op.outputs[0])

@@ -8,7 +8,7 @@ sign of m:
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
 
 The c are power series in e. Their coefficients, and the derivatives by a, follow from the
-coefficients of m = e + e^2 / 3 + ... Four of the c are enough from a = 10000 on.
+coefficients of m = e + e^2 / 3 + ... Four terms c are enough from a = 10000 on.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _over(a: Array, terms: Any) -> Array:
 class _Near(NamedTuple):
     """The terms that all functions here share, for the pairs of a and x.
 
-    e: as in the module docstring; root: e sqrt(a / 2); bell: exp(-a e^2 / 2) / sqrt(2 pi a); sum:
-    S(a, e).
+    e: the e of the module docstring; root: e sqrt(a / 2); bell: exp(-a e^2 / 2) / sqrt(2 pi a);
+    sum: S(a, e).
     """
 
     e: Array
@@ -103,7 +103,9 @@ def _near(a: Array, x: Array) -> _Near:
 
 
 def is_near(a: Array, x: Array) -> Array:
-    """Return a mask of the pairs for which the functions here are valid; a and x are above 0."""
+    """Return a mask of the pairs for which the functions of this module are valid; a and x are
+    above 0.
+    """
     return (a > _LARGE) & (x > a / 2) & (x < 2 * a)
 
 

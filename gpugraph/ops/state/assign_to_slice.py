@@ -33,7 +33,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Check that the value can be broadcast to the slice, and return the call that assigns it.
+    """Check that the value can be broadcast to the slice; return the call that assigns it.
 
     If the slice is empty, values of any shape are accepted.
     """
@@ -66,8 +66,10 @@ op(
     infer=_infer,
     host=[1, 2, 3],
     **numpy_kernels(Call(make=_bind)),
-    doc="ref[begin:end:strides] = value, which is broadcast, with the masks of StridedSlice; "
-    "outputs the reference.",
+    doc=(
+        "ref[begin:end:strides] = value, with the masks of StridedSlice; the value is "
+        "broadcast to the slice. Outputs the reference."
+    ),
     **CHANGES_REFERENCE,
 )
 

@@ -16,7 +16,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for resource variables that corresponds to one for references, and its attr for the
+    """The op for resource variables that corresponds to an op for references, and its attr for the
     dtype.
     """
 
@@ -25,7 +25,7 @@ class ByHandle(NamedTuple):
 
 
 BY_HANDLE: dict[str, ByHandle] = {}
-"""Op type for reference variables -> the corresponding op for resource variables."""
+"""By op type for reference variables, the corresponding op for resource variables."""
 
 CHANGES_REFERENCE: dict[str, Any] = {
     "outputs": "output_ref: Ref(T)",
@@ -55,8 +55,9 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype to which the last input converts, or None; TensorFlow converts that input
-    first.
+    """Return the dtype to which the last input converts, which TensorFlow converts first.
+
+    Or None.
     """
     return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 

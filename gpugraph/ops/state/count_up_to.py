@@ -53,8 +53,10 @@ _count_up_to = op(
     **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="The value of the variable, to which it adds 1. OutOfRangeError, without a change, at the "
-    "limit.",
+    doc=(
+        "The value of the variable, to which it adds 1. Raises OutOfRangeError, without a"
+        " change, if the value is at the limit."
+    ),
 )
 _count_by_handle = lowered_op(
     "ResourceCountUpTo",
@@ -63,7 +65,7 @@ _count_by_handle = lowered_op(
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer_handle,
-    doc="As CountUpTo, by a handle.",
+    doc="Like CountUpTo, for the handle of a variable.",
 )
 
 

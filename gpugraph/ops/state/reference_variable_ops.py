@@ -31,7 +31,7 @@ _UNFIT_VALUES = (
     "Trying to assign to variable with tensor with wrong shape. Expected {} got {}: a resource "
     "variable created with shape=tf.TensorShape(None) accepts any shape",
 )
-"""A run's message for a value of another shape: for reference variables, and for resource
+"""The message of a run for a value of another shape: for reference variables, and for resource
 variables.
 """
 
@@ -52,10 +52,9 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
-    """Return the shape of the variable merged with that of the value; raise a Misfit if they
-    differ.
+    """Return the merged shape of the variable and the value; raise a Misfit if their shapes differ.
 
-    words: the run's messages, as in `_UNFIT_VALUES`.
+    words: the messages in a run; see `_UNFIT_VALUES`.
     """
     ref, value = context.shapes
     try:
@@ -67,7 +66,7 @@ def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorSha
 
 
 def _assign(_: KernelContext, ref: Any, value: Any, __: Any) -> Callable[[], Any]:
-    if ref is value:  # the value was computed in the variable's memory
+    if ref is value:  # the value was already computed in the variable's memory
         return do_nothing
     return partial(np.copyto, ref, value)
 
@@ -91,8 +90,9 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
 
 
 def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
-    """Declare an op whose result depends on whether a variable is initialized; arguments as for
-    `op`.
+    """Declare an op whose result depends on whether a variable is initialized.
+
+    Arguments: see `op`.
     """
     kernels = numpy_kernels(Call(make=bind))
     return op(name, uninitialized=True, stateful=True, grad=NO_GRADIENT, **kernels, **declared)
@@ -147,7 +147,7 @@ _declare_test(
     outputs="is_initialized: bool",
     attrs={"dtype": ALL},
     infer=scalar,
-    doc="Whether anything has been assigned to the variable `ref` yet.",
+    doc="Whether a value has been assigned to the variable `ref` yet.",
 )
 
 
@@ -169,7 +169,7 @@ initialized_value = _declare_test(
     outputs="output: T",
     attrs={"T": ALL},
     infer=_infer_update,
-    doc="The value of the variable `ref`, or `initial` before anything was assigned to it.",
+    doc="The value of the variable `ref`, or `initial` before a value was assigned to it.",
 )
 
 
@@ -178,9 +178,10 @@ def with_initialized_reads(
 ) -> Tensor:
     """Return `tensor` with reads of variables replaced by the results of `find`.
 
-    find: returns the replacement for a VariableV2, or None to leave the read as it is. Operations
-    between replaced reads and `tensor` are copied, with `_` and `suffix` appended to their names.
-    If there is a loop among them, `tensor` is returned, since a copied loop would not work.
+    find: a function that returns the replacement for a VariableV2 operation, or None to leave the
+    read unchanged. Operations between replaced reads and `tensor` are copied, with `_` and `suffix`
+    appended to their names. If there is a loop among them, `tensor` is returned, since a copied
+    loop would not work.
     """
     new: dict[Tensor, Tensor] = {}
     producers = _producers(tensor)
@@ -264,5 +265,8 @@ def assign_add(
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Subtract `value` from the variable `ref`; the result is as that of `assign`."""
+    """Subtract `value` from the variable `ref`.
+
+    Return the reference, or the resource variable after it.
+    """
     return change_variable("AssignSub", ref, value, use_locking=bool(use_locking), name=name)

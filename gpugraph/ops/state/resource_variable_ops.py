@@ -1,4 +1,4 @@
-"""Resource variables as ops: VarHandleOp outputs a handle, which other ops use to read and change.
+"""Resource variables as ops: VarHandleOp outputs a handle, by which other ops read and change them.
 
 A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler replaces
 ("lowers") them by the ops for reference variables (`LOWERED`).
@@ -37,14 +37,14 @@ from gpugraph.ops.training import (
 )
 from gpugraph.ops.training.dense_updates import UPDATES
 
-assert adaptive_training and scatter_updates and scattering  # imported for their declarations
+assert adaptive_training and scatter_updates and scattering  # imported because they declare ops
 assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
     """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
 
-    renamed: the attr's name in the new op -> its name in the replaced op.
+    renamed: by attr of the new op, the attr's name in the replaced op.
 
     The new op's `T` or `dtype` is the variable's dtype.
     """
@@ -60,7 +60,7 @@ LOWERED: dict[str, Lowering] = {}
 def lowered_op(
     name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on a handle, with arguments as for `op`, and its lowering."""
+    """Declare an op on a handle, with the arguments of `op`, and its lowering."""
     LOWERED[name] = lowering
     return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 
@@ -116,7 +116,7 @@ lowered_op(
     inputs="resource: resource",
     outputs="is_initialized: bool",
     infer=scalar,
-    doc="Whether anything has been assigned to the variable yet.",
+    doc="Whether a value has been assigned to the variable yet.",
 )
 lowered_op(
     "VariableShape",
@@ -167,13 +167,11 @@ lowered_op(
 )
 
 
-# -- ops that change a variable, declared after those for references
+# -- ops that change a variable, declared after the ops for references
 
 
 class _ReferenceContext(InferContext):
-    """The inference context for an op on references: handles' shapes are replaced by the
-    variables'.
-    """
+    """The inference context for an op on references, in which a handle has the variable's shape."""
 
     __slots__ = ()
 
@@ -186,7 +184,9 @@ class _ReferenceContext(InferContext):
 
 
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return inference without outputs that raises the errors of `like`, the op for references."""
+    """Return inference for an op without outputs that raises the errors of `like`, the op for
+    references.
+    """
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
     def infer(context: InferContext) -> Sequence[TensorShape]:

@@ -46,11 +46,13 @@ from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.state.change_by_handle import CHANGES_REFERENCE, change_variable
 
 Combine = Callable[[Any, Any, Any], None]
-"""(target, rows, values): combines target[rows[i]] with values[i], in place; both are matrices."""
+"""A function (target, rows, values) that combines target[rows[i]] with values[i] in place; both are
+matrices.
+"""
 
 
 def _replace(target: Any, rows: Any, values: Any) -> None:
-    target[rows] = values  # for equal rows the last value wins
+    target[rows] = values  # of several values for a row, the last one wins
 
 
 def _by(ufunc: Any) -> Combine:
@@ -71,14 +73,16 @@ def _divide(target: Any, rows: Any, values: Any) -> None:
 # -- on a GPU
 
 RowLaunches = Callable[[Arg, Arg, Changes, DType], list[Launch]]
-"""(target, updates, sorted changes, dtype): returns the launches that change the rows."""
+"""A function (target, updates, sorted changes, dtype) that returns the launches that change the
+rows.
+"""
 
 
 def _quotients(target: Arg, updates: Arg, changes: Changes, dtype: DType) -> list[Launch]:
     expression, refuses = "(a) / (b)", "false"
     if dtype.is_integer:
         refuses = "(a) == 0"
-        if not dtype.is_unsigned:  # avoids the overflow of the lowest number / -1
+        if not dtype.is_unsigned:  # the lowest number / -1 would overflow
             expression = "(b) == -1 ? 0 - (a) : (a) / (b)"
     message = "Integer division by zero"
     return apply_in_order(target, updates, changes, dtype, expression, refuses, message)
@@ -228,7 +232,7 @@ for _name, _kind, _combine, _types, _formula in (
     )
 
 
-# -- as functions
+# -- public functions
 
 
 def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..., Tensor]:

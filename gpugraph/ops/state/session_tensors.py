@@ -101,7 +101,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
     """Return a string scalar; a run that fetches it returns a `TensorHandle` and keeps `data`.
 
     The tensor stays on its device, in the session, until the `TensorHandle` is deleted or no longer
-    referred to. Raises TypeError if `data` is no tensor.
+    referred to. Raise TypeError if `data` is not a tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -111,10 +111,11 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Return (a placeholder for a handle, the tensor that the fed handle stands for).
+    """Return (a placeholder for a handle, the tensor that belongs to the fed handle).
 
-    handle: an example; the tensor is on the device that it names, and has dtype `dtype`. A run
-    raises InvalidArgumentError for a handle that was deleted or belongs to another session.
+    handle: an example of a handle; the tensor is on the device that it names, and has dtype
+    `dtype`. A run raises InvalidArgumentError for a handle that was deleted or belongs to another
+    session.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -125,8 +126,8 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """Return (a placeholder for a handle, an operation that deletes the tensor of the fed handle).
 
-    handle: an example, which names the operation's device. A run raises InvalidArgumentError for a
-    handle that was deleted or belongs to another session.
+    handle: an example of a handle, which names the operation's device. A run raises
+    InvalidArgumentError for a handle that was deleted or belongs to another session.
     """
     with device(_device(handle)):
         holder = placeholder(string)

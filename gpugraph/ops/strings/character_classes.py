@@ -1,7 +1,7 @@
 """Named sets of code points: of ASCII, of Perl, of Unicode; and sets of both cases of letters.
 
 Unicode's categories come from Python's `unicodedata`, so the Unicode version is Python's. That
-module has no scripts, which come from elsewhere (`scripts`).
+module has no scripts; they are in the module `scripts`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _categories() -> dict[str, Ranges]:
     points = range(LAST + 1)
     for name, run in groupby(points, lambda point: unicodedata.category(chr(point))):
         first, *rest = run
-        if name != "Cn":  # RE2 has no such class
+        if name != "Cn":  # RE2 has no class Cn
             pair = (first, rest[-1] if rest else first)
             categories[name].append(pair)
             categories[name[0]].append(pair)
@@ -65,8 +65,8 @@ def unicode_class(name: str) -> Ranges | None:
 
 @cache
 def _cases() -> dict[int, frozenset[int]]:
-    """Map each letter that has other cases to the set of all its cases; the kelvin sign is one of
-    k.
+    """Map each letter that has other cases to the set of all its cases; the kelvin sign is a case
+    of k.
     """
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):

@@ -106,8 +106,10 @@ _edit_distance = op(
     cpu=Call(make=_bind, dynamic=True),
     gpu=HostOnly("which elements are a sequence depends on indices, which the host must read"),
     grad=NO_GRADIENT,
-    doc="Levenshtein's distance of sequences, the last dimension of two sparse tensors; with "
-    "normalize, divided by the length of the truth.",
+    doc=(
+        "Levenshtein's distance between the sequences in the last dimension of two sparse"
+        " tensors. With normalize, it is divided by the length of the truth."
+    ),
 )
 
 

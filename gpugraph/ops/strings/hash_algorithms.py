@@ -75,7 +75,7 @@ def _up_to_16(data: bytes) -> int:
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """Return the part that is common to inputs of 17 to 64 bytes: two sums, a word, the factor, the
+    """Return the common part for inputs of 17 to 64 bytes: two sums, a word, the factor, the
     size.
     """
     _, _, k2 = _KEYS

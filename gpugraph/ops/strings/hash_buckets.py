@@ -108,8 +108,9 @@ def string_to_hash_bucket_strong(
     """Return a bucket in [0, num_buckets), int64, for each string, by SipHash-2-4 under `key`, two
     ints.
 
-    Without the key nobody can construct many strings that share a bucket. Raises ValueError for
-    less than one bucket; a run raises InvalidArgumentError unless the key has two ints.
+    Without knowing the key, nobody can construct many strings that share a bucket. Raises
+    ValueError for less than one bucket; a run raises InvalidArgumentError unless the key has two
+    ints.
     """
     return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
@@ -160,8 +161,7 @@ _fingerprint = op(
     gpu=HostOnly("hashes are computed on the host"),
     grad=NO_GRADIENT,
     doc=(
-        "The 8 bytes of the 64-bit hash of each row. Raises InvalidArgumentError for "
-        "another method."
+        "The 8 bytes of each row's 64-bit hash. Raises InvalidArgumentError for an unknown method."
     ),
 )
 
@@ -169,8 +169,8 @@ _fingerprint = op(
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
     """Return a fingerprint of each row of `data`: uint8 [rows, 8], lowest byte first.
 
-    It is the FarmHash fingerprint of the row's bytes; for several strings in a row, that of their
-    fingerprints. Raises ValueError for a scalar; a run raises InvalidArgumentError for a method
-    other than "farmhash64".
+    This is the FarmHash fingerprint of the row's bytes; if a row has several strings, the
+    fingerprint of their fingerprints. Raises ValueError for a scalar; a run raises
+    InvalidArgumentError for a method other than "farmhash64".
     """
     return _fingerprint(data, method, name=name)

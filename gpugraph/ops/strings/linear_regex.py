@@ -4,8 +4,8 @@ The pattern is a program (`regex_fragments`). A thread is a position in the prog
 reached at this byte of the text. A state is a list of threads in order of preference, as in RE2's
 and Pike's machines, so the first thread to reach the end gives the match that backtracking would
 find. For each thread, a state also records its parent thread in the previous state and the slots
-(positions of groups) saved in between; these are followed backwards from the end of a match to get
-the spans of its groups. A transition consumes one byte and depends on the next one, so that
+(positions of groups) saved in between; these records are followed backwards from the end of a match
+to get the spans of its groups. A transition consumes one byte and depends on the next one, so that
 assertions such as \b see both sides.
 """
 
@@ -27,7 +27,8 @@ _ANY = frozenset(range(256))
 _EDGE, _NEWLINE, _LETTER = 1, 2, 4  # bits: the properties of a byte that assertions depend on
 
 Origin = tuple[int, tuple[int, ...]]
-"""For a thread: its parent's index in the previous state, and the slots that were saved since."""
+"""The origin of a thread: its parent's index in the previous state, and the slots saved since then.
+"""
 
 
 @cache
@@ -74,7 +75,7 @@ class Automaton:
 
     def __init__(self, pattern: Fragment, groups: int, search: bool) -> None:
         matched: list[Instruction] = [(Op.SAVE, 0), *pattern.code, (Op.SAVE, 1)]
-        if search:  # first, as few bytes as possible that precede the match
+        if search:  # first, as few bytes as possible before the match
             skip: list[Instruction] = [(Op.SPLIT, (3, 1)), (Op.BYTES, _ANY), (Op.SPLIT, (-2,))]
             self._program = [*skip, *matched, (Op.MATCH, None)]
         else:
@@ -91,10 +92,10 @@ class Automaton:
         self.entries = 0
 
     def _byte_classes(self) -> tuple[bytes, list[int]]:
-        """Partition the bytes into classes of bytes that all instructions of the program treat
-        alike.
+        """Partition the bytes into classes; all instructions of the program treat the bytes of a
+        class alike.
 
-        Returns the class of each byte, and one byte of each class.
+        Return the class of each byte, and one byte of each class.
         """
         sets = {argument for op, argument in self._program if op is Op.BYTES}
         members = [0] * 256
@@ -154,7 +155,7 @@ class Automaton:
             if number < end:
                 thread, saved = passed[number].origins[thread]
             for slot in saved:
-                if slots[slot] < 0:  # backwards: the last value saved is seen first
+                if slots[slot] < 0:  # backwards, so that the last saved value is seen first
                     slots[slot] = start + number
             if slots[0] >= 0:
                 break
@@ -198,8 +199,8 @@ class Automaton:
     ) -> Origin | None:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
-        origins: receives their origins. Stops at the first thread that has matched, and returns the
-        origin of that one; None if none has.
+        origins: receives the origins of these threads. Stop at the first thread that has matched,
+        and return its origin; return None if no thread has.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

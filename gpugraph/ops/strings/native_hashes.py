@@ -1,6 +1,6 @@
 """Hashes of many strings by native code (host_string_hash.h), once it is compiled.
 
-They equal those of `hash_algorithms`; compiled code with other results is rejected.
+The hashes equal those of `hash_algorithms`; compiled code with other results is rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Hash = Callable[[bytes], int]
 _FILE = "host_string_hash.h"
 
 _FEW = 64
-"""With fewer strings, a call of a C function takes longer than Python."""
+"""The number of strings below which a call of a C function takes longer than Python."""
 
 _SAMPLE_KEY = (0x0123456789ABCDEF, -2)
 _SAMPLE = [bytes(range(size)) for size in range(256)]
@@ -39,8 +39,8 @@ _SOUND: dict[tuple[int, str], bool] = {}
 class ManyHashes:
     """A callable that assigns strings to `buckets`.
 
-    It uses the C function `name` if that is compiled, else the Python function `one` on each
-    string.
+    It uses the C function `name` if that is compiled; otherwise it calls the Python function `one`
+    for each string.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Print and PrintV2: ops that write the contents of tensors when a run reaches them.
 
-Print has an output, its input; PrintV2 is an operation to run or to depend on. Print writes to the
-`sys.stderr` that is current then, PrintV2 to that or to another stream or file.
+Print outputs its input; PrintV2 is an operation to run or to depend on. Print writes to the
+`sys.stderr` at the time of the run, PrintV2 to that or to another stream or file.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ _print_op = op(
     gpu=Call(make=_bind_print, late=True),
     grad=lambda op, dy: [dy, *[None] * (len(op.inputs) - 1)],
     stateful=True,
-    doc="The input; `message` and the first `summarize` elements of each of `data` are written.",
+    doc=(
+        "The input. `message` and the first `summarize` elements of each of `data` are "
+        "written to standard error."
+    ),
 )
 add_kernel(
     "Print", "GPU", HostOnly("strings live on the host"), types={"T": (string_type,)}, priority=1
@@ -91,11 +94,12 @@ def Print(
     """Return `input_`; each time a run computes it, `message` and `data` are written to standard
     error.
 
-    data: a list of tensors; the first `summarize` elements of each are written (default 3; -1:
-    all).
-    first_n: the number of times that this is done in a session (-1, the default: each time).
+    data: a list of tensors; the first `summarize` elements of each are written (by default 3; -1
+      for all).
+    first_n: the number of times in a session that they are written (-1, the default, for each
+      time).
 
-    Raises TypeError if `data` is no list.
+    Raise TypeError if `data` is not a list.
     """
     return _print_op(
         input_,
@@ -173,9 +177,9 @@ def print(
     """Return an operation that writes `inputs` when it runs: tensors, text, or nested structures.
 
     output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
-    "file://" with a path; the text is appended to that file.
-    summarize: the number of elements that are written at both ends of each axis of a tensor; -1:
-    all.
+      "file://" with a path; the text is appended to that file.
+    summarize: the number of elements that are written at both ends of each axis of a tensor; -1 for
+      all.
 
     Raises ValueError for another output stream.
     """
@@ -258,7 +262,9 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _placeholder(texts: Sequence[str]) -> str:
-    """Return "{}", followed by random digits if needed so that no text contains the result."""
+    """Return "{}", followed by random digits if that is necessary so that no text contains the
+    result.
+    """
     place = "{}"
     while any(place in text for text in texts):
         place += random.choice(letters.digits)

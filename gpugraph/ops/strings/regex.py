@@ -1,5 +1,5 @@
-"""Ops of regular expressions: RegexReplace and RegexFullMatch, and those with a pattern attr
-(Static).
+"""Ops of regular expressions: RegexReplace, RegexFullMatch, and the Static ops, with a pattern
+attr.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.plan import check_run
 
 _REFERENCE = re.compile(rb"\\(.?)", re.DOTALL)
 _OF_A_GROUP = re.compile(rb"\\[1-9]")
-_AS_STR = ("utf-8", "surrogateescape")  # keeps bytes that are not valid UTF-8
+_AS_STR = ("utf-8", "surrogateescape")  # the error handler keeps bytes that are not valid UTF-8
 _CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xef][\x80-\xbf])[\x80-\xbf]"
     rb"|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|.",
@@ -35,8 +35,8 @@ def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int
     """Split a rewrite into literal text and numbers of groups; None if nothing is to be replaced.
 
     As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
-    that is not followed by a digit or a backslash ends the rewrite; if only the first match is
-    replaced, nothing is replaced then.
+    that is not followed by a digit or a backslash ends the rewrite; if `everywhere` is false,
+    nothing is replaced then.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -92,8 +92,8 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """Yield the spans of the matches, which do not overlap; an empty match right after another is
-    skipped.
+    """Yield the spans of the matches, which do not overlap; skip an empty match right after a
+    match.
     """
     start, last = 0, -1
     while start <= len(text):
@@ -125,7 +125,8 @@ def _scalar(array: Any, what: str) -> bytes:
 def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
     """Return the kernel that applies a function to each string.
 
-    function_of: returns the function, given the attrs and the values of the op's scalar inputs.
+    function_of: a function from the attrs and the values of the op's scalar inputs to the function
+    to apply.
     """
 
     def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
@@ -178,7 +179,7 @@ def regex_replace(
 
     pattern: a regular expression, text or a scalar string tensor.
     rewrite: the replacement, in which \1 is the text of the first group, \0 the whole match.
-    replace_global: replace all matches; if False, only the first one.
+    replace_global: whether to replace all matches; otherwise only the first one is replaced.
     A run raises InvalidArgumentError for an invalid pattern.
     """
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):

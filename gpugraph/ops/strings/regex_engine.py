@@ -2,8 +2,8 @@
 
 The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, if it is sure
 that Python's `re` needs few steps for a pattern and a text, the pattern is translated for `re`. For
-all others, and for bytes that are not valid UTF-8, an automaton runs (`linear_regex`), which is
-about ten times slower.
+all other patterns and texts, and for bytes that are not valid UTF-8, an automaton runs
+(`linear_regex`), which is about ten times slower.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gpugraph.ops.strings.linear_regex import Automaton
 from gpugraph.ops.strings.regex_syntax import Parsed, SyntaxRefusal, parsed
 
 Spans = Sequence[tuple[int, int]]
-"""The spans of a match and of its groups; (-1, -1) for a group that did not take part."""
+"""The spans of a match and of its groups; (-1, -1) for a group that was not part of the match."""
 
 FEW_STEPS = 10**6
 FEW_STEPS_PER_BYTE = 1000
 
 MAX_CAPTURES = 4 << 20
-"""The maximum number of instructions times groups of a pattern that RE2 is used for.
+"""The maximum number of instructions times groups for which RE2 compiles a pattern.
 
 RE2 may store the positions of all groups for each instruction: 64 MiB at this limit. TensorFlow
 requests at most ten groups, the package always requests all.
@@ -69,14 +69,16 @@ class _Re2Pattern:
 
 
 class _FallbackPattern:
-    """A pattern without RE2: `re` searches text for which it needs few steps, else the automaton
-    does.
+    """A pattern without RE2: `re` searches text for which it needs few steps, the automaton other
+    text.
     """
 
     def __init__(self, pattern: Parsed) -> None:
         part = self._fragment = pattern.fragment
         self.groups = pattern.groups
-        loops = part.loops + 1 - part.ends_in_loop  # plus 1 for the position where the match starts
+        loops = (
+            part.loops + 1 - part.ends_in_loop
+        )  # 1 is added for the position where the match starts
         steps = max(part.size, 1) * part.choices
         self._longest = (  # the length from which `re` might need too many steps
             inf
@@ -88,7 +90,7 @@ class _FallbackPattern:
     def _re(self) -> re.Pattern[str] | None:
         try:
             return re.compile(self._fragment.source, re.ASCII)
-        except RecursionError:  # re's parser recurses for each group
+        except RecursionError:  # the parser of `re` recurses for each group
             return None
 
     @cached_property
@@ -131,7 +133,7 @@ def _re2() -> Any:
     if find_spec("re2") is None:
         return None
     module = import_module("re2")
-    if not hasattr(module, "Options"):  # another package with that name
+    if not hasattr(module, "Options"):  # another package with the same name
         return None
     return module
 

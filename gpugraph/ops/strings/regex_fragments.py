@@ -17,7 +17,7 @@ LAST = 0x10FFFF
 MAX_INSTRUCTIONS = 400_000
 
 Ranges = tuple[tuple[int, int], ...]
-"""A set of code points: (first, last) of each range; the ranges are sorted and disjoint."""
+"""A set of code points, as (first, last) of each range; the ranges are sorted and disjoint."""
 
 
 Op = Enum("Op", ["BYTES", "SPLIT", "SAVE", "ASSERT", "MATCH"])
@@ -41,7 +41,7 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """Raised for a program of more than MAX_INSTRUCTIONS."""
+    """An error for a program of more than MAX_INSTRUCTIONS."""
 
 
 class Fragment(NamedTuple):
@@ -52,17 +52,23 @@ class Fragment(NamedTuple):
 
     code: list[Instruction]
     source: str
-    size: int = 1  # number of code points and assertions, times their repetitions
+    size: int = (
+        1  # the number of code points and assertions, each counted as often as it is repeated
+    )
     choices: float = 1.0  # inf if it exceeds a float
     loops: int = 0
-    ends_in_loop: bool = False  # whether its last part is a loop, after which nothing can fail
+    ends_in_loop: bool = (
+        False  # whether its last part is a loop, so that nothing after the loop can fail
+    )
     may_be_empty: bool = False
     copies: int = 1  # the maximum product of nested repetition counts
-    ranges: Ranges | None = None  # if it matches a single code point: the set of these
+    ranges: Ranges | None = (
+        None  # the code points that it matches, if it always matches a single code point
+    )
 
     @property
     def is_fixed(self) -> bool:
-        """Whether there is only one way to match it, and that consumes a byte."""
+        """Whether there is only one way to match the fragment, which consumes at least one byte."""
         return self.choices == 1 and not self.loops and not self.may_be_empty
 
 
@@ -113,7 +119,7 @@ def _utf8(point: int) -> bytes:
 
 
 _MORE = (0x80, 0xBF)
-# As in RE2 for sets that contain all of non-ASCII: some of these bytes are not valid UTF-8.
+# RE2 does the same for sets that contain all of non-ASCII; some of these bytes are not valid UTF-8.
 _NO_ASCII = [((0xC2, 0xDF), _MORE), ((0xE0, 0xEF), _MORE, _MORE), ((0xF0, 0xF4), *[_MORE] * 3)]
 
 
@@ -157,7 +163,7 @@ def any_byte() -> Fragment:
 
 
 def assertion(kind: Assertion) -> Fragment:
-    r"""Return the fragment for an assertion. `re` never checks \B inside a character, this does."""
+    r"""Return the fragment for an assertion; unlike `re`, it also checks \B inside characters."""
     choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 
@@ -184,7 +190,7 @@ def _branches(codes: Sequence[list[Instruction]]) -> list[Instruction]:
     starts = [1]
     for code in codes:
         starts.append(starts[-1] + len(code) + 1)
-    end = starts[-1] - 1  # the last branch needs no jump to the end
+    end = starts[-1] - 1  # the last branch does not jump to the end
     result: list[Instruction] = [(Op.SPLIT, tuple(starts[:-1]))]
     for code in codes[:-1]:
         result += code
@@ -216,7 +222,9 @@ def group(part: Fragment, index: int) -> Fragment:
 
     It modifies the list `part.code`.
     """
-    part.code.insert(0, (Op.SAVE, 2 * index))  # in place, since groups may be nested thousands deep
+    part.code.insert(
+        0, (Op.SAVE, 2 * index)
+    )  # in place, because groups may be nested thousands of levels deep
     part.code.append((Op.SAVE, 2 * index + 1))
     return part._replace(code=_checked(part.code), source=f"({part.source})", ranges=None)
 
@@ -253,7 +261,7 @@ def _loop(part: Fragment, low: int, greedy: bool) -> list[Instruction]:
     code, size = part.code, len(part.code)
     if low:
         return [*code * low, _split(greedy, -size, 1)]
-    if part.may_be_empty:  # (x+)?: the order of preference includes the empty match
+    if part.may_be_empty:  # (x+)? keeps the empty match in the order of preference
         return [_split(greedy, 1, size + 2), *code, _split(greedy, -size, 1)]
     return [_split(greedy, 1, size + 2), *code, (Op.SPLIT, (-size - 1,))]
 

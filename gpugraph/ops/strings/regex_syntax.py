@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 class SyntaxRefusal(ValueError):
-    """Raised for a pattern that RE2 rejects, with RE2's message."""
+    """An error, with RE2's message, for a pattern that RE2 rejects."""
 
 
 class Parsed(NamedTuple):
@@ -68,8 +68,9 @@ class Parsed(NamedTuple):
 class _Open:
     """A group whose closing parenthesis has not been read.
 
-    index: its number; 0 for one without captures. flags: those before it, to be restored. branches:
-    its complete alternatives. parts: those of the current alternative.
+    index: the number of the group; 0 if it captures nothing. flags: the flags before the group,
+    which are restored after it. branches: the complete alternatives. parts: the fragments of the
+    current alternative.
     """
 
     index: int

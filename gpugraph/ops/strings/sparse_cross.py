@@ -1,6 +1,4 @@
-"""SparseCross: all combinations of the features of a row, as text or as TensorFlow's hashes of
-them.
-"""
+"""SparseCross: all combinations of the features of a row, as text or as TensorFlow's hashes."""
 
 from __future__ import annotations
 
@@ -115,7 +113,7 @@ op(
         **{key: Attr("list(type)", required=True, minimum=0, allowed=_TYPES) for key in _LISTS},
         **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
-    doc="For each row all combinations of one feature of each input, joined by _X_ or hashed.",
+    doc=("For each row, all combinations of one feature of each input, joined by _X_ or hashed."),
     infer=_infer,
     outputs="output_indices: int64, output_values: out_type, output_shape: int64",
     **numpy_kernels(Call(make=_bind, dynamic=True)),
@@ -166,7 +164,7 @@ def cross_hashed(
 ) -> SparseTensor:
     """Return the combinations of `cross`, each hashed to an int64.
 
-    num_buckets: the hashes are in [0, num_buckets); 0 means no limit but that of int64. hash_key:
-    equal keys give TensorFlow's hashes.
+    num_buckets: the hashes are in [0, num_buckets); 0 for all of int64. hash_key: the key of the
+    hash; the same key gives the same hashes as in TensorFlow.
     """
     return _cross(inputs, True, num_buckets, hash_key, name)

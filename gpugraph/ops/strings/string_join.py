@@ -1,4 +1,6 @@
-"""Ops that join strings: those at one index of several tensors, along axes, or by segments."""
+"""Ops that join strings: strings at the same index of several tensors, along axes, or by
+segments.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _infer_join(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the result: all inputs must have one shape, except scalars."""
+    """Return the shape of the result; all inputs except scalars must have the same shape."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
     result = SCALAR
@@ -77,7 +79,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 def _axes(value: Any, rank: int) -> list[int]:
     """Return the axes, none negative, in the order of `value`.
 
-    Raises a Misfit (ValueError) if one is out of range; in a run, that is OutOfRangeError.
+    Raise a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of range.
     """
     for axis in ints(value):
         if not -rank <= axis < rank:
@@ -152,7 +154,7 @@ def reduce_join(
     stay with size 1 if `keepdims`. `reduction_indices` and `keep_dims` are older names of `axis`
     and `keepdims`.
 
-    Raises ValueError for an axis out of range; if the axes are known only in a run, that raises
+    Raises ValueError for an axis out of range; if the axes are known only in a run, the run raises
     OutOfRangeError. A run raises InvalidArgumentError for an axis that is named twice.
     """
     if axis is not None and reduction_indices is not None:
@@ -171,7 +173,7 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """Return all axes from the last to the first: joined in this order, the strings are row by
+    """Return all axes from the last to the first, the order in which strings are joined row by
     row.
     """
     sizes = source.shape.sizes
@@ -226,7 +228,7 @@ def _bind_segments(
 
 
 def _by_segments(source: Any, segments: Any, number: int, separator: bytes) -> Any:
-    """Return the strings of each segment joined, [number, ...]; leading empty strings get no
+    """Return the joined strings of each segment, [number, ...]; leading empty strings get no
     separator.
     """
     rest = source.shape[segments.ndim :]
@@ -261,11 +263,11 @@ host_op(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """Join, for each segment i, the strings whose `segment_ids` are i, with `separator`.
+    """Join, for each segment i, the strings with the segment id i, with `separator` between them.
 
-    segment_ids: has the shape of the first axes of `inputs`. The result's shape is [num_segments]
-    and the remaining axes of `inputs`. A run raises InvalidArgumentError for an id outside [0,
-    num_segments).
+    segment_ids: a tensor of the shape of the first axes of `inputs`. The result's shape is
+    [num_segments] and the remaining axes of `inputs`. A run raises InvalidArgumentError for an id
+    outside [0, num_segments).
     """
     return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name

@@ -72,7 +72,10 @@ def string_op(
     native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
-    """Declare an elementwise op on strings; `function_of` returns the function of one element."""
+    """Declare an elementwise op on strings.
+
+    function_of: returns the function of one element, for a kernel's context.
+    """
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         function = function_of(context)
@@ -86,7 +89,7 @@ def string_op(
 
 
 def _starts(text: bytes) -> list[int]:
-    """Return the offsets of the UTF-8 characters: those of all bytes that are no continuation
+    """Return the offsets of the UTF-8 characters, which begin at all bytes but continuation
     bytes.
     """
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
@@ -131,8 +134,11 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return a maker of functions that convert ASCII letters or, with the encoding "utf-8", all
+    """Return a function that makes a function to convert ASCII letters or, for "utf-8", all
     letters.
+
+    ascii_only, whole: the conversions of bytes and of text. The attr `encoding` selects one of
+    them.
     """
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
@@ -202,7 +208,7 @@ def _bind_substr(
 
 
 def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bool) -> int:
-    """Return the start of a part, counted from 0; negative ones count from the end.
+    """Return the start of a part as an index from 0; a negative start counts from the end.
 
     length: the number of bytes or characters. Raises InvalidArgumentError if the start is out of
     range.
@@ -229,9 +235,9 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
 
     A negative `pos` counts from the end. A negative `len` takes all remaining bytes; with
-    characters, it takes none, and `pos` must not be negative. `pos` and `len`, of one shape and of
-    int32 or int64, broadcast against the strings. A run raises InvalidArgumentError where `pos` is
-    outside its string.
+    characters, it takes none, and `pos` must not be negative. `pos` and `len`, which have the same
+    shape and int32 or int64, broadcast with the strings. A run raises InvalidArgumentError where
+    `pos` is outside its string.
     """
     return _substr(input, pos, len, unit=unit, name=name)
 

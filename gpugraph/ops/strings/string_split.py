@@ -63,7 +63,7 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Return a function that cuts a string at each byte in `delimiters`; without any, between all
+    """Return a function that cuts a string at each byte in `delimiters`; if empty, between all
     bytes.
     """
     skips = attrs["skip_empty"]
@@ -148,7 +148,7 @@ def string_split(
     is empty, strings are cut between all bytes. skip_empty: whether to drop empty parts. An empty
     string has no parts in either case.
 
-    Raises ValueError for another rank, and NotImplementedError for ragged results.
+    Raises ValueError for any other rank, and NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)
     separator = delimiter if sep is None else sep
@@ -168,11 +168,11 @@ def split(
 ) -> SparseTensor:
     """Split each string of a vector, as Python's `split` does, into a row of a SparseTensor.
 
-    The result is [n, maximum number of parts].
-    input (older name: source): a vector. sep: a string; by default, and if it is empty, strings are
-    cut at white space. maxsplit: the maximum number of cuts, from the left; -1: no limit.
+    The result is [n, maximum number of parts]. input (older name: source): a vector. sep: a string;
+    by default, and if it is empty, strings are cut at white space. maxsplit: the maximum number of
+    cuts, from the left; -1 for no limit.
 
-    Raises ValueError for another rank and unless exactly one of input and source is passed;
+    Raises ValueError for any other rank and unless exactly one of input and source is passed;
     NotImplementedError for ragged results.
     """
     _refuse_ragged(result_type)

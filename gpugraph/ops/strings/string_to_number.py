@@ -31,7 +31,7 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     if dtype.is_bool:
         return lambda value: b"true" if value else b"false"
     if dtype.is_unsigned and fill in ("+", " "):
-        fill = ""  # an unsigned number has no sign
+        fill = ""  # an unsigned number gets no sign
     form = "%" + fill + (str(width) if width > -1 else "")
     if dtype is dtypes.string:
         return lambda value: _pad(value, fill, width)
@@ -40,7 +40,7 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     if precision > -1:
         form += f".{precision}"
     form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    plain = form.replace("%0", "%", 1) if fill == "0" else form  # no zeros before inf, nan
+    plain = form.replace("%0", "%", 1) if fill == "0" else form  # inf and nan get no zeros in front
     if dtype.is_complex:
         return lambda value: (
             f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
@@ -97,12 +97,14 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Write each element as text: decimal numbers, complex ones as (1,2), bools as true and false.
+    """Write each element as text: numbers in decimal, complex numbers as (1,2), bools as true and
+    false.
 
-    precision: the digits after the point, of floats and complex numbers; 6 by default.
+    precision: the number of digits after the point of floats and complex numbers; 6 by default.
     scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
-    width: the minimum length. fill: the padding: "" or " " spaces in front, "-" spaces at the end,
-    "0" zeros; "+" and " " also put that character in front of numbers that are not negative.
+    width: the minimum length. fill: the padding: "" or " " for spaces in front, "-" for spaces at
+      the end, "0" for zeros; "+" and " " also put that character in front of numbers that are not
+      negative.
 
     A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
     """
@@ -145,8 +147,8 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """Return the number that a text holds, with or without white space around it; None if it is
-    none.
+    """Return the number in a text, which may have white space around it; None if there is no
+    number.
     """
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
@@ -155,7 +157,7 @@ def read_number(text: bytes, wanted: DType) -> Any:
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
     """Return the numbers of the texts as an array, or None if one of them needs `read_number`.
 
-    That is any text other than a plain decimal number in the dtype's range.
+    Any text other than a plain decimal number in the dtype's range needs it.
     """
     signs = _DIGITS if wanted.is_integer else _DECIMALS
     if b"".join(texts).translate(None, signs) or not all(texts):

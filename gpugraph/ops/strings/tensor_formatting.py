@@ -1,4 +1,4 @@
-"""Tensors as text, as StringFormat writes them: rows in brackets, long axes shortened in the
+"""Tensors as text in the form of StringFormat: rows in brackets, long axes shortened in the
 middle.
 """
 
@@ -15,7 +15,7 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 def formatted(array: Any, summarize: int) -> str:
     """Return the text of `array`.
 
-    summarize: the number of elements that are written at both ends of each axis; below 0: all.
+    summarize: the number of elements that are written at both ends of each axis; below 0 for all.
 
     An axis is written in brackets, its elements separated by spaces. Subarrays with k axes are
     separated by k new lines. Strings are quoted; bools are 0 and 1. Bytes that are not valid UTF-8
@@ -25,7 +25,7 @@ def formatted(array: Any, summarize: int) -> str:
     size = int(values.size)
     limit = size if summarize < 0 else min(summarize, size)
     if values.dtype.kind == "b" and not limit:
-        return ""  # as in TensorFlow, which writes no brackets for bools
+        return ""  # TensorFlow writes no brackets here
     if values.ndim == 0:
         return _one(values[()]) if limit else "..."
     return _axis(values, limit, 1, values.ndim)

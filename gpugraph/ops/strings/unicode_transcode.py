@@ -21,7 +21,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of UTF-16 pairs, which are
 
 
 def _replacement(attrs: Any) -> str:
-    """Return the text that replaces invalid bytes: attr replacement_char, or U+FFFD if it is a
+    """Return the text that replaces invalid bytes: the attr replacement_char; U+FFFD if it is a
     surrogate.
     """
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
@@ -36,7 +36,7 @@ def _decoding(attrs: Any) -> Callable[[bytes], str]:
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
         codecs.lookup(encoding)
-        b"a".decode(encoding, "ignore")  # fails for codecs that do not give text
+        b"a".decode(encoding, "ignore")  # this call fails for codecs that do not decode to text
     except (LookupError, UnicodeError):
         raise _refusal(f"Could not create converter for input encoding: {encoding}") from None
     replacement = attrs["replacement_char"]
@@ -97,10 +97,10 @@ def unicode_transcode(
     """Convert strings from `input_encoding`, any that Python supports, to `output_encoding`.
 
     output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-    errors: for invalid bytes: "replace" puts `replacement_char` in their place (U+FFFD if that is a
-    surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
+    errors: the treatment of invalid bytes: "replace" puts `replacement_char` in their place (U+FFFD
+      if that is a surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
     replace_control_characters: whether to treat the characters 0 to 31 as invalid, too; "strict"
-    replaces them.
+      replaces them.
 
     A run raises InvalidArgumentError for an unknown `input_encoding`.
     """

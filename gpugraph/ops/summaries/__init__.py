@@ -1,1 +1,1 @@
-"""Summaries: numbers, histograms, images, recordings and tensors as messages for TensorBoard."""
+"""Summaries: numbers, histograms, images, audio and tensors as messages for TensorBoard."""

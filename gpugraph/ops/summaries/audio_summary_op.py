@@ -1,4 +1,6 @@
-"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, one tag for each."""
+"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, each with its own
+tag.
+"""
 
 from __future__ import annotations
 

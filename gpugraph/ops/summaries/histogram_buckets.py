@@ -46,8 +46,8 @@ class Histogram(NamedTuple):
 def histogram_of(values: Any) -> Histogram:
     """Return the histogram of a vector of finite float64 values.
 
-    Sums are formed one value after another, as TensorFlow does. Of consecutive empty buckets only
-    the last is kept.
+    Sums are formed one value after another, as TensorFlow does. Of several consecutive empty
+    buckets, only the last is kept.
     """
     limits = bucket_limits()
     if not values.size:
@@ -72,8 +72,8 @@ def _sum_in_order(values: Any) -> float:
 
 
 def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
-    """Return the limits and counts of buckets without each empty bucket that precedes an empty
-    one.
+    """Return the limits and counts of buckets, without empty buckets that precede another empty
+    bucket.
     """
     kept_limits, kept_counts = [], []
     pairs = zip(limits.tolist(), counts.tolist(), strict=True)

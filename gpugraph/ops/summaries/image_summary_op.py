@@ -1,4 +1,4 @@
-"""ImageSummary: the images of a batch as PNG files, one tag for each."""
+"""ImageSummary: the images of a batch as PNG files, each with its own tag."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, 
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)
 _DARKEST = 1e-6
-"""An image whose maximum magnitude is smaller is black (grey, if it has negative values)."""
+"""The maximum magnitude below which an image is drawn black (grey, if it has negative values)."""
 
 
 def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[bytes]:
     """Return the tags of `count` parts of a batch: `tag/image/0`, ... for kind "image".
 
-    They have no numbers if `max_count`, the maximum number of parts, is 1.
+    The tags have no numbers if `max_count`, the maximum number of parts, is 1.
     """
     if max_count == 1:
         return [tag + b"/" + kind] * count
@@ -41,7 +41,7 @@ def _pixels(image: Any, bad_color: Any) -> Any:
     finite = np.isfinite(image).all(axis=2)
     known = image[finite]
     ends = (known.min(), known.max()) if known.size else (0, 0)
-    # float32 for images of any dtype; the product below has the dtype of the image
+    # float32 for images of any dtype; the product below has the image's dtype
     lowest, highest = map(np.float32, ends)
     if lowest < 0:
         size, offset, span = max(abs(lowest), abs(highest)), kind(128), np.float32(127)

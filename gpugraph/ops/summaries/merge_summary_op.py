@@ -1,4 +1,4 @@
-"""MergeSummary: one Summary message with the values of several."""
+"""MergeSummary: one Summary message with the values of several Summary messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorSummary and TensorSummaryV2: whole tensors, in V2 with metadata for their display."""
+"""TensorSummary and TensorSummaryV2: whole tensors; V2 has metadata for their display."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ summary_op(
     Call(make=_bind_first),
     "A Summary of a whole tensor, under the name of the node.",
     "tensor: T",
-    stateful=True,  # the result contains the node's name: equal nodes must not be merged
+    stateful=True,  # The result contains the node's name, so that equal nodes must not be merged.
     T=_TYPES,
     description=Attr("string", ""),
     labels=Attr("list(string)", ()),

@@ -1,1 +1,1 @@
-"""Tables of values by keys, which a session keeps behind handles, and the files that fill them."""
+"""Tables of values by keys, which a session holds behind handles, and the files that fill them."""

@@ -69,8 +69,8 @@ class MutableTable:
         return len(self._places)
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return the values of keys, [*shape of the keys, *value_shape], with `default` for missing
-        keys.
+        """Return the values of keys, [*shape of the keys, *value_shape]; missing keys get
+        `default`.
 
         default: an array of the shape of one value or of the whole result. Raise
         InvalidArgumentError for another shape.
@@ -95,7 +95,7 @@ class MutableTable:
 
     def insert(self, keys: Any, values: Any) -> None:
         """Set the values, [*shape of the keys, *value_shape], of keys; of a repeated key the last
-        counts.
+        value is used.
         """
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
@@ -134,7 +134,7 @@ class MutableTable:
                     self._unused.append(place)
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys and insert the given ones, as LookupTableImport does."""
+        """Remove all keys, and insert these keys and values, as LookupTableImport does."""
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -163,8 +163,9 @@ class StaticTable(MutableTable):
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return values as `MutableTable.find`; FailedPreconditionError before the
-        initialization.
+        """Return values as `MutableTable.find` does.
+
+        Raise FailedPreconditionError before the initialization.
         """
         if not self._is_initialized:
             raise FailedPreconditionError(
@@ -176,7 +177,7 @@ class StaticTable(MutableTable):
         """Set all keys; a second call with as many keys changes nothing.
 
         Raise FailedPreconditionError for a key with two values, and in a second call for another
-        number of keys, which is all that TensorFlow compares.
+        number of keys; TensorFlow compares only the number, too.
         """
         if values.shape != keys.shape:
             raise invalid_argument(
@@ -211,7 +212,7 @@ class StaticTable(MutableTable):
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values; AbortedError before the table is initialized."""
+        """Return all keys and their values; raise AbortedError before the table is initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()
@@ -277,7 +278,7 @@ class DenseTable(MutableTable):
         return listed, shape
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys, and insert those of exported buckets, except for reserved keys."""
+        """Remove all keys, and insert the keys of exported buckets, except for reserved keys."""
         listed, _ = self._rows(keys.reshape(-1, *self.key_shape))
         rows = values.reshape(-1, *self.types.value_shape)
         if len(listed) != len(rows):

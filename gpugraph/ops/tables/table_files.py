@@ -29,7 +29,7 @@ def read_columns(
     """Read columns of a text file, and return an array for each.
 
     delimiter: the character between columns. vocab_size: the number of lines to read, -1 for all.
-    columns: number, from 0 or special, and dtype of each column.
+    columns: for each column, its number (from 0, or special) and dtype.
 
     Raise InvalidArgumentError for another delimiter, for lines that lack a column or hold a
     malformed number, for empty lines, and for fewer lines than `vocab_size`.
@@ -61,7 +61,7 @@ def read_columns(
 
 
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the first `vocab_size` lines (-1: all) without line ends, with their numbers."""
+    """Yield (number, line without line end) for the first `vocab_size` lines; -1 for all."""
     count = offset = 0
     with system_errors(path), open_to_read(path) as file:
         for line in file:

@@ -1,4 +1,4 @@
-"""Ops on tables. A handle, in host memory, refers to a table, which the session keeps.
+"""Ops on tables; a handle, in host memory, refers to a table, which the session keeps.
 
 Nodes with the same attrs `shared_name` and `container` share a table.
 """
@@ -190,7 +190,7 @@ def _value_shape(context: InferContext) -> TensorShape | None:
 def _infer_find(context: InferContext) -> Sequence[TensorShape]:
     op_type, _ = context.maker(0) or ("", {})
     shape = _value_shape(context)
-    if shape is None or "Dense" in op_type:  # keys may be vectors
+    if shape is None or "Dense" in op_type:  # keys may be vectors there
         return [UNKNOWN]
     return [context.shapes[1].concatenate(shape)]
 
@@ -205,7 +205,9 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Check that keys are a vector, except for dense tables, and that there are as many values."""
+    """Check that keys are a vector, except for dense tables, and that there are as many values as
+    keys.
+    """
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:
         (keys,) = of_rank(context.shapes[1], 1, "keys")
@@ -240,7 +242,7 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
 _reading_op(
     "LookupTableFindV2", _bind_find,
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
-    attrs=_FIND, infer=_infer_find, doc="The values of keys, or a default for missing ones.",
+    attrs=_FIND, infer=_infer_find, doc="The values of keys; missing keys get a default.",
 )  # fmt: skip
 _reading_op(
     "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",

@@ -17,18 +17,18 @@ from gpugraph.ops.framework.shape_functions import SCALAR, no_outputs, of_rank
 from gpugraph.ops.tensor_arrays.element_store import Kind
 
 Run = Callable[[], Any]
-"""A bound kernel: called once in each run."""
+"""A bound kernel, which is called once in each run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """A step that accesses a container, described so that native loops can perform it themselves.
 
-    run: performs the step in Python. form: "push" and "pop" for stacks; "put" (write) and "take"
-    (read) for arrays; "find" for the gradient array of an array. The element goes from or to
-    `value`, of `kind` (shape and dtype), at `index` of an array. copy: a second destination of a
-    push or put: for a stack the op's output, for an array the flow, which becomes 0. For "find",
-    `value` is the gradient array's handle, and `kind` is None.
+    run: performs the step in Python. form: "push" or "pop" for stacks; "put" (write) or "take"
+    (read) for arrays; "find" for the gradient array of an array. value: the array from or to which
+    the element is copied; kind: its shape and dtype; index: the index in an array container. copy:
+    a second destination of a push or put: for a stack the op's output, for an array the flow, which
+    becomes 0. For "find", `value` is the gradient array's handle, and `kind` is None.
     """
 
     run: Run
@@ -44,7 +44,7 @@ class Access:
 
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
-    """Declare an op whose input 0 is a container's handle, by default the only input on the
+    """Declare an op whose input 0 is a container's handle; by default, only this input is on the
     host.
     """
     call = Call(make=bind, late=True)
@@ -73,9 +73,9 @@ def writing_op(
 ) -> None:
     """Declare an op that writes to a TensorArray by `write(array, *inputs, kind)`.
 
-    inputs: two, between the handle and the flow. value: the index of the input that is written;
-    `kind` has its shape and dtype. The other input is on the host. is_element: whether a single
-    element is written, so that native loops can do it.
+    inputs: the two inputs between the handle and the flow. value: the index of the input that is
+    written; `kind` is its shape and dtype. The other input is on the host. is_element: whether a
+    single element is written, which native loops can do themselves.
     """
 
     def bind(
@@ -101,7 +101,7 @@ def writing_op(
 
 
 HANDLE_SHAPE = TensorShape.of((2,))
-"""The static shape of handles, as in TensorFlow, where they were two strings; here they are
+"""The static shape of handles, as in TensorFlow, whose handles were two strings; here they are
 scalars.
 """
 
@@ -124,8 +124,8 @@ def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run`, followed by setting the output flow to 0 unless it has the memory of the input
-    flow.
+    """Return `run`, followed by a write of 0 to the output flow unless it has the memory of the
+    input flow.
     """
     if flow_out is flow_in:
         return run

@@ -1,9 +1,9 @@
 """ElementArray: the elements of a TensorArray during a run.
 
 TensorFlow's rules: an element is written once; if reads clear elements, it is also read only once;
-an element that was never written reads as zeros if the element shape is known. In a gradient array,
-repeated writes to an element are added up. The memory is freed when the last element is cleared,
-and by `release` at the end of the run at the latest.
+a read of an element that was never written gives zeros if the element shape is known. In a gradient
+array, repeated writes to an element are added up. The memory is freed when the last element is
+cleared, and by `release` at the end of the run at the latest.
 
 `write` and `read` handle the common case in their first lines, because a loop calls them in each
 step. Errors are InvalidArgumentError with TensorFlow's messages.
@@ -34,9 +34,9 @@ _NO_ZEROS = (dtypes.string, dtypes.resource)
 class Rules(NamedTuple):
     """The properties with which an array is created.
 
-    element_shape: elements must be compatible with it. dynamic: whether writes beyond the end make
-    the array larger. clears: whether a read clears the element. alike: whether all elements must
-    have the shape of the first that is written.
+    element_shape: a shape with which elements must be compatible. dynamic: whether writes beyond
+    the end make the array larger. clears: whether a read clears the element. alike: whether all
+    elements must have the shape of the first element that is written.
     """
 
     element_shape: TensorShape
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
 class ElementArray(ElementStore):
     """The elements of one TensorArray; the op's handle refers to this object.
 
-    after: the state of an element once it was read.
+    after: the state of an element after it was read.
     """
 
     def __init__(self, name: str, dtype: DType, size: int, allocate: Allocate, rules: Rules):
@@ -56,7 +56,9 @@ class ElementArray(ElementStore):
         self.name = name
         self.rules = rules
         self.dynamic = rules.dynamic
-        self.allowed = rules.element_shape  # every element's shape must be compatible
+        self.allowed = (
+            rules.element_shape
+        )  # the shape with which each element's shape must be compatible
         self.after = self.record[AFTER] = CLEARED if rules.clears else HELD | READ
         self.closed = False
         self._gradients: dict[str, GradientArray] = {}
@@ -80,7 +82,7 @@ class ElementArray(ElementStore):
         if kind == self.kind and 0 <= index < len(states) and states[index] & HELD:
             out[...] = self.rows[index]
             states[index] = self.after
-            if index in (0, len(states) - 1):  # loops end at the first or the last index
+            if index in (0, len(states) - 1):  # because a loop ends at the first or the last index
                 self.free_if_cleared()
         else:
             self._read(index, out, kind)
@@ -136,8 +138,8 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape of the value that `read` gives for element `index`; raise if it can't be
-        read.
+        """Return the shape of the value that `read` gives for element `index`; raise if there is
+        none.
         """
         self.check_open()
         if not 0 <= index < len(self.states):
@@ -166,7 +168,7 @@ class ElementArray(ElementStore):
             )
         return known.sizes  # type: ignore[return-value]
 
-    # -- the whole
+    # -- the whole array
 
     def size(self) -> int:
         """Return the number of elements, written or not."""
@@ -177,8 +179,8 @@ class ElementArray(ElementStore):
         """Return the gradient array of this array for the backward pass `source`, created on first
         use.
 
-        Then this array can no longer grow. prepend: sizes in front of the shape of this array's
-        elements that make up the shape of its gradients.
+        This array can no longer grow afterwards. prepend: the sizes that precede the shape of this
+        array's elements in the shape of its gradients.
         """
         self.check_open()
         if source not in self._gradients:
@@ -206,9 +208,9 @@ class ElementArray(ElementStore):
     # -- checks
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless element `index` may have this shape.
+        """Raise an error unless element `index` may have this shape.
 
-        With the rule `alike`, the first shape is then required of all elements.
+        With the rule `alike`, this shape is then required of all elements.
         """
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
@@ -221,22 +223,20 @@ class ElementArray(ElementStore):
             self.allowed = TensorShape.of(shape)
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raise unless all elements in the slice `part` may have this shape."""
-        self.accept(part.start, shape)  # the check does not depend on the index
+        """Raise an error unless all elements in the slice `part` may have this shape."""
+        self.accept(part.start, shape)  # any index, because the check does not depend on it
 
     def check_open(self) -> None:
-        """Raise if the array is closed."""
+        """Raise an error if the array is closed."""
         if self.closed:
             raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
-        """Raise if the array is closed, or if a read for `dtype` does not match the array's
-        dtype.
-        """
+        """Raise an error if the array is closed, or if its dtype is not the `dtype` of a read."""
         self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
-        """Raise if the array is closed, or if values of `dtype` can't be written to it."""
+        """Raise an error if the array is closed, or if values of `dtype` can't be written to it."""
         self._check_dtype(dtype, "is trying to write")
 
     def _check_dtype(self, dtype: DType, action: str) -> None:
@@ -252,11 +252,11 @@ class ElementArray(ElementStore):
 
 
 class GradientArray(ElementArray):
-    """Gradients of the elements of `forward`; repeated writes to one element are added up.
+    """Gradients of the elements of `forward`; repeated writes to the same element are added up.
 
-    An element that was written in `forward`, but whose gradient was not, reads as zeros. If
+    An element that was written in `forward`, but whose gradient was not written, reads as zeros. If
     `forward` is a gradient array itself, reads do not clear elements of this array: `forward` may
-    have several writes for an element, and the gradient of each reads the element here.
+    have several writes for an element, and the gradient of each write reads the element here.
     """
 
     def __init__(self, forward: ElementArray, source: str, prepend: tuple[int, ...]) -> None:
@@ -273,8 +273,9 @@ class GradientArray(ElementArray):
         }
 
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
-        """Raise unless element `index` may have this shape: the shape of earlier writes, or of its
-        forward element.
+        """Raise an error unless element `index` may have this shape.
+
+        It must be the shape of earlier writes, or of the element in `forward`.
         """
         super().accept(index, shape)
         wanted = self.written_shape(index)
@@ -287,7 +288,7 @@ class GradientArray(ElementArray):
             )
 
     def accept_all(self, part: slice, shape: tuple[int, ...]) -> None:
-        """Raise unless each element in the slice `part` may have this shape."""
+        """Raise an error unless each element in the slice `part` may have this shape."""
         for index in range(part.start, part.stop):
             self.accept(index, shape)
 

@@ -3,11 +3,11 @@
 Elements of one shape are stored in chunks, blocks for several elements. By default, a new chunk has
 room for a quarter of the elements below it, within limits. If the number of elements that the stack
 held in the previous run is known, a chunk is larger: it has room for all expected elements if these
-take little memory; for half of them if that is not large; otherwise for the largest power of 2 that
-is at most a quarter of them. No such chunk exceeds the expected number.
+need little memory; for half of them if half is not large; otherwise for a number of elements that
+is the largest power of 2 up to a quarter of them. No such chunk exceeds the expected number.
 
-A chunk is freed when its last element is popped, so the memory grows with the forward steps of
-the loop and shrinks with the backward steps.
+A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
+loop and shrinks with the backward steps.
 """
 
 from __future__ import annotations
@@ -30,28 +30,32 @@ from gpugraph.ops.tensor_arrays.element_store import (
 )
 
 USED, ROOM = 2, 3
-"""Indices into a stack's record, after `ROWS` and `KIND`: how many elements of the top chunk are on
-the stack, and how many fit into it. Native loops read and write the record."""
+"""Indices into a stack's record, after `ROWS` and `KIND`: the elements used in the top chunk, and
+its room.
+
+Native loops read and write the record.
+"""
 
 SMALL_CHUNK = 1 << 12
-"""The number of bytes below which the next chunk is twice as long: allocating a chunk takes as much
-time as several pushes.
+"""The number of bytes below which the next chunk is twice as long.
+
+Allocating a chunk takes as much time as several pushes.
 """
 
 SMALL_STACK = 1 << 18
-"""The maximum bytes of a stack of expected size that is allocated as one chunk."""
+"""The maximum number of bytes of a stack of expected size that is allocated as one chunk."""
 
 HALF_STACK = 1 << 20
-"""The maximum bytes of half of a stack of expected size that is allocated as one chunk."""
+"""The maximum number of bytes of half of a stack that is allocated as one chunk."""
 
 LARGEST_CHUNK = 16 << 20
-"""The maximum bytes of a chunk; a larger element has a separate chunk."""
+"""The maximum number of bytes of a chunk; a larger element has a separate chunk."""
 
 
 class _Chunk:
     """A block for up to `room` elements of one kind (shape and dtype).
 
-    used: the number of its elements on the stack at the time when another chunk was put on top.
+    used: the number of elements on the stack when another chunk was put on top of this one.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -67,9 +71,9 @@ class _Chunk:
 class ElementStack:
     """A stack of elements of one dtype and any shapes; a `max_size` below 0 is no limit.
 
-    expected: the number of elements that it will probably hold, 0 if unknown. depth: its size at
-    the first pop, which the next run expects. record: a description of the top chunk for native
-    loops; its kind is `NO_KIND` if each push needs checks in Python.
+    expected: the number of elements that the stack will probably hold, 0 if unknown. depth: the
+    size at the first pop, which the next run expects. record: a description of the top chunk for
+    native loops; its kind is `NO_KIND` if each push needs checks in Python.
     """
 
     def __init__(
@@ -85,7 +89,7 @@ class ElementStack:
         self._allocate = allocate
         self._chunks: list[_Chunk] = []
         self._top: _Chunk | None = None
-        self._below = 0  # number of elements in the chunks below the top
+        self._below = 0  # the number of elements in the chunks below the top chunk
 
     def __repr__(self) -> str:
         return f"<ElementStack {self.name} of {self.size()}>"
@@ -97,7 +101,8 @@ class ElementStack:
     def push(self, value: Any, kind: Kind, allocate: Allocate | None = None) -> None:
         """Push a copy of `value`; raise InvalidArgumentError if the stack is full or closed.
 
-        kind: the shape and dtype of `value`. allocate: allocates memory of the device that pushes.
+        kind: the shape and dtype of `value`. allocate: a function that allocates memory of the
+        device that pushes.
         """
         top, record = self._top, self.record
         used = record[USED]
@@ -108,10 +113,10 @@ class ElementStack:
         record[USED] = used + 1
 
     def pop(self, out: Any, kind: Kind) -> None:
-        """Move the top element into `out`; raise InvalidArgumentError if there is none or its kind
-        differs.
+        """Move the top element into `out`.
 
-        kind: the shape and dtype of `out`.
+        kind: the shape and dtype of `out`. Raise InvalidArgumentError if there is no element or its
+        kind differs.
         """
         top = self._top
         if top is None or top.kind != kind:
@@ -154,8 +159,8 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """Return how many elements, of `size` bytes each, the chunk after `top` should have room
-        for.
+        """Return the number of elements, of `size` bytes each, for which the chunk after `top`
+        should have room.
         """
         room = 1
         if top is not None:
@@ -166,15 +171,15 @@ class ElementStack:
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _share(self, size: int) -> int:
-        """Return how many of the expected elements, of `size` bytes each, one chunk should have
-        room for.
+        """Return the number of expected elements, of `size` bytes each, for which one chunk should
+        have room.
         """
         half = (self.expected + 1) // 2
         if self.expected * size <= SMALL_STACK:
             return self.expected
         if half * size <= HALF_STACK:
             return half
-        # A power of 2: a freed chunk leaves a hole into which other chunks fit.
+        # a power of 2, so that a freed chunk leaves a hole into which other chunks fit
         return 1 << max(self.expected // 4, 1).bit_length() - 1
 
     def _set_top(self, chunk: _Chunk | None) -> None:
@@ -187,7 +192,7 @@ class ElementStack:
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
-        """Return the top chunk; raise unless its elements are of this kind."""
+        """Return the top chunk; raise an error unless its elements are of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:

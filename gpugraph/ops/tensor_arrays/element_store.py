@@ -23,18 +23,22 @@ import numpy as np
 from gpugraph.base.dtypes import DType
 
 Allocate = Callable[[tuple[int, ...], DType], Any]
-"""(shape, dtype) -> a block of memory, which has its array as `array`, and a method `release()`."""
+"""A function (shape, dtype) that returns a block of memory.
+
+The block has `array` and `release()`.
+"""
 
 Kind = tuple[tuple[int, ...], DType]
 """The shape and dtype of an element."""
 
 HELD, READ, CLEARED = 1, 2, 4
-"""Bits of an element's state: it has a value; was read; was read and cleared. 0: none of these."""
+"""Bits of an element's state: it has a value; it was read; it was read and cleared."""
 
 ROWS, KIND, SIZE, STATES, AFTER, CLOSED = range(6)
-"""Indices into a record: the address of the rows; the number of their kind; how many elements have
-both a row and a state; the address of the states; the state of an element after a read; whether
-the array is closed."""
+"""Indices into a record: the address of the rows; the number of their kind; the number of elements
+that have both a row and a state; the address of the states; the state of an element after a read;
+whether the array is closed.
+"""
 
 NO_KIND = -1
 """The kind number in a record if there are no rows, or if native code cannot use them."""
@@ -62,7 +66,7 @@ class ElementStore:
 
     rows: the array of the elements that are stored together; None if there is none. kind: the shape
     and dtype of an element of `rows`, None if there are no rows. Subclasses handle elements of this
-    kind first, and others in a slower path.
+    kind first, and other elements in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -74,9 +78,13 @@ class ElementStore:
         self._note_states()
         self._allocate = allocate
         self._block: Any = None
-        self._row_shape: tuple[int, ...] | None = None  # remains after the rows are freed
-        self._apart: dict[int, Any] | None = None  # block by index, if elements are apart
-        self._shapes: dict[int, tuple[int, ...]] = {}  # of elements that are apart, even if freed
+        self._row_shape: tuple[int, ...] | None = None  # stays after the rows are freed
+        self._apart: dict[int, Any] | None = (
+            None  # the block of each element by index, if elements are apart
+        )
+        self._shapes: dict[
+            int, tuple[int, ...]
+        ] = {}  # the shapes of elements that are apart, even if the elements are freed
 
     def put(self, index: int, value: Any, shape: tuple[int, ...]) -> None:
         """Store a copy of `value`, of this shape, as element `index`, which has no value yet."""
@@ -95,7 +103,9 @@ class ElementStore:
         return self.rows[index, ...] if self._apart is None else self._apart[index].array
 
     def drop(self, index: int) -> None:
-        """Free the memory of an element if elements are apart; otherwise all are freed at once."""
+        """Free the memory of an element if elements are apart; otherwise the elements are freed
+        together.
+        """
         if self._apart is not None:
             self._apart.pop(index).release()
 
@@ -107,16 +117,17 @@ class ElementStore:
             self._note_states()
 
     def _note_states(self) -> None:
-        """Update the record: the address of the states, and how many elements have a state and a
-        row.
+        """Update the record: the address of the states, and the number of elements with a state and
+        a row.
         """
         self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
         if self.states:
             self.record[STATES] = ctypes.addressof(ctypes.c_char.from_buffer(self.states))
 
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
-        """Use `block` as the rows, with elements of `kind`; None for none. Return the previous
-        block.
+        """Use `block` as the rows, with elements of `kind`; return the previous block.
+
+        None stands for no block.
         """
         before, self._block, self.kind = self._block, block, kind
         rows = self.rows = None if block is None else block.array
@@ -126,10 +137,10 @@ class ElementStore:
         return before
 
     def try_make_rows(self, shape: tuple[int, ...]) -> bool:
-        """Return whether an element of this shape can be stored in the rows, after making room for
-        it.
+        """Make room for an element of this shape in the rows, and return whether it can be stored
+        there.
 
-        If its shape differs from that of the others, all elements are moved apart instead.
+        If its shape differs from that of the other elements, all elements are moved apart instead.
         """
         if self._apart is None and self._row_shape not in (None, shape):
             self.part()
@@ -172,7 +183,7 @@ class ElementStore:
                 block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
-        """Return the shape that element `index` was written with, even if it has been cleared, or
+        """Return the shape with which element `index` was written, even if it has been cleared; or
         None.
         """
         if self._apart is not None:

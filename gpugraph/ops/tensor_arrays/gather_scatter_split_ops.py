@@ -57,7 +57,7 @@ container_op(
     infer=_infer_gather,
     host=(0, 1),
     grad=gather_gradient,
-    doc="The elements `indices`, stacked along a new first axis. They must be of one shape.",
+    doc=("The elements `indices`, which must have the same shape, stacked along a new first axis."),
 )
 
 
@@ -80,7 +80,7 @@ writing_op(
     2,
     infer=_infer_scatter,
     grad=scatter_gradient,
-    doc="The elements `indices` become the slices of `value` along its first axis.",
+    doc="Writes the slices of `value` along its first axis as the elements `indices`.",
 )
 
 
@@ -111,7 +111,10 @@ container_op(
     infer=_infer_concat,
     host_outputs=(1,),
     grad=concat_gradient,
-    doc="All elements joined along their first axis, in which they may differ, and their lengths.",
+    doc=(
+        "All elements joined along their first axis, in which their sizes may differ; and"
+        " these sizes."
+    ),
 )
 
 
@@ -129,5 +132,7 @@ writing_op(
     1,
     infer=_infer_split,
     grad=split_gradient,
-    doc="Elements 0, 1, ... become parts of `value` along its first axis, of the given lengths.",
+    doc=(
+        "Writes parts of `value` along its first axis, of the given lengths, as elements 0, 1, ..."
+    ),
 )

@@ -1,9 +1,9 @@
 """Gradients of reads from and writes to TensorArrays, by a gradient array per array and backward
 pass.
 
-The gradient of a read is a write to the gradient array. The gradient of a write is a read from it,
-which must come after the gradients of all reads. That order is ensured by flows: the gradient of a
-flow is the flow of the backward pass.
+The gradient of a read is a write to the gradient array. The gradient of a write is a read from the
+gradient array, which must come after the gradients of all reads. Flows ensure that order: the
+gradient of a flow is the flow of the backward pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph: its handle, and the flow that its users depend on."""
+    """A gradient array in the graph: its handle, and the flow on which its users depend."""
 
     handle: Tensor
     flow: Tensor
@@ -27,7 +27,7 @@ def gradient_handle(
 ) -> GradientHandle:
     """Return the gradient array of the array `handle` for the backward pass `source`.
 
-    It is created after `flow`.
+    The gradient array is created after `flow`.
     """
     graph = handle.graph
     with graph.name_scope(name or "TensorArrayGrad"):
@@ -38,9 +38,9 @@ def gradient_handle(
 
 
 def _source(op: Operation) -> str:
-    """Return the name of the backward pass that the gradient of `op` is created in.
+    """Return the name of the backward pass in which the gradient of `op` is created.
 
-    It is the name scope above the gradient's own, which ends in "<op>_grad".
+    This is the name scope above the gradient's own scope, which ends in "<op>_grad".
     """
     scope = f"/{op.graph.get_name_scope()}"
     end = scope.rfind(f"/{op.name}_grad")
@@ -55,7 +55,7 @@ def _source(op: Operation) -> str:
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
     """Write `values` to the gradient array of the array that `op` reads; return the new flow.
 
-    op_type: that of the writing op, without "V3".
+    op_type: the type of the writing op, without "V3".
     """
     array = gradient_handle(op.inputs[0], op.inputs[-1], _source(op))
     with op.graph.name_scope(op_type):
@@ -66,7 +66,7 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
     """Return the gradient array of the array that `op` writes, and the flow for the ops before
     `op`.
 
-    Both are ordered after `op`.
+    Both results are ordered after `op`.
     """
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):

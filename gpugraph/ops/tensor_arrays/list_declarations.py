@@ -1,7 +1,7 @@
 """Declarations of ops on lists of tensors: the values of variant tensors, as in TensorFlow 2.
 
 A list is an object in host memory (`tensor_list`). If the sizes of elements are known only in a
-run, inference reads them from the list then.
+run, inference reads them from the list during the run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ ELEMENT = {"element_dtype": ALL}
 SHAPED = {"element_dtype": ALL, "shape_type": INDEX}
 
 Compute = Callable[..., Any]
-"""(attrs, *inputs) -> the output, or a tuple of outputs. For an input or output of dtype variant,
-it is the TensorList itself.
+"""A function (attrs, *inputs) that returns the output, or a tuple of outputs.
+
+For an input or output of dtype variant, it receives or returns the TensorList itself.
 """
 
 
@@ -81,7 +82,7 @@ def _list_in(array: Any) -> TensorList:
 
 
 def shape_in(array: Any) -> TensorShape:
-    """Return the shape that an array holds: a vector of sizes, or the scalar -1 for any shape."""
+    """Return the shape in an array, which is a vector of sizes, or the scalar -1 for any shape."""
     if array.ndim:
         return as_output_shape(array)
     if array.item() != -1:
@@ -92,7 +93,7 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape that an input holds, as far as the input's value is known to inference."""
+    """Return the shape in an input, as far as the input's value is known to inference."""
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))
@@ -100,7 +101,7 @@ def shape_input(context: InferContext, index: int) -> TensorShape:
 
 
 def known_list(context: InferContext, index: int = 0) -> TensorList | None:
-    """Return the list that an input holds; None at graph construction, which has no lists."""
+    """Return the list in an input; None at graph construction, when there are no lists."""
     array = context.value(index)
     return None if array is None else _list_in(array)
 

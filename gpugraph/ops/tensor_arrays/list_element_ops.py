@@ -182,7 +182,7 @@ list_op(
     ],
     "The first `size` elements; additional ones are not set.",
     {},
-    stateful=True,  # as in TensorFlow
+    stateful=True,  # stateful in TensorFlow, too
 )  # fmt: skip
 
 

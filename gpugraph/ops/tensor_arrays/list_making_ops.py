@@ -1,4 +1,4 @@
-"""Ops that create lists of tensors: empty ones, from tensors, or from other lists."""
+"""Ops that create lists of tensors: empty lists, lists from tensors, or from other lists."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 
 
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
-    """Return the shape of the result of `gather`; raise unless the elements match each other and
-    `declared`.
+    """Return the shape of the result of `gather`.
 
-    Raises UnimplementedError if there are no indices and the element shape is unknown.
+    Raise an error unless the elements match each other and `declared`. Raise UnimplementedError if
+    there are no indices and the element shape is unknown.
     """
     array.check_open()
     if len(indices) == 0:
@@ -63,8 +63,9 @@ def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> 
 
 
 def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
-    """Store copies of `value[i]` as element `indices[i]`, for all i; kind: an element's shape and
-    dtype.
+    """Store copies of `value[i]` as element `indices[i]`, for all i.
+
+    kind: the shape and dtype of an element.
     """
     array.check_written(kind[1])
     size, largest = len(array.states), int(indices.max(initial=-1))
@@ -83,7 +84,7 @@ def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
 
 
 def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
-    """Copy all elements into `out`, joined along their first axis, and their sizes along it to
+    """Join all elements along their first axis into `out`, and store their sizes along it in
     `lengths`.
 
     kind: the shape and dtype of `out`.
@@ -106,7 +107,7 @@ def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
 def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Shape]:
     """Return the shapes of the two results of `concat`.
 
-    declared: elements must be compatible with it, without their first axis. Raises
+    declared: a shape with which elements, without their first axis, must be compatible. Raises
     UnimplementedError if there are no elements and the element shape is unknown.
     """
     size = array.size()
@@ -154,7 +155,7 @@ def _shape_of_none(
     """Return the element shape of an array without elements; raise UnimplementedError if it is
     unknown.
 
-    declared, known: the shape in the op's attrs, and the array's.
+    declared, known: the element shape in the op's attrs, and that of the array.
     """
     for shape in (declared, known):
         if shape.is_fully_defined():
@@ -171,7 +172,9 @@ def _shape_of_none(
 def _check_joined(
     array: ElementArray, index: int, shape: Shape, first: Shape, declared: TensorShape
 ) -> None:
-    """Raise unless element `index`, of this shape, can be joined to the first one."""
+    """Raise an error unless element `index`, which has this shape, can be joined to the first
+    element.
+    """
     if not shape:
         raise array.refusal(
             f"Concat saw a scalar shape at index {index} but requires at least vectors.  Did you "
@@ -191,8 +194,9 @@ def _check_joined(
 
 
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
-    """Raise unless a value of this shape can be cut into parts of these sizes, and `array` has as
-    many elements.
+    """Raise an error unless a value of this shape can be cut into parts of these sizes.
+
+    The array must have as many elements as there are parts.
     """
     if min(sizes, default=0) < 0:
         raise invalid_argument(f"Lengths must be 0 or more, but they are {list(sizes)}")

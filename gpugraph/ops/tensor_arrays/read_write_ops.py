@@ -5,8 +5,8 @@
     value = TensorArrayReadV3(handle, index, flow)
 
 The handle, in host memory, refers to an `ElementArray`, which lives as long as the run. The flow is
-a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run:
-inference reads them from the array then.
+a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run;
+inference then reads them from the array.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the array that input 0, a handle, refers to.
-
-    The result is None if inference runs before any run.
-    """
+    """Return the array behind input 0, a handle; None if inference runs before any run."""
     handle = context.value(0)
     return None if handle is None else handle.item(0)
 
@@ -152,8 +149,11 @@ writing_op(
     is_element=True,
     infer=infer_scalar(1, "index"),
     grad=write_gradient,
-    doc="Element `index` becomes `value`. InvalidArgumentError out of range, if it was "
-    "written or read before, and for another dtype or a shape that does not fit.",
+    doc=(
+        "Writes `value` as element `index`. Raises InvalidArgumentError for an index out "
+        "of range, for an element that was written or read before, and for another dtype "
+        "or a shape that does not fit."
+    ),
 )
 
 
@@ -182,12 +182,15 @@ container_op(
     infer=_infer_read,
     host=(0, 1),
     grad=read_gradient,
-    doc="Element `index`, zeros if it was not written but its shape is known. "
-    "InvalidArgumentError out of range and for an element that an earlier read has cleared.",
+    doc=(
+        "Element `index`, or zeros if it was not written but its shape is known. Raises "
+        "InvalidArgumentError for an index out of range and for an element that an "
+        "earlier read has cleared."
+    ),
 )
 
 
-# -- the whole
+# -- the whole array
 
 
 def _bind_size(context: KernelContext, handle: Any, flow_in: Any, size: Any) -> Run:

@@ -30,7 +30,9 @@ def _bind_stack(context: KernelContext, max_size: Any, handle: Any) -> Run:
     name = context.attrs["stack_name"] or context.name
     dtype = context.attrs["elem_type"]
 
-    last: ElementStack | None = None  # the previous run's stack: this one will probably be as deep
+    last: ElementStack | None = (
+        None  # the previous run's stack; the next one will probably be as deep
+    )
 
     def make() -> None:
         nonlocal last
@@ -55,8 +57,10 @@ container_op(
     attrs={"elem_type": ALL, "stack_name": Attr("string", "")},
     infer=_infer_stack,
     host_outputs=(0,),
-    doc="A new stack of at most `max_size` elements (below 0: any number), which lives as long as "
-    "the run.",
+    doc=(
+        "A new stack of at most `max_size` elements (any number if it is negative), which"
+        " lives as long as the run."
+    ),
 )
 
 
@@ -107,7 +111,9 @@ container_op(
     outputs="elem: elem_type",
     attrs={"elem_type": ALL},
     infer=_infer_pop,
-    doc=("Pops the element that was pushed last. Raises InvalidArgumentError if there is none."),
+    doc=(
+        "Pops the element that was pushed last. Raises InvalidArgumentError if the stack is empty."
+    ),
 )
 
 

@@ -33,25 +33,25 @@ class TensorArray:
 
     Args:
       dtype: the elements' dtype.
-      size: an int32 scalar, the number of elements. It must be None if there is a `handle`.
+      size: an int32 scalar, the number of elements; None if `handle` is passed.
       dynamic_size: whether a write beyond the end makes the array larger.
       clear_after_read: whether a read clears the element, True by default; reading it again then
         raises InvalidArgumentError.
-      tensor_array_name: its name in error messages.
-      handle, flow: those of an existing TensorArray, whose elements this one refers to. It is used
-        after `flow`.
-      infer_shape: whether all elements must have one shape, that of the first that is written.
+      tensor_array_name: the name of the array in error messages.
+      handle, flow: the handle of an existing TensorArray, whose elements this object refers to, and
+        the flow after which it is used.
+      infer_shape: whether all elements must have the shape of the first element that is written.
       element_shape: a shape with which all elements must be compatible.
-      colocate_with_first_write_call: whether its ops are placed on the device of the first value
-        that is written, rather than by the device scopes.
+      colocate_with_first_write_call: whether the ops of the array are placed on the device of the
+        first value that is written, rather than by the device scopes.
 
     An element that was never written reads as zeros if the shape of elements is fully known. The
     memory is freed when the run is over, or earlier once all elements are cleared.
 
     Raises:
-      ValueError: neither size nor handle, both, or a handle together with an argument that only a
-        new array can have; a handle without a flow.
-      TypeError: the handle is no tensor.
+      ValueError: neither size nor handle is passed, or both are, or a handle together with an
+        argument that only a new array can have; a handle without a flow.
+      TypeError: the handle is not a tensor.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = size
         self._infer_shape = infer_shape
-        self._element_shape = [as_shape(element_shape)]  # shared by TensorArrays of one handle
+        self._element_shape = [
+            as_shape(element_shape)
+        ]  # shared by all TensorArrays with the same handle
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
         with name_scope(name, "TensorArray", [handle, size, flow]) as scope:
             if handle is not None:
@@ -128,25 +130,25 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writes may make it larger; False if the constructor received a handle."""
+        """Whether writes may make the array larger; False if the constructor received a handle."""
         return self._dynamic_size
 
     def __repr__(self) -> str:
         return f"<tf.TensorArray {self._handle.name} of {self._dtype.name}, flow {self._flow.name}>"
 
     def identity(self) -> TensorArray:
-        """Return a TensorArray with the same elements, and an Identity of this one's flow as its
+        """Return a TensorArray with the same elements, whose flow is an Identity of this array's
         flow.
 
-        Its users run after the control inputs that are current here.
+        Its users run after the control inputs of the enclosing `tf.control_dependencies` blocks.
         """
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
-        A run creates it when it is first used; from then on, this TensorArray can't grow. Repeated
-        writes to an element of the gradient are added up.
+        A run creates the gradient array when it is first used; from then on, this TensorArray can't
+        grow. Repeated writes to an element of the gradient are added up.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
         with gradient.handle.graph.name_scope(f"{gradient.handle.op.name}/"):
@@ -188,7 +190,8 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray whose element `index` is `value`; it replaces this one from now on.
+        """Return a TensorArray whose element `index` is `value`; use it instead of this one from
+        now on.
 
         Raises ValueError if the shape does not fit. A run raises InvalidArgumentError for an index
         out of range, a second write, a write after a read, and another dtype.
@@ -206,7 +209,7 @@ class TensorArray:
     # -- many elements
 
     def stack(self, name: str | None = None) -> Tensor:
-        """Stack all elements, which must have one shape, along a new first axis."""
+        """Stack all elements, which must have the same shape, along a new first axis."""
         graph = self._handle.graph
         with graph.colocate_with(self._handle.op):
             with name_scope(name, "TensorArrayStack", [self._handle]):
@@ -215,8 +218,9 @@ class TensorArray:
         return value
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """Stack the elements `indices`, an int32 vector, along a new first axis; they must have one
-        shape.
+        """Stack the elements `indices`, an int32 vector, along a new first axis.
+
+        These elements must have the same shape.
         """
         return raw_ops.TensorArrayGatherV3(
             self._handle,
@@ -279,7 +283,7 @@ class TensorArray:
                 )
             return self._with_flow(flow)
 
-    # -- the whole
+    # -- the whole array
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements, an int32 scalar."""
@@ -303,7 +307,7 @@ class TensorArray:
     def _check_element_shape(self, shape: TensorShape) -> None:
         """Raise ValueError if an element can't have this shape.
 
-        With `infer_shape`, all elements must then have it.
+        With `infer_shape`, all elements must then have this shape.
         """
         known = self.element_shape
         if not known.is_compatible_with(shape):
@@ -323,7 +327,7 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """Ignore device scopes for ops created inside: their place is that of the first value
+        """Ignore device scopes for ops created in the block: they are placed with the first value
         written.
 
         This does not apply without `colocate_with_first_write_call`.
@@ -337,10 +341,10 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Colocate ops created inside with the first value that was written; `value`, if it is the
-        first.
+        """Colocate ops created in the block with the first value that was written.
 
-        This does not apply without `colocate_with_first_write_call`.
+        `value` becomes that value if it is the first. This does not apply without
+        `colocate_with_first_write_call`.
         """
         if self._colocate_with is None:
             yield

@@ -25,7 +25,7 @@ Items = tuple[Any, ...]
 class TensorList:
     """Elements of one dtype whose shapes are compatible with `element_shape`.
 
-    limit: the maximum number of elements that pushes may reach; -1: no limit.
+    limit: the maximum number of elements that pushes may reach; -1 for no limit.
     """
 
     dtype: DType
@@ -44,9 +44,8 @@ class TensorList:
 
     @classmethod
     def of_rows(cls, dtype: DType, rows: Any, shape: TensorShape) -> TensorList:
-        """Return the list of the rows of an array.
-
-        `shape` must be compatible with that of a row.
+        """Return the list of the rows of an array; `shape` must be compatible with the shape of a
+        row.
         """
         if rows.ndim == 0:
             raise invalid_argument(
@@ -56,7 +55,7 @@ class TensorList:
         return cls(dtype, merged, tuple(_copy(row) for row in rows))
 
     def check_dtype(self, dtype: DType) -> None:
-        """Raise unless the list's elements have this dtype."""
+        """Raise an error unless the list's elements have this dtype."""
         if dtype is not self.dtype:
             raise invalid_argument(
                 f"Invalid data types; op elements {runtime_name(dtype)} but list elements "
@@ -68,7 +67,9 @@ class TensorList:
         return replace(self, items=tuple(items))
 
     def checked(self, item: Any) -> Any:
-        """Return a copy of `item`, to be added to the list; raise if its shape is incompatible."""
+        """Return a copy of `item`, to be added to the list; raise an error if its shape is
+        incompatible.
+        """
         if not self.element_shape.is_compatible_with(item.shape):
             raise invalid_argument(
                 "Tried to append a tensor with incompatible shape to a list. Op element shape: "
@@ -77,7 +78,7 @@ class TensorList:
         return _copy(item)
 
     def index(self, index: int) -> int:
-        """Return `index`; raise if there is no such element."""
+        """Return `index`; raise an error if there is no such element."""
         if not 0 <= index < len(self.items):
             raise invalid_argument(
                 f"Trying to access element {index} in a list with {len(self.items)} elements."
@@ -87,8 +88,8 @@ class TensorList:
     def item(self, index: int, shape: TensorShape) -> Any:
         """Return element `index`; if it is not set, zeros of its shape.
 
-        shape: the reader's, which must be compatible. Raises if the shape of an unset element is
-        unknown.
+        shape: the shape that the reader requires, which must be compatible. Raise an error if the
+        shape of an unset element is unknown.
         """
         item = self.items[self.index(index)]
         if item is not None:
@@ -107,7 +108,7 @@ class TensorList:
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
         """Return all elements, or those at `indices`, as the rows of one array.
 
-        shape: the shape of an element, as far as the reading op has it.
+        shape: the shape of an element, as far as the reading op specifies it.
         """
         merged = _merged(self.element_shape, shape, "Incompatible shapes")
         chosen = range(len(self.items)) if indices is None else indices
@@ -137,7 +138,7 @@ class TensorList:
         if self.dtype is not variant:
             return self._zeros(TensorShape.of(item.shape))
         zeros = np.empty(item.shape, object)
-        zeros.fill(item.item(0).zero())  # the object is a list or an optional
+        zeros.fill(item.item(0).zero())  # the object in the variant is a list or an optional
         return zeros
 
     def __add__(self, other: TensorList) -> TensorList:

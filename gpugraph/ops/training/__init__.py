@@ -1,1 +1,1 @@
-"""The optimizers' updates, one op each."""
+"""The updates of variables by optimizers, one op for each optimizer."""

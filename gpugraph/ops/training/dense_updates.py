@@ -59,7 +59,7 @@ def _bind(
     arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
     once.
     """
-    *inputs, _ = values  # the output is the variable
+    *inputs, _ = values  # the last value, the output, is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
     flat = [inputs[index].reshape(-1) for index in arrays]
     size = flat[0].size
@@ -82,9 +82,7 @@ def _run(update: NumpyUpdate, scalars: Sequence[Any], pieces: Sequence[list[Any]
 _GRADIENTS = ("grad: T", "delta: T")
 
 UPDATES: dict[str, UpdateFormula] = {}
-"""The formulas by which the optimizers change variable and slots, by name of the op without
-"Apply".
-"""
+"""By op type without "Apply", the formula by which the optimizer changes variable and slots."""
 
 
 def declare_update(
@@ -92,10 +90,10 @@ def declare_update(
 ) -> OpFunction:
     """Declare the op type `Apply<name>`.
 
-    inputs: those with a reference dtype, `grad` and `delta` are arrays of one shape, all others
-      scalars.
-    formula: returns the new variable and slots, given the signature and all inputs. gpu_expression:
-      C for one element of the new variable, where the formula is a single expression.
+    inputs: inputs with a reference dtype, `grad` and `delta` are arrays of the same shape, all
+      others are scalars.
+    formula: a function from the signature and all inputs to the new variable and slots.
+      gpu_expression: C for one element of the new variable, if the formula is a single expression.
     """
     is_array = ["Ref(" in part or part.strip() in _GRADIENTS for part in inputs.split(",")]
     arrays = [index for index, array in enumerate(is_array) if array]

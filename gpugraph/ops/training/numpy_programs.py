@@ -19,7 +19,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import Builder, Elementwise, KernelContext, Reduction, Signature
 from gpugraph.ops.framework.formula_terms import Formula, Term
 
-IF_POSITIVE = "z > (T)0 ? x : y"  # z is a scalar input: either x or y is computed
+IF_POSITIVE = "z > (T)0 ? x : y"  # z is a scalar input, so that only x or y is computed
 IF_GREATER = "y > z ? x : (T)0"
 NOT_NEGATIVE = "x < (T)0 ? (T)0 : x"
 RAISED = "y == (T)0.5 ? sqrt(x) : pow(x, y)"
@@ -68,8 +68,8 @@ class _Trace(Builder):
     """A builder that records the operations of a formula on numbered values; equal ones are merged.
 
     is_array: by number of the input, whether it is an array; the others are scalars. is_positive:
-      whether to record x or y of IF_POSITIVE. `condition` becomes the number of its z, which a run
-      tests.
+    whether to record x or y of IF_POSITIVE. `condition` becomes the number of its z; the program
+    tests the sign of this value.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -109,11 +109,11 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError: an element of a piece has no known position."""
+        """Raise NotImplementedError, because an element of a piece has no known position."""
         raise NotImplementedError("pieces of a variable have no coordinates")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Raise NotImplementedError: an update has no reductions."""
+        """Raise NotImplementedError, because an update has no reductions."""
         raise NotImplementedError("pieces of a variable are not reduced")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
@@ -121,7 +121,7 @@ class _Trace(Builder):
         return value
 
     def shape(self, value: int) -> tuple[int, ...]:
-        """Return (): shapes are not traced."""
+        """Return (), because shapes are not traced."""
         return ()
 
     def dtype(self, value: int) -> DType:
@@ -132,8 +132,9 @@ class _Trace(Builder):
 class _Program:
     """The recorded operations as Python statements, for all pieces of the arrays.
 
-    The variables in them are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`, ... (arrays)
-    and `t0`, ... (temporaries). The first arrays are the variable and its slots, which are written.
+    The variables in the statements are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`,
+    ... (arrays) and `t0`, ... (temporaries). The first arrays are the variable and its slots, which
+    are written.
     """
 
     def __init__(self, trace: _Trace, outputs: Sequence[int]) -> None:
@@ -149,7 +150,7 @@ class _Program:
         self.calls = self._calls([op for op in operations if trace.is_array[op.output]], outputs)
 
     def lines(self, num_temporaries: int) -> list[str]:
-        """Return the statements: those on scalars, then a loop over the pieces."""
+        """Return the statements: first those on scalars, then a loop over the pieces."""
         arrays = [f"a{index}" for index in range(len(self.arrays))]
         temporaries = [f"t{index}" for index in range(num_temporaries)]
         loop = f"for [{', '.join(arrays + temporaries)}] in pieces:"
@@ -240,8 +241,8 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 class UpdateFormula:
-    """An optimizer's formula, with a Python function for each dtype and attrs, created at first
-    use.
+    """An optimizer's formula, with a Python function for each dtype and set of attrs, created on
+    first use.
 
     is_array: for each input of the dense op, whether it is the variable, a slot or the gradient;
       the others are scalars. attrs: the names of the attrs that the formula reads.

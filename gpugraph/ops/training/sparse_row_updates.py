@@ -42,16 +42,16 @@ from gpugraph.ops.training.ftrl_and_proximal_updates import apply_ftrl
 from gpugraph.ops.training.numpy_programs import NumpyUpdate
 
 _MAX_VARIABLES = 4
-"""The maximum number of variable and slots in the native code, host_row_updates.h."""
+"""The maximum number of variable and slots together in the native code, host_row_updates.h."""
 
-assert apply_ftrl  # its module fills UPDATES
+assert apply_ftrl  # imported because its module fills UPDATES
 
 
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
     """Return the shape inference of an update of rows.
 
-    refs: the number of variable and slots, the first inputs, which have one shape. grad, indices:
-    the numbers of the inputs with the gradient's rows and their indices.
+    refs: the number of variable and slots, which are the first inputs and have the same shape.
+    grad, indices: the numbers of the inputs with the gradient's rows and their indices.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -150,7 +150,7 @@ def _unique_groups(indices: Any) -> Iterator[Any]:
 def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
     """Return the launches that apply the update of `Apply<name>`, as C statements, to each row.
 
-    slots: as the arguments of `_infer`.
+    slots: the arguments of `_infer`.
     """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
@@ -178,7 +178,10 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 
 
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
-    """Return the update of rows in C for the CPU; slots: as the arguments of `_infer`."""
+    """Return the update of rows in C for the CPU.
+
+    slots: the arguments of `_infer`.
+    """
     refs, grad, indices = slots
 
     def parameters(signature: Signature) -> list[int]:

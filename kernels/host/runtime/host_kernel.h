@@ -29,7 +29,13 @@ typedef struct {
     int64_t fresh;          /* loops: whether it starts from the beginning */
     const int64_t *sizes; /* of all axes */
     void **at;            /* inputs, outputs, then results of parts for each other */
+    double each_nanoseconds; /* an estimate of the work for an element, on one core */
+    int64_t cuts;            /* how it may be cut into parts: flags, below */
+    double work;             /* an estimate of all work, set by the cut */
 } gg_block;
+
+/* Parts keep partial sums; long rows are cut too; the partial sums are rows. */
+enum { GG_PARTIAL = 1, GG_ACROSS = 2, GG_COLUMNS = 4 };
 
 /* The status codes of an entry. */
 enum { GG_DONE = 0, GG_MORE = 1, GG_STOPPED = 2, GG_FAILED = 3 };

@@ -215,6 +215,7 @@ typedef struct {
     int64_t each;             /* blocks of a part */
     int64_t parts, threads;
     char **a, **b, **c;
+    int64_t work; /* of all products, set by the cut (host_cuts.c) */
 } gg_products;
 
 enum { GG_MATRICES = 0, GG_COLUMN = 1, GG_ROW = 2 }; /* gemm; gemv for n = 1; gemv for m = 1 */

@@ -10,7 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.config import RewriterConfig
-from gpugraph.session.plan_cache import EXACT_PLANS
+from gpugraph.session.runner_plans import EXACT_PLANS
 
 RECOMPUTE = RewriterConfig.RECOMPUTATION_HEURISTICS
 

@@ -17,16 +17,10 @@ import pytest
 import gpugraph as tf
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.devices.codegen import c_compiler as compiler_module
-from gpugraph.devices.native import (
-    Fusion,
-    NotNativeError,
-    compiled_functions as function_module,
-    prepare,
-    sequence,
-)
+from gpugraph.devices.native import Fusion, NotNativeError, prepare, sequence
 from gpugraph.devices.native.native_runtime import RUNTIME
 
-from ..native_programs import Made, needs_compiler, run_program
+from ..native_programs import Made, needs_compiler, run_program, thread_for_any_work
 
 pytestmark = needs_compiler
 
@@ -346,7 +340,7 @@ def test_a_text_that_is_no_c_is_a_reason() -> None:
 def many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels of any size run on four threads."""
     monkeypatch.setenv("GPUGRAPH_THREADS", "4")
-    monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
+    thread_for_any_work(monkeypatch)
 
 
 @pytest.mark.usefixtures("many_threads")
@@ -395,13 +389,12 @@ import os
 import numpy as np
 import gpugraph as tf
 from gpugraph.devices.native import Fusion, prepare
-from gpugraph.devices.native import compiled_functions, native_runtime
+from gpugraph.devices.native import native_runtime
 
-compiled_functions.THREAD_NANOSECONDS = 1
 fusion = Fusion()
-fusion.output(fusion.apply("x + x", [fusion.input(tf.float32, (200_000,))], tf.float32))
+fusion.output(fusion.apply("x + x", [fusion.input(tf.float32, (900_000,))], tf.float32))
 fused = fusion.finish()
-x, out = np.ones(200_000, np.float32), np.zeros(200_000, np.float32)
+x, out = np.ones(900_000, np.float32), np.zeros(900_000, np.float32)
 run = prepare([fused.program])[0].get(wait=True).bind([x], [out], fused.sizes)
 run()
 before = native_runtime.RUNTIME.get(True).threads()

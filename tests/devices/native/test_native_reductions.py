@@ -9,10 +9,20 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices.codegen.loop_schedule import schedule
-from gpugraph.devices.native import Fusion, NotNativeError, compiled_functions as function_module
+from gpugraph.devices.native import Fusion, NotNativeError
 from gpugraph.kernel import Call, Reduction
 
-from ..native_programs import MAX, MEAN, MIN, PROD, SUM, Made, needs_compiler, run_program
+from ..native_programs import (
+    MAX,
+    MEAN,
+    MIN,
+    PROD,
+    SUM,
+    Made,
+    needs_compiler,
+    run_program,
+    thread_for_any_work,
+)
 
 pytestmark = needs_compiler
 
@@ -28,7 +38,7 @@ def random(*shape: int, seed: int = 0) -> np.ndarray:
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run kernels of any size on the given number of threads."""
     monkeypatch.setenv("GPUGRAPH_THREADS", str(request.param))
-    monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
+    thread_for_any_work(monkeypatch)
 
 
 def softmax(shape: tuple[int, ...]) -> Made:
@@ -205,7 +215,7 @@ def test_sums_are_at_least_as_accurate_as_numpy_s(shape: tuple[int, ...]) -> Non
 def test_results_do_not_depend_on_threads(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(function_module, "THREAD_NANOSECONDS", 1)
+    thread_for_any_work(monkeypatch)
     result = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("GPUGRAPH_THREADS", threads)

@@ -33,7 +33,7 @@ class GDN(Layer):
       are the squares of the variables minus the square of this offset.
     data_format: "channels_last" or "channels_first".
 
-    The constructor raises ValueError for another format, for inputs without 3 to 5 axes, and for
+    The constructor raises ValueError for any other format, for inputs without 3 to 5 axes, and for
     unknown channels.
     """
 

@@ -47,7 +47,7 @@ def variance_scaling_initializer(
     mode: n is the number of input units of each output ("FAN_IN"), the number of outputs of each
       input unit ("FAN_OUT"), or the mean of both ("FAN_AVG").
 
-    Raises TypeError for another mode, and for a dtype that is not floating-point.
+    Raises TypeError for any other mode, and for a dtype that is not floating-point.
     """
     _check_floating(dtype)
     if mode not in _MODES:

@@ -33,7 +33,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Set the default dtype: "float16", "float32" or "float64".
 
-    Raise ValueError for another name.
+    Raise ValueError for any other name.
     """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")

@@ -288,7 +288,7 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
     bias: a vector with one element per channel, or a tensor of an example's rank, whose last axis
-      is the axis of the channels. Raise ValueError for another rank.
+      is the axis of the channels. Raise ValueError for any other rank.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -309,7 +309,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    interpolation: "nearest" or "bilinear"; raise ValueError for another name.
+    interpolation: "nearest" or "bilinear"; raise ValueError for any other name.
     """
     functions = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}
     if interpolation not in functions:

@@ -97,7 +97,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 def format_of(data_format: Any) -> str:
     """Return "channels_first" or "channels_last"; for None, `image_data_format()`.
 
-    Raise ValueError for another value.
+    Raise ValueError for any other value.
     """
     try:
         return known_format(None if data_format is None else str(data_format).lower())

@@ -9,6 +9,11 @@ from gpugraph.base.nest import pack_sequence_as
 from gpugraph.library.keras.callbacks.callback import CallbackList, History
 from gpugraph.library.keras.callbacks.progress_bar import Progbar, ProgbarLogger
 from gpugraph.library.keras.inputs.sequence import Sequence as BatchSequence
+from gpugraph.library.keras.training.dataset_batches import (
+    batches_of,
+    kind_of_data,
+    refuse_beside_generator,
+)
 from gpugraph.library.keras.training.epoch_batches import (
     ArrayBatches,
     GeneratorBatches,
@@ -58,8 +63,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     ) -> History:
         """Train the model up to epoch `epochs`, and return the History of losses and metrics.
 
-        x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence` or generator
-          of (x, y) or (x, y, weights).
+        x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence`, generator or
+          dataset of (x, y) or (x, y, weights).
         batch_size: the number of examples in a step, 32 by default.
         verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
         validation_split: the fraction of the examples, the last ones, to use for validation only.
@@ -80,11 +85,13 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         validation = None
         batches: Any
+        x = batches_of(x, steps_per_epoch)
+        validation_data = batches_of(validation_data, validation_steps, is_repeated=True)
         if is_generator(x):
-            _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
+            refuse_beside_generator(x, y=y, sample_weight=sample_weight)
             if validation_split:
                 raise ValueError(
-                    f"`validation_split` argument is not supported when x is a {_kind(x)}"
+                    f"`validation_split` argument is not supported when x is a {kind_of_data(x)}"
                 )
             name = "steps_per_epoch"
             batches = self._generated(x, steps_per_epoch, class_weight, shuffle, options, name)
@@ -126,8 +133,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         See `fit` for the arguments.
         """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
+        x = batches_of(x, steps, is_repeated=True)
         if is_generator(x):
-            _refuse_beside_generator(x, y=y, sample_weight=sample_weight)
+            refuse_beside_generator(x, y=y, sample_weight=sample_weight)
             batches = self._generated(x, steps, None, False, options, "steps")
         else:
             batches = self._validated((x, y, sample_weight), batch_size, steps, options)
@@ -154,8 +162,9 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """Return the outputs for inputs, computed in batches: an array, or a list or dict of
         arrays.
 
-        x: arrays, or a Sequence or generator of inputs, or of tuples that begin with inputs.
+        x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with them.
         """
+        x = batches_of(x, steps, is_repeated=True)
         if is_generator(x):
             self._set_inputs_of(x)
             convert = ModelData(self, None).of_inputs
@@ -376,19 +385,6 @@ def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
         ArrayBatches(first, weighted, size, batches.shuffle),
         ArrayBatches(last, weighted, size),
     )
-
-
-def _kind(x: Any) -> str:
-    return "`keras.utils.Sequence`" if isinstance(x, BatchSequence) else "generator"
-
-
-def _refuse_beside_generator(x: Any, **arguments: Any) -> None:
-    for name, value in arguments.items():
-        if value is not None:
-            raise ValueError(
-                f"`{name}` argument is not supported when using {_kind(x)} as input: it yields "
-                "targets and weights itself"
-            )
 
 
 def _check_steps(x: Any, steps: int | None, name: str) -> None:

@@ -22,13 +22,13 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 class Coordinator:
-    """Stops several threads together, and raises the exception of one of them in one place.
+    """Stops several threads together, and raises the exception of one of these threads in `join`.
 
-    A thread calls `should_stop()` in its loop; any thread may call `request_stop`, with the
+    A thread calls `should_stop()` in its loop; any thread may call `request_stop` with the
     exception that ended it. `join` waits for all threads, and raises that exception.
 
-    clean_stop_exception_types: exceptions that mark an ordinary end, and are not raised; by
-    default OutOfRangeError, which marks the end of an input.
+    clean_stop_exception_types: exceptions that mark an ordinary end, and are not raised; by default
+    OutOfRangeError, which marks the end of an input.
     """
 
     def __init__(
@@ -52,7 +52,8 @@ class Coordinator:
         """Request that all threads stop; only the first exception is kept, for `join` to raise.
 
         ex: an exception, or the result of `sys.exc_info()`; another value is replaced by a
-        ValueError. It is raised here if `join` has finished already, unless it marks a clean stop.
+        ValueError. `request_stop` raises the exception itself if `join` has already finished,
+        unless the exception marks a clean stop.
         """
         with self._lock:
             error = self._unclean(ex)
@@ -94,7 +95,7 @@ class Coordinator:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is requested, for at most `timeout` seconds; return whether it is."""
+        """Wait until a stop is requested, for at most `timeout` seconds; return whether it was."""
         return self._stop_event.wait(timeout=timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:
@@ -110,9 +111,9 @@ class Coordinator:
     ) -> None:
         """Wait until `threads` and the registered threads end.
 
-        Once a stop is requested they have `stop_grace_period_secs` to end. Raises the exception of
-        the stop request, if it has one. Raises RuntimeError if threads still run after that time,
-        unless `ignore_live_threads`.
+        After a stop request, the threads have `stop_grace_period_secs` seconds to end. Raises the
+        exception of the stop request, if it has one. Raises RuntimeError if threads still run after
+        that time, unless `ignore_live_threads`.
         """
         with self._lock:
             waited = self._registered_threads.union(threads or ())

@@ -14,10 +14,12 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 class LooperThread(threading.Thread):
     """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
 
-    coord: a `Coordinator`, with which the thread registers. Raises ValueError for anything else.
-    timer_interval_secs: the seconds between the starts of two calls; None means without a pause.
+    coord: a `Coordinator`, with which the thread registers. Raise ValueError for anything else.
+    timer_interval_secs: the seconds between the starts of two calls; None means no pause between
+      calls.
 
-    If a call raises an exception, the thread requests a stop with it. The thread is a daemon.
+    If a call raises an exception, the thread requests a stop of `coord` with the exception. The
+    thread is a daemon.
     """
 
     def __init__(
@@ -66,10 +68,12 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Called once, before the first `run_loop`, in the thread."""
+        """Do nothing; `run` calls this once, in the thread, before the first `run_loop`."""
 
     def stop_loop(self) -> None:
-        """Called once, after the last `run_loop`, in the thread; not after an exception."""
+        """Do nothing; `run` calls this once, in the thread, after the last `run_loop`, unless that
+        failed.
+        """
 
     def run_loop(self) -> None:
         """Call the target, if there is one."""

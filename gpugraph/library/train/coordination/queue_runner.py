@@ -36,16 +36,18 @@ from gpugraph.session import BaseSession
 class QueueRunner:
     """Fills a queue in the background: a separate thread runs each enqueue operation repeatedly.
 
-    queue, enqueue_ops: the queue, and its operations, one for each thread (repeats are allowed).
+    queue, enqueue_ops: the queue, and its enqueue operations, one for each thread (an operation may
+      occur repeatedly).
     close_op: closes the queue when the last thread has ended. cancel_op: also cancels waiting
-    enqueues, when a coordinator stops. Both are `queue.close` by default.
+      enqueues, when a coordinator stops. Both are `queue.close` by default.
     queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
-    or the queue that it dequeues from, is closed: they end a thread, but are not raised. By default
-    OutOfRangeError. queue_runner_def: a QueueRunnerDef, whose names are in `import_scope`, in place
-    of the other arguments.
+      or the queue that it dequeues from, is closed; they end a thread, but are not raised. The
+      default is OutOfRangeError. queue_runner_def: a QueueRunnerDef, whose names are in
+      `import_scope`, in place of the other arguments.
 
     Raises ValueError if the queue or the operations are missing, or if both a queue and a
-    QueueRunnerDef are passed; TypeError for exceptions that are no tuple of error classes.
+    QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
+    classes.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class QueueRunner:
 
     @property
     def queue(self) -> Any:
-        """The queue; for a runner from a QueueRunnerDef, its tensor."""
+        """The queue; for a runner created from a QueueRunnerDef, the tensor of the queue."""
         return self._queue
 
     @property
@@ -186,9 +188,9 @@ class QueueRunner:
     ) -> list[threading.Thread]:
         """Create a thread for each enqueue operation; with `coord`, one more that waits for a stop.
 
-        That thread then runs `cancel_op`. Each thread is registered with `coord`, a daemon if
-        `daemon`, and started if `start`. Returns an empty list while earlier threads of the same
-        session still run.
+        After the stop request, that thread runs `cancel_op`. All threads are registered with
+        `coord`; `daemon` makes them daemons, `start` starts them. Return an empty list while
+        earlier threads of the same session still run.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -236,7 +238,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """Create the runner described by a QueueRunnerDef, in the default graph."""
+        """Create, for the default graph, the runner that a QueueRunnerDef describes."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
@@ -272,9 +274,9 @@ def start_queue_runners(
 ) -> list[threading.Thread]:
     """Start the threads of all runners in a collection of the session's graph, and return them.
 
-    sess: a session, by default the default session. Raises ValueError if there is none, and
-    TypeError for another object. A monitored session has started its runners already; for it the
-    list is empty.
+    sess: a session, by default the default session. Raise ValueError if there is no session, and
+    TypeError for another object. For a monitored session, which has already started its runners,
+    the list is empty.
     """
     if sess is None:
         sess = get_default_session()

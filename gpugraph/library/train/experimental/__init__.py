@@ -1,6 +1,6 @@
 """Loss scaling, which keeps small float16 gradients from becoming zero.
 
-`loss_scale` has the scales, `loss_scale_optimizer` the optimizer that uses one.
+`loss_scale` has the scales, `loss_scale_optimizer` the optimizer that uses a scale.
 """
 
 from gpugraph.library.train.experimental.loss_scale import (

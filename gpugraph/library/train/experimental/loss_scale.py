@@ -61,7 +61,7 @@ class LossScale(Trackable, ABC):
 
 
 class FixedLossScale(LossScale):
-    """A scale that does not change. Raises ValueError unless it is a number of 1 or more."""
+    """A scale that does not change; the constructor raises ValueError for a scale less than 1."""
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
@@ -91,8 +91,8 @@ class DynamicLossScale(LossScale):
     """A scale that adapts to the gradients.
 
     It is multiplied by `multiplier` after `increment_period` consecutive steps with finite
-    gradients, and divided by it, to no less than 1, after each step with a gradient that is not
-    finite.
+    gradients, and divided by `multiplier`, but not below 1, after each step with a gradient that is
+    not finite.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class DynamicLossScale(LossScale):
 
     @property
     def increment_period(self) -> int:
-        """The number of consecutive good steps after which the scale grows."""
+        """The number of consecutive steps with finite gradients after which the scale grows."""
         return self._increment_period
 
     @property
@@ -172,7 +172,9 @@ def _are_finite(grads: list[Any]) -> Tensor:
 
 
 def loss_scale_of(identifier: Any) -> LossScale:
-    """Make a scale from a number, "dynamic" or a LossScale; raise ValueError for anything else."""
+    """Return a scale made from a number, "dynamic" or a LossScale; raise ValueError for anything
+    else.
+    """
     if isinstance(identifier, (int, float)):
         return FixedLossScale(identifier)
     if isinstance(identifier, str) and identifier == "dynamic":

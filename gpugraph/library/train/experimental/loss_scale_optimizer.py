@@ -18,12 +18,12 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class MixedPrecisionLossScaleOptimizer(Optimizer):
-    """Trains as `opt` does, with scaled losses: `loss_scale` times the loss is differentiated.
+    """Trains as `opt` does, but differentiates the loss multiplied by `loss_scale`.
 
     The gradients are then divided by the scale.
 
     opt: an Optimizer. loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale, a step
-    whose gradients are not all finite changes no variable, and the global step does not count it.
+    whose gradients are not all finite changes no variable, and does not increment the global step.
     Raises ValueError for other arguments.
     """
 
@@ -47,7 +47,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable), with the gradients of the unscaled loss.
 
-        Raises as `Optimizer.compute_gradients` does.
+        Raise the errors of `Optimizer.compute_gradients`.
         """
         scale = self._loss_scale()
         value = convert_to_tensor(loss() if callable(loss) else loss, name="loss")
@@ -66,8 +66,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     ) -> Operation:
         """Return an operation that applies the gradients and updates the scale.
 
-        If all gradients are finite, or the scale is fixed, it changes the variables and increments
-        the global step. Raises as `Optimizer.apply_gradients` does.
+        If all gradients are finite, or the scale is fixed, the operation changes the variables and
+        increments the global step. Raise the errors of `Optimizer.apply_gradients`.
         """
         pairs = list(grads_and_vars)
         if not isinstance(self._loss_scale, DynamicLossScale):
@@ -94,7 +94,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
 
 def _scaled(grad: Any, factor: Tensor) -> Any:
-    """Multiply a gradient by a scalar; None stays None."""
+    """Return a gradient multiplied by a scalar; return None for None."""
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):

@@ -24,19 +24,24 @@ from gpugraph.platform import logging
 
 
 class CheckpointSaverListener:
-    """Base class of listeners that act before and after checkpoints; its methods do nothing."""
+    """Base class of listeners that act before and after checkpoints.
+
+    The methods here do nothing.
+    """
 
     def begin(self) -> None:
-        """Called before there is a session: the graph may be changed."""
+        """Do nothing; called before there is a session, when the graph may still be changed."""
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """Called at the end, after the last checkpoint."""
+        """Do nothing; called at the end of the training, after the last checkpoint."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Called before each checkpoint."""
+        """Do nothing; called before each checkpoint."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Called after each checkpoint; a result of True requests the end of the training."""
+        """Do nothing; called after each checkpoint. A method that returns True requests the end of
+        training.
+        """
 
 
 class CheckpointSaverHook(SessionRunHook):
@@ -45,11 +50,11 @@ class CheckpointSaverHook(SessionRunHook):
     Args:
       checkpoint_dir: the folder of the checkpoints, and of an event file that records them.
       save_secs: seconds between two checkpoints.
-      save_steps: global steps between two checkpoints. Exactly one of the two is required.
+      save_steps: global steps between two checkpoints. Pass either save_secs or save_steps.
       saver: the Saver.
-      checkpoint_basename: the name of the files, before the step.
-      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without both, the only Saver of
-        collection SAVERS is used.
+      checkpoint_basename: the name of the files without the step.
+      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without both arguments, the only
+        Saver of collection SAVERS is used.
       listeners: CheckpointSaverListeners.
       save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
 
@@ -104,7 +109,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._summary_writer.add_meta_graph(meta_graph)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the global step, as it is before the run."""
+        """Fetch the value that the global step has before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
@@ -117,7 +122,7 @@ class CheckpointSaverHook(SessionRunHook):
                     run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Save a checkpoint of the last step, unless there is one already."""
+        """Save a checkpoint of the last step, unless there is already a checkpoint of it."""
         step = int(session.run(self._global_step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)

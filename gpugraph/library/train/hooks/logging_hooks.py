@@ -1,4 +1,6 @@
-"""Hooks that report on a training: LoggingTensorHook, StepCounterHook, NanTensorHook."""
+"""Hooks that report the progress of a training: LoggingTensorHook, StepCounterHook,
+NanTensorHook.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ class LoggingTensorHook(SessionRunHook):
         self._current = {tag: _tensor(item) for tag, item in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Fetch the tensors if a log is due."""
+        """Fetch the tensors if a log is due in this run."""
         self._is_time = self._timer.should_trigger_for_step(self._runs)
         return SessionRunArgs(self._current) if self._is_time else None
 
@@ -101,7 +103,8 @@ def _by_tag(tensors: Any) -> tuple[Iterable[Any], dict[Any, Any]]:
 
 
 def _tensor(item: Any) -> Any:
-    """Return `item` if it is of the default graph, or the element that it names there.
+    """Return `item` if it belongs to the default graph; return the tensor or op that a name stands
+    for.
 
     The name of an operation, `loss`, stands for its only output, `loss:0`. Raise ValueError for an
     item of another graph and for an operation with several outputs.
@@ -128,9 +131,9 @@ class StepCounterHook(SessionRunHook):
 
     Args:
       every_n_steps: global steps between two reports.
-      every_n_secs: seconds between two reports. Exactly one of the two: else ValueError.
+      every_n_secs: seconds between two reports. ValueError unless exactly one of both is set.
       output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without both the rate is only logged.
+      summary_writer: the FileWriter. Without both, the rate is only logged.
     """
 
     def __init__(
@@ -155,7 +158,7 @@ class StepCounterHook(SessionRunHook):
         self._tag = f"{get_global_step().op.name}/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the global step, as it is before the run."""
+        """Fetch the value that the global step has before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
@@ -200,7 +203,7 @@ class NanLossDuringTrainingError(RuntimeError):
 class NanTensorHook(SessionRunHook):
     """Ends the training if a loss is NaN: by NanLossDuringTrainingError, or by a stop request.
 
-    loss_tensor: the loss. fail_on_nan_loss: whether to raise.
+    loss_tensor: the loss. fail_on_nan_loss: whether to raise the error, otherwise request a stop.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
@@ -211,7 +214,7 @@ class NanTensorHook(SessionRunHook):
         return SessionRunArgs(self._loss_tensor)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Check the loss."""
+        """Raise the error or request a stop if the fetched loss is NaN."""
         if not np.isnan(run_values.results):
             return
         message = "Model diverged with loss = NaN."

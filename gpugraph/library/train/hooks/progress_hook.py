@@ -36,8 +36,8 @@ class ProgressHook(SessionRunHook):
         log.
       file: the destination of lines; `sys.stderr` by default.
       use_tqdm: whether the package tqdm draws the line or bar; by default it does if there is a
-        terminal or notebook and tqdm is installed. With True and without tqdm, ModuleNotFoundError
-        is raised.
+        terminal or notebook and tqdm is installed. True raises ModuleNotFoundError if tqdm is not
+        installed.
 
     Tensors are computed only in the runs after which they are shown.
     """
@@ -62,7 +62,7 @@ class ProgressHook(SessionRunHook):
         self._is_time = False
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Start counting at the session's step."""
+        """Start to count steps at the global step of the new session."""
         step = int(session.run(self._global_step))
         if self._display is None:
             self._display = _display(self._file, self._use_tqdm, step, self._last_step)
@@ -122,7 +122,9 @@ class _Display:
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Show a step, the rate in steps per second and texts by name, unless shown already."""
+        """Show a step, the rate in steps per second and the texts by name, unless they are shown
+        already.
+        """
         if step == self._shown:
             return
         self._shown = step

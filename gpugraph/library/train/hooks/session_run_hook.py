@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class SessionRunArgs(NamedTuple):
-    """A hook's additions to a run: fetches, in any structure, feeds and RunOptions."""
+    """A hook's additions to a run: fetches in any structure, feeds and RunOptions."""
 
     fetches: Any
     feed_dict: Any = None
@@ -17,7 +17,8 @@ class SessionRunValues(NamedTuple):
     """The results of a run for one hook.
 
     results: the values of the hook's fetches, in their structure; None without fetches. options:
-    the run's RunOptions. run_metadata: its RunMetadata."""
+    the RunOptions of the run. run_metadata: the run's RunMetadata.
+    """
 
     results: Any
     options: Any
@@ -25,7 +26,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run of a monitored session, as its hooks see it; they may request that it be the last."""
+    """One run of a monitored session, as passed to its hooks; a hook may make it the last run."""
 
     __slots__ = ("_original_args", "_session", "_stop_requested")
 
@@ -40,12 +41,12 @@ class SessionRunContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; runs that a hook starts by it have no hooks."""
+        """The tf.Session; runs that a hook starts with this session have no hooks."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook has requested that this be the last run."""
+        """Whether a hook has requested that this run be the last."""
         return self._stop_requested
 
     def request_stop(self) -> None:
@@ -54,22 +55,27 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """Base class of hooks; its methods do nothing."""
+    """Base class of hooks; the methods here do nothing."""
 
     def begin(self) -> None:
-        """Called once, before there is a session: the graph may be changed, for the last time."""
+        """Do nothing; called once before there is a session, the last time that the graph may be
+        changed.
+        """
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Called with each new session, also after a recovery. The graph is finalized."""
+        """Do nothing; called with each new session, also after a recovery. The graph is then
+        finalized.
+        """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each run; returns the additions to the run, or None."""
+        """Return None; called before each run. An override may return additions to the run."""
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Called after each run that raised nothing."""
+        """Do nothing; called after each run that raised no error."""
 
     def end(self, session: Any) -> None:
-        """Called at the end, before the session is closed, unless an error ends the training.
+        """Do nothing; called at the end, before the session is closed, unless an error ends the
+        training.
 
-        OutOfRangeError and StopIteration, the end of the input, are no errors here.
+        OutOfRangeError and StopIteration, which mark the end of the input, do not count as errors.
         """

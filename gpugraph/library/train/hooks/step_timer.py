@@ -8,7 +8,7 @@ import time
 class SecondOrStepTimer:
     """Decides at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
 
-    Raises ValueError unless exactly one of the two is passed.
+    The constructor raises ValueError unless exactly one of the arguments is passed.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -20,12 +20,14 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last action: the next step is one to act at, as the first was."""
+        """Forget the last action, so that the next step is again the first at which to act."""
         self._last_triggered_step: int | None = None
         self._last_triggered_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Return whether to act at this step: the first one, and later after the interval."""
+        """Return whether to act at this step: at the first step, and whenever the interval has
+        passed.
+        """
         last, moment = self._last_triggered_step, self._last_triggered_time
         if last is None or moment is None:
             return True
@@ -36,7 +38,9 @@ class SecondOrStepTimer:
         return time.time() >= moment + (self._every_secs or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Record an action at this step; return seconds and steps since the last, or Nones."""
+        """Record an action at this step; return the seconds and steps since the last action, or two
+        Nones.
+        """
         now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
         self._last_triggered_time, self._last_triggered_step = now, step
         if moment is None or last is None:

@@ -23,8 +23,7 @@ _STEPS_BETWEEN_REPORTS = 1000
 class StopAtStepHook(SessionRunHook):
     """Ends the training after `num_steps` more steps, or when the global step is `last_step`.
 
-    Raises ValueError unless exactly one of the two is passed; RuntimeError if there is no global
-    step.
+    The constructor raises ValueError unless exactly one of the arguments is passed.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -35,7 +34,7 @@ class StopAtStepHook(SessionRunHook):
         self._num_steps, self._last_step = num_steps, last_step
 
     def begin(self) -> None:
-        """Find the global step."""
+        """Find the global step; raise RuntimeError if there is none."""
         self._global_step = global_step_for("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
@@ -44,11 +43,11 @@ class StopAtStepHook(SessionRunHook):
             self._last_step = session.run(self._global_step) + self._num_steps
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the global step, as it is before the run."""
+        """Fetch the value that the global step has before the run."""
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Request a stop if the global step, read again, has reached the last one."""
+        """Request a stop if the global step, which is read again, has reached the last step."""
         last = self._last_step
         if run_values.results + 1 < last:
             return
@@ -59,7 +58,7 @@ class StopAtStepHook(SessionRunHook):
 class GlobalStepWaiterHook(SessionRunHook):
     """Delays the first run until the global step has reached `wait_until_step`.
 
-    Meanwhile other workers increase it.
+    Other workers increase the global step in the meantime.
     """
 
     def __init__(self, wait_until_step: int) -> None:
@@ -71,7 +70,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._global_step = global_step_for("GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Wait; add nothing to the run."""
+        """Wait until the global step has reached `wait_until_step`; add nothing to the run."""
         if self._worker_is_started or self._wait_until_step <= 0:
             self._worker_is_started = True
             return
@@ -99,7 +98,7 @@ class FinalOpsHook(SessionRunHook):
         return self._values
 
     def end(self, session: Any) -> None:
-        """Run the final ops. OutOfRangeError and StopIteration are raised, after a warning."""
+        """Run the final ops; log and raise OutOfRangeError and StopIteration."""
         if self._final_ops is None:
             return
         try:
@@ -120,5 +119,5 @@ class FeedFnHook(SessionRunHook):
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Return the feeds."""
+        """Return the feeds of the run."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -22,15 +22,15 @@ class SummarySaverHook(SessionRunHook):
 
     Args:
       save_steps: global steps between two summaries.
-      save_secs: seconds between two summaries. Exactly one of the two is required.
+      save_secs: seconds between two summaries. Pass either save_steps or save_secs.
       output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without both nothing is written.
+      summary_writer: the FileWriter. Without both, nothing is written.
       scaffold: a Scaffold, whose `summary_op` is written.
       summary_op: the summary, or a list of them. Exactly one of scaffold and summary_op is
         required.
 
     Raises:
-      ValueError: not exactly one of each pair.
+      ValueError: both or neither argument of one of these pairs.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SummarySaverHook(SessionRunHook):
         self._global_step = global_step_for("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the global step, and the summaries if they are due."""
+        """Fetch the global step, and also the summaries if they are due."""
         step = self._next_step
         self._is_time = step is None or self._timer.should_trigger_for_step(step)
         requests = {"global_step": self._global_step}
@@ -65,7 +65,7 @@ class SummarySaverHook(SessionRunHook):
         return SessionRunArgs(requests)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Write the summaries, under the global step after the run."""
+        """Write the summaries under the value that the global step has after the run."""
         if self._summary_writer is None:
             return
         step = run_values.results["global_step"] + 1

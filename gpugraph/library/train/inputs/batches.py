@@ -1,8 +1,8 @@
 """Batches: threads compute elements and enqueue them; a batch dequeues several of them.
 
-A function with `maybe` in its name skips elements for which `keep_input` is False. One with
-`join` takes a list of elements, each of which a separate thread computes; the others take one
-element and the number of threads that compute it.
+A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
+`join` takes a list of elements, each of which is computed by a separate thread; the other functions
+take one element and the number of threads that compute it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
-    create: creates it from the dtypes and shapes of an element's components. min_size: the number
-    of elements that remain in the queue after a dequeue, until it is closed.
+    create: a function that creates the queue from the dtypes and shapes of an element's components.
+    min_size: the number of elements that remain in the queue after a dequeue, until it is closed.
     """
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
@@ -48,7 +48,7 @@ class _QueueKind(NamedTuple):
     min_size: int = 0
 
     def summarize(self, queue: QueueBase) -> None:
-        """Add a summary: the number of elements that can be dequeued, divided by its maximum."""
+        """Add a summary: the number of elements that can be dequeued, as a part of the maximum."""
         size, span = queue.size(), self.capacity - self.min_size
         over = f"over_{self.min_size}_of_{span}" if self.shuffles(queue) else f"of_{span}"
         if self.shuffles(queue):
@@ -102,9 +102,9 @@ def _batched(tensors_list: Sequence[Any], batching: _Batching, name: str | None)
 
 
 def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
-    """Return the components of each element: a list's in order, a dict's by sorted keys.
+    """Return the components of each element as a list; those of a dict are sorted by key.
 
-    Raises ValueError if there are no elements, or if their keys differ.
+    Raise ValueError if there are no elements, or if their keys differ.
     """
     if not isinstance(tensors_list, (list, tuple)):
         raise TypeError(f"Expected a list of sets of tensors, got {tensors_list!r}")
@@ -128,7 +128,7 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
     """Return `keep_input` as a bool tensor, a scalar, or a vector with `enqueue_many`.
 
-    Raise ValueError for another or an unknown rank.
+    Raise ValueError for any other rank, and for an unknown rank.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -197,7 +197,7 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """Return the kind of a shuffling queue; raise ValueError if nothing could be dequeued."""
+    """Return the kind of a shuffling queue; raise ValueError if no element could be dequeued."""
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
@@ -226,12 +226,13 @@ def batch(
     """Return batches of elements, in the order in which threads compute them.
 
     tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
-    compute anew each time. The result has the same structure with a row for each of `batch_size`
-    elements, except that a list of one becomes its tensor. enqueue_many: whether `tensors` holds
-    several elements, one in each row. num_threads: the number of threads; their runner is added to
-    the graph. shapes: the shapes of an element's tensors, if they are unknown. dynamic_pad: whether
-    elements of different sizes are padded with zeros. allow_smaller_final_batch: whether the
-    remaining elements at the end of the input form a batch too.
+    compute repeatedly. The result has the same structure with a row for each of `batch_size`
+    elements; but for a list of one tensor, the result is a tensor. enqueue_many: whether `tensors`
+    holds several elements, one in each row. num_threads: the number of threads; their runner is
+    added to the graph. shapes: the shapes of an element's tensors, if they are unknown.
+    dynamic_pad: whether elements of different sizes are padded with zeros.
+    allow_smaller_final_batch: whether the remaining elements at the end of the input also form a
+    batch.
 
     Raises ValueError if the shape of an element is unknown, or, with `dynamic_pad`, its rank.
     """
@@ -254,9 +255,10 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, but only with elements for which `keep_input` is True.
+    """Return batches as `batch` does, but only of elements for which `keep_input` is True.
 
-    keep_input: a bool scalar or, with `enqueue_many`, a vector."""
+    keep_input: a bool scalar or, with `enqueue_many`, a vector.
+    """
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
         "batch", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
@@ -276,7 +278,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, but with elements from several sources, each computed in a separate thread."""
+    """Return batches as `batch` does, of elements from several sources, each with a thread."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -295,7 +297,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch_join`, but only with elements for which `keep_input` is True."""
+    """Return batches as `batch_join` does, but only of elements for which `keep_input` is True."""
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
         "batch_join", queue_kind, batch_size, enqueue_many, shapes, allow_smaller_final_batch,
@@ -317,10 +319,10 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `batch`, but with elements drawn at random from those in the queue.
+    """Return batches as `batch` does, but of elements drawn at random from those in the queue.
 
-    After each draw, at least `min_after_dequeue` elements remain. Raises ValueError for a capacity
-    that is not larger.
+    After each draw, at least `min_after_dequeue` elements remain in the queue. Raise ValueError for
+    a capacity that is not larger than this number.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
@@ -342,7 +344,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, but only with elements for which `keep_input` is True."""
+    """Return batches as `shuffle_batch` does, of elements for which `keep_input` is True."""
     queue_of = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     common = batch_size, enqueue_many, shapes, allow_smaller_final_batch, keep_input, num_threads
     return _batched([tensors], _Batching("shuffle_batch", queue_of, *common), name)
@@ -361,7 +363,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch_join`, but only with elements for which `keep_input` is True."""
+    """Return batches as `shuffle_batch_join` does, of elements for which `keep_input` is True."""
     queue_kind = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     batching = _Batching(
         "shuffle_batch_join", queue_kind, batch_size, enqueue_many, shapes,
@@ -382,7 +384,9 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Like `shuffle_batch`, but with elements from several sources, each in a separate thread."""
+    """Return batches as `shuffle_batch` does, of elements of several sources, with a thread
+    each.
+    """
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
         allow_smaller_final_batch, shared_name, name,

@@ -26,7 +26,9 @@ _NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
-    """Create a local variable of the paths that match a pattern when it is initialized."""
+    """Create a local variable of the paths that match `pattern` when the variable is
+    initialized.
+    """
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
             raw_ops.MatchingFiles(pattern),
@@ -38,7 +40,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """Return `tensor` for `num_epochs` runs; further runs raise OutOfRangeError.
+    """Return `tensor`, which `num_epochs` runs can compute; further runs raise OutOfRangeError.
 
     A local variable counts the runs. With None there is no limit. Raise ValueError for a number
     below 1.

@@ -23,7 +23,8 @@ def without_sparse(tensors: Sequence[Any]) -> list[Any]:
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
     """Return the components that are SparseTensors, by position in the first list.
 
-    Raises ValueError if their positions differ among the lists, and TypeError if their dtypes do.
+    Raises ValueError if their positions differ among the lists, and TypeError if their dtypes
+    differ.
     """
     sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}
@@ -45,9 +46,9 @@ def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]
 
 
 def storable(tensor: Any, many: bool) -> Tensor:
-    """Convert to a tensor that a queue can hold.
+    """Return `tensor` in a form that a queue can hold.
 
-    A SparseTensor, or with `many` each of its rows, becomes three strings.
+    A SparseTensor becomes three strings; with `many`, each of its rows does.
     """
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)

@@ -8,9 +8,10 @@ from gpugraph.library.train.savers.saver import Saver
 
 
 def default_saver() -> Saver:
-    """Return the only Saver in collection SAVERS of the default graph; add one if it is empty.
+    """Return the only Saver in the collection SAVERS of the default graph; add one if there is
+    none.
 
-    Raises RuntimeError if there are several.
+    Raise RuntimeError if there are several.
     """
     graph = get_default_graph()
     savers = graph.get_collection(GraphKeys.SAVERS)

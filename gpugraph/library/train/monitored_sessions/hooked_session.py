@@ -44,11 +44,11 @@ class StepContext:
 
     @property
     def session(self) -> Any:
-        """The tf.Session; runs that are started by it have no hooks."""
+        """The tf.Session; runs that the step function starts with it have no hooks."""
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as `MonitoredSession.run` does."""
+        """Run `fetches` as `MonitoredSession.run` does."""
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> None:
@@ -79,9 +79,9 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run as `Session.run` does, with the hooks' additions.
+        """Run `fetches` as `Session.run` does, with the hooks' additions.
 
-        Raises RuntimeError after a stop request, and for a tensor that is fed twice.
+        Raise RuntimeError after a stop request, and for a tensor that is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
@@ -138,9 +138,10 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 
 
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
-    """Merge `others` into `options`, and return the latter.
+    """Merge `others` into `options`, and return `options`.
 
-    The result has the larger of two numbers, flags that either one sets, and all tensor watches.
+    The result has the larger value of each number, the flags that are set in either, and all tensor
+    watches of both.
     """
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))
@@ -179,10 +180,10 @@ class CoordinatedSession:
                 self._hooked.close()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as `HookedSession.run` does.
+        """Run `fetches` as `HookedSession.run` does.
 
-        If the run fails because a thread's server was lost, raise the thread's error, which leads
-        to a new session.
+        If the run fails because a thread's server was lost, raise the thread's error, so that a new
+        session is created.
         """
         try:
             return self._hooked.run(*args, **kwargs)
@@ -205,7 +206,8 @@ class CoordinatedSession:
 class RecoverableSession:
     """A coordinated session that is recreated if a server was lost.
 
-    create: creates the session, with its hooks and threads. current: returns the latest tf.Session.
+    create: a function that creates the session, with its hooks and threads. current: a function
+    that returns the latest tf.Session.
     """
 
     def __init__(
@@ -235,7 +237,9 @@ class RecoverableSession:
         _close(session)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as `HookedSession.run` does; if a server was lost, run again with a new session."""
+        """Run `fetches` as `HookedSession.run` does; if a server was lost, run again in a new
+        session.
+        """
         return self._until_done(lambda session: session.run(*args, **kwargs))
 
     def run_step_fn(self, step_fn: Callable[[Any], Any], raw_session: Any) -> Any:

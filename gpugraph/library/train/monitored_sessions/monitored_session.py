@@ -96,20 +96,20 @@ class BaseMonitoredSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run as `Session.run` does, with all hooks.
+        """Run `fetches` as `Session.run` does, with all hooks.
 
-        Raises RuntimeError for a closed session, or after a hook has requested a stop.
+        Raise RuntimeError for a closed session, or after a hook has requested a stop.
         """
         return self._open().run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
-        """Return the result of `step_fn(step_context)`, a function that may run anything.
+        """Return the result of `step_fn(step_context)`, a function that may start any runs.
 
         step_context has `session`, whose runs have no hooks, `run_with_hooks(...)`, which is `run`,
         and `request_stop()`, which raises StopIteration: it ends the `with` block cleanly.
 
         Raises:
-          ValueError: the function takes other arguments than `step_context`.
+          ValueError: the function has a parameter other than `step_context`.
         """
         arguments = list(inspect.signature(step_fn).parameters)
         if arguments not in _STEP_ARGUMENTS:
@@ -140,13 +140,16 @@ class BaseMonitoredSession:
         return self._sess
 
     def should_stop(self) -> bool:
-        """Return whether the training is over: a hook or a thread stopped it, or it is closed."""
+        """Return whether the training is over: a hook or a thread stopped it, or the session is
+        closed.
+        """
         return self._sess is None or self._sess.should_stop()
 
     def close(self) -> None:
         """Call the hooks' `end`, stop the threads, and close the session.
 
-        Raises RuntimeError if it is closed already; raises the exception of a thread that failed.
+        Raise RuntimeError if the session is already closed; raises the exception of a thread that
+        failed.
         """
         self._close(None)
 
@@ -154,7 +157,9 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """Close the session; OutOfRangeError and StopIteration, from the input, end it cleanly."""
+        """Close the session; return True for OutOfRangeError and StopIteration, which end the block
+        cleanly.
+        """
         if kind in (OutOfRangeError, StopIteration):
             kind = None
         self._close(kind)
@@ -181,7 +186,8 @@ class BaseMonitoredSession:
 
 
 class MonitoredSession(BaseMonitoredSession):
-    """A session that its creator initializes, and that is recreated if a server was lost.
+    """A session with hooks; `session_creator` initializes it, and recreates it if a server was
+    lost.
 
     Args:
       session_creator: a SessionCreator; a ChiefSessionCreator by default.
@@ -203,7 +209,7 @@ class MonitoredSession(BaseMonitoredSession):
 class SingularMonitoredSession(BaseMonitoredSession):
     """A chief's session with hooks, which is not recreated if a server was lost.
 
-    So the tf.Session stays the same: `raw_session` returns it.
+    The tf.Session therefore stays the same: `raw_session` returns it.
 
     Args:
       hooks: SessionRunHooks.
@@ -228,5 +234,7 @@ class SingularMonitoredSession(BaseMonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """Return the tf.Session, for a Saver or for runs without hooks; None if it is closed."""
+        """Return the tf.Session, for a Saver or for runs without hooks; None if the session is
+        closed.
+        """
         return self._tf_session

@@ -26,16 +26,16 @@ from gpugraph.platform import logging
 class Scaffold:
     """The operations and the saver of a training session.
 
-    `finalize` completes missing ones: from the graph's collections, or by creating them.
+    `finalize` completes the missing operations: from the graph's collections, or by creating them.
 
     Args:
-      init_op: initializes the global variables.
+      init_op: an operation that initializes the global variables.
       init_feed_dict: the feeds of `init_op`.
-      init_fn: called after `init_op` was run, as `init_fn(scaffold, session)`.
+      init_fn: a function that is called after `init_op` was run: `init_fn(scaffold, session)`.
       ready_op: a tensor: the names of all variables without a value.
       ready_for_local_init_op: a tensor: the names of global variables without a value.
-      local_init_op: initializes local variables and tables.
-      summary_op: the Summary of a step; by default all summaries merged, or None.
+      local_init_op: an operation that initializes local variables and tables.
+      summary_op: the Summary of a step; by default all summaries merged, or None if there are none.
       saver: the Saver of checkpoints.
       copy_from_scaffold: a Scaffold that supplies missing arguments. Raises TypeError for another
         object.
@@ -72,7 +72,7 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Complete the parts and finalize the default graph; return the Scaffold.
+        """Complete the missing parts and finalize the default graph; return the Scaffold.
 
         Raises:
           RuntimeError: a collection has several candidates for a missing part, or a part must be
@@ -91,7 +91,9 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """A function of the session, which calls the constructor's `init_fn`; None without one."""
+        """A function of the session that calls the constructor's `init_fn`; None if there is no
+        `init_fn`.
+        """
         function = self._user_init_fn
         return (lambda session: function(self, session)) if function else None
 
@@ -132,7 +134,7 @@ class Scaffold:
 
     @property
     def saver(self) -> Any:
-        """The Saver."""
+        """The Saver of checkpoints."""
         return self._saver
 
     @staticmethod
@@ -141,7 +143,7 @@ class Scaffold:
     ) -> Any:
         """Return the only item of a collection; if it is empty, add `default_constructor()` first.
 
-        Raises RuntimeError for several items: the message asks for the argument `arg_name` of
+        Raise RuntimeError for several items; the message asks for the argument `arg_name` of
         `Scaffold`.
         """
         graph = get_default_graph()
@@ -171,9 +173,9 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """Return a string vector of the names of `variables` without a value; all by default.
+    """Return a string vector: the names of those `variables` that have no value, by default of all.
 
-    It is computed in the run even if there are no variables.
+    The vector is computed in the run even if there are no variables.
     """
     names = report_uninitialized_variables(variables)
     return concat([names, convert_to_tensor([], "string")], 0)

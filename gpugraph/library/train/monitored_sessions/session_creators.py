@@ -46,7 +46,7 @@ class ChiefSessionCreator(_ScaffoldedCreator):
     """Creates sessions whose variables are restored from a checkpoint, or initialized.
 
     Args:
-      scaffold: determines how they are initialized; a default one if None.
+      scaffold: a Scaffold with the operations that initialize them; by default `Scaffold()`.
       master, config: the target and the ConfigProto of the sessions.
       checkpoint_dir: the folder whose latest checkpoint is restored.
       checkpoint_filename_with_path: the checkpoint that is restored; excludes `checkpoint_dir`.
@@ -67,7 +67,9 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         }
 
     def create_session(self) -> Session:
-        """Create a session, finalize the graph; raises as `SessionManager.prepare_session` does."""
+        """Create a session and finalize the graph; raise the errors of
+        `SessionManager.prepare_session`.
+        """
         manager, scaffold = self._get_session_manager(), self._scaffold
         return manager.prepare_session(
             self._master,
@@ -98,7 +100,7 @@ class WorkerSessionCreator(_ScaffoldedCreator):
         self._max_wait_secs = max_wait_secs
 
     def create_session(self) -> Session:
-        """Create a session; raises as `SessionManager.wait_for_session` does."""
+        """Create a session; raise the errors of `SessionManager.wait_for_session`."""
         manager = self._get_session_manager()
         return manager.wait_for_session(
             self._master, config=self._config, max_wait_secs=self._max_wait_secs

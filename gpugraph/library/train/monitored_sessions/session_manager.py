@@ -23,13 +23,13 @@ class SessionManager:
     """Creates sessions and makes their variables ready.
 
     Args:
-      local_init_op: an operation that each new session runs, once global variables have values.
+      local_init_op: an operation that each new session runs when global variables have values.
       ready_op: a tensor, the names of the variables without a value; empty means ready. None: no
         check.
-      ready_for_local_init_op: the same, checked before `local_init_op`.
-      graph: the default graph if None.
-      recovery_wait_secs: seconds between two checks while waiting.
-      local_init_run_options, local_init_feed_dict: for the run of `local_init_op`.
+      ready_for_local_init_op: a tensor like `ready_op`, checked before `local_init_op`.
+      graph: the graph of the sessions; the default graph if None.
+      recovery_wait_secs: seconds between two checks during a wait.
+      local_init_run_options, local_init_feed_dict: the options and feeds for `local_init_op`.
 
     Raises:
       ValueError: a `ready_for_local_init_op` without a `local_init_op`.
@@ -70,23 +70,23 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """Create a session with variables from a checkpoint, or else initialized.
+        """Create a session whose variables are restored from a checkpoint, or else initialized.
 
         Args:
           master: the target of the session.
-          init_op: initializes variables if there is no checkpoint.
-          saver: the Saver that restores a checkpoint; without one no checkpoint is searched for.
+          init_op: an operation that initializes variables if there is no checkpoint.
+          saver: the Saver that restores a checkpoint; without one, no checkpoint is used.
           checkpoint_dir: the folder whose latest checkpoint is restored.
           checkpoint_filename_with_path: the checkpoint to restore; excludes `checkpoint_dir`.
           wait_for_checkpoint: whether to wait for a checkpoint, for at most `max_wait_secs`.
-          config: the session's.
+          config: the ConfigProto of the session.
           init_feed_dict: the feeds of `init_op`.
-          init_fn: called with the session, after `init_op`.
+          init_fn: a function that is called with the session after `init_op`.
 
         Raises:
-          RuntimeError: there is nothing to initialize with, or variables have no value after that;
-            the message names them.
-          ValueError: both a folder and a file.
+          RuntimeError: there is no way to initialize, or variables have no value afterwards; the
+            message names them.
+          ValueError: both `checkpoint_dir` and `checkpoint_filename_with_path` are passed.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,
@@ -134,7 +134,8 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """Create a session; return it, and whether all variables are ready from a checkpoint.
+        """Create a session; return it, and whether its variables were all restored from a
+        checkpoint.
 
         The arguments are those of `prepare_session`; no operation except `local_init_op` is run.
         """
@@ -235,7 +236,9 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str | None:
-        """Run `local_init_op` if the model is ready for it, otherwise return the reason why not."""
+        """Run `local_init_op` if the model is ready for it; otherwise return the reason why it is
+        not ready.
+        """
         if self._local_init_op is None:
             return None
         missing = _missing(self._ready_for_local_init_op, session)

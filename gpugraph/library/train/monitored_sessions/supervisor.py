@@ -33,9 +33,9 @@ _OPEN: Any = 0
 
 
 def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
-    """Return `value` unless the caller left it unset; else the first item of the collection `key`.
+    """Return `value`, or if the caller left it unset, the first item of the collection `key`.
 
-    If the collection is empty, the default is added to it and returned.
+    If the collection is empty, add the result of `default` to it and return that.
     """
     if value is not _OPEN:
         return value
@@ -47,17 +47,17 @@ class Supervisor:
     """Makes sessions ready, and writes checkpoints and summaries in threads until it is stopped.
 
     Args:
-      graph: the default graph if None; it is finalized.
+      graph: the graph, which is finalized; the default graph if None.
       ready_op, ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
         local_init_run_options, recovery_wait_secs: as in SessionManager and Scaffold.
-      is_chief: whether it initializes the variables and writes files; other workers wait.
-      logdir: the folder of checkpoints and of the event file; without it nothing is written.
-      summary_op, saver, global_step: by default those of the graph; None for none.
+      is_chief: whether this process initializes the variables and writes files; other workers wait.
+      logdir: the folder of checkpoints and of the event file; without it, nothing is written.
+      summary_op, saver, global_step: by default the graph's; None means that it has none.
       save_summaries_secs, save_model_secs: seconds between two summaries or checkpoints; 0 for
         never.
       stop_grace_secs: the seconds that threads have to stop.
-      checkpoint_basename: the name of the checkpoints, before the step.
-      session_manager, summary_writer: replace the default ones; None for no writer.
+      checkpoint_basename: the name of the checkpoints without the step.
+      session_manager, summary_writer: objects that replace the default ones; None for no writer.
     """
 
     USE_DEFAULT = 0
@@ -123,7 +123,8 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """Return a session that is ready; a worker that is no chief waits for the chief's.
+        """Return a session that is ready; a worker other than the chief waits for the chief's
+        session.
 
         start_standard_services: whether to start the threads of `start_standard_services` and of
         the graph's queue runners.
@@ -177,7 +178,8 @@ class Supervisor:
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
         """Start the threads that write summaries, the step rate and checkpoints, and return them.
 
-        Raises RuntimeError for a Supervisor that is no chief. Returns None without a logdir.
+        Raise RuntimeError for a Supervisor that is not the chief. Return None if there is no
+        logdir.
         """
         if not self.is_chief:
             raise RuntimeError(
@@ -249,7 +251,7 @@ class Supervisor:
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
-        """Write a summary, at `global_step` or the session's.
+        """Write a summary, under `global_step` or by default under the session's global step.
 
         Raise RuntimeError without a writer.
         """

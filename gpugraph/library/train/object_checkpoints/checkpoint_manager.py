@@ -18,12 +18,14 @@ from gpugraph.platform import logging
 
 
 class CheckpointManager:
-    """Saves a `tf.train.Checkpoint` in a folder, and continues with the checkpoints found there.
+    """Saves a `tf.train.Checkpoint` in a folder, and continues with the checkpoints that the folder
+    contains.
 
     checkpoint: the Checkpoint. directory: the folder.
-    max_to_keep: the number of checkpoints to keep; None: all. Raises ValueError for less than 1.
+    max_to_keep: the number of checkpoints to keep; None keeps all. Raise ValueError for less than
+      1.
     keep_checkpoint_every_n_hours: the interval in hours at which a checkpoint is kept for ever
-    instead of removed.
+      instead of removed.
     checkpoint_name: the prefix of the file names.
     """
 
@@ -74,10 +76,11 @@ class CheckpointManager:
         return self._latest
 
     def save(self, checkpoint_number: Any = None) -> str:
-        """Save a checkpoint in the default session, remove old ones, and return its path.
+        """Save a checkpoint in the default session, remove old checkpoints, and return the new
+        path.
 
-        checkpoint_number: an integer, or a variable or tensor of one; `save_counter` by default.
-        Raises RuntimeError without a default session.
+        checkpoint_number: an integer, or a variable or tensor of an integer; by default
+        `save_counter`. Raise RuntimeError without a default session.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)
@@ -100,7 +103,9 @@ class CheckpointManager:
         return list(self._kept)
 
     def _count(self, session: Any) -> int:
-        """Increment the Checkpoint's `save_counter`, which starts at 0, and return it."""
+        """Increment the Checkpoint's `save_counter`, which starts at 0, and return the new
+        value.
+        """
         is_new = self._checkpoint._save_counter is None
         counter = self._checkpoint.save_counter
         if is_new:
@@ -121,7 +126,9 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Remove the oldest checkpoints beyond `max_to_keep`; keep one per interval of hours."""
+        """Remove the oldest checkpoints beyond `max_to_keep`, but keep one for each interval of
+        hours.
+        """
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path, written = next(iter(self._kept.items()))
             del self._kept[path]

@@ -1,4 +1,4 @@
-"""The result of `Checkpoint.restore`: checks of the matches, and the runs that restore."""
+"""The result of `Checkpoint.restore`: checks of the matches, and the runs that restore values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ _SESSION_PROVIDERS: list[Callable[[], Any]] = []
 
 
 def register_session_provider(provide: Callable[[], Any]) -> None:
-    """Register a function that returns a session, or None, used if there is no default session."""
+    """Register a function that returns a session, or None, for use if there is no default
+    session.
+    """
     _SESSION_PROVIDERS.append(provide)
 
 
 def session_or_default(session: Any, action: str) -> Any:
-    """Return `session`, else the default session, else that of a provider; raise RuntimeError for
-    none.
+    """Return `session`, or else the default session, or else the session of a provider.
 
-    action: the action that needs a session, for the error.
+    Raise RuntimeError if there is none. action: the action that needs a session, for the error.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
@@ -40,7 +41,7 @@ def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = 
     """Initialize the objects below `root` that have not been restored.
 
     before: objects set by the restore of this number, or a later one, count as restored. restored:
-    the identities of further ones.
+    the `id`s of further restored objects.
     """
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
@@ -62,14 +63,14 @@ class LoadStatus:
     """
 
     def expect_partial(self) -> Any:
-        """Return the status itself: there are no warnings of a partial match."""
+        """Return the status itself: this class does not warn of a partial match."""
         return self
 
 
 class CheckpointLoadStatus(LoadStatus):
     """The result of `restore` for a checkpoint of objects.
 
-    restores: all restores of the same root; of these, the latest one matches new objects first.
+    restores: all restores of the same root; the latest of these matches new objects first.
     """
 
     def __init__(self, restore: ObjectRestore, restores: Iterable[ObjectRestore]) -> None:
@@ -86,7 +87,9 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless all objects of checkpoint and program match each other."""
+        """Raise AssertionError unless each object of the checkpoint matches one of the program, and
+        vice versa.
+        """
         self.assert_existing_objects_matched()
         restore = self._restore
         names = object_names(restore.graph)
@@ -105,7 +108,7 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def assert_existing_objects_matched(self) -> Any:
-        """Raise AssertionError for an object that has no value in the checkpoint."""
+        """Raise AssertionError if an object of the program has no value in the checkpoint."""
         restore = self._match()
         for number, item in restore.objects.items():
             if item._update_uid < restore.number:
@@ -118,7 +121,7 @@ class CheckpointLoadStatus(LoadStatus):
         return self
 
     def _unmatched(self) -> list[Any]:
-        """Return the objects that have values, but none in the checkpoint."""
+        """Return the objects that have values in the program, but not in the checkpoint."""
         matched = {identity_of(item) for item in self._restore.objects.values()}
         items = (node.item for node in ObjectGraph(self._restore.root).nodes)
         others = (item for item in items if identity_of(item) not in matched)
@@ -196,7 +199,7 @@ class NameBasedSaverStatus(LoadStatus):
         self._optional.append(variable)
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless all variables are restored, except optional ones."""
+        """Raise AssertionError unless all variables are restored, except the optional ones."""
         for node in ObjectGraph(self._root).nodes:
             if not isinstance(node.item, Variable) or node.item in self._optional:
                 continue
@@ -209,7 +212,7 @@ class NameBasedSaverStatus(LoadStatus):
     def run_restore_ops(self, session: Any = None) -> None:
         """Restore all variables below the root by their names.
 
-        Raises NotFoundError for a variable that is not in the checkpoint.
+        Raise NotFoundError for a variable that is not in the checkpoint.
         """
         session = session_or_default(session, f'restore "{self._path}"')
         reader = NewCheckpointReader(self._path)

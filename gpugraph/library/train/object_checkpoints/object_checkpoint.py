@@ -22,10 +22,10 @@ from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_stat
 class Checkpoint(AutoTrackable):
     """Objects that are saved and restored together, with all objects that their attributes lead to.
 
-    A value is found again by the names of the attributes that lead to it, such as
-    `model/layer/kernel`, not by the names of variables. Variables, optimizers with their slots,
-    layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
-    kwargs: objects that become attributes. Raises ValueError for one that is not trackable.
+    The names of the attributes that lead to a value identify it in a checkpoint, for example
+    `model/layer/kernel`; the names of variables do not matter. Variables, optimizers with their
+    slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
+    kwargs: objects that become attributes. Raise ValueError for an object that is not trackable.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -46,7 +46,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Any:
-        """An int64 variable, the number of saves, which is appended to the paths of checkpoints."""
+        """An int64 variable: the number of saves, which is appended to the paths of checkpoints."""
         if self._save_counter is None:
             graph = get_default_graph()
             with graph.control_dependencies(None), device("/cpu:0"):
@@ -59,12 +59,14 @@ class Checkpoint(AutoTrackable):
     def write(self, file_prefix: Any, session: Any = None) -> str:
         """Save a checkpoint at this path, without a number or a state file, and return the path.
 
-        session: holds the values; by default the default session. Raises RuntimeError without any.
+        session: the session that holds the values; by default the default session. Raise
+        RuntimeError if there is no session.
         """
         return self._saver.save(os.fspath(file_prefix), session)
 
     def save(self, file_prefix: Any, session: Any = None) -> str:
-        """Save a checkpoint with the number `save_counter` + 1, as the latest of its folder.
+        """Save a checkpoint with the number `save_counter` + 1, as the latest checkpoint of its
+        folder.
 
         file_prefix: the beginning of the path; the whole path is returned. session: see `write`.
         """
@@ -81,15 +83,17 @@ class Checkpoint(AutoTrackable):
         return path
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the program's objects with those of a checkpoint, by names; restore no value yet.
+        """Match the program's objects with the objects of a checkpoint, by names; restore no value
+        yet.
 
         save_path: a checkpoint of objects, or of a `tf.train.Saver`, whose variables are found by
           their names; None for no checkpoint.
 
-        The returned status restores the values, `run_restore_ops(session)` and
-        `initialize_or_restore(session)`, and checks the matches: `assert_consumed()`,
+        The returned status has methods that restore the values, `run_restore_ops(session)` and
+        `initialize_or_restore(session)`, and methods that check the matches: `assert_consumed()`,
         `assert_existing_objects_matched()`, `assert_nontrivial_match()`. Each of these first
-        matches objects that have been created since. Errors are those of `NewCheckpointReader`.
+        matches objects that were created after the call of `restore`. Errors are those of
+        `NewCheckpointReader`.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

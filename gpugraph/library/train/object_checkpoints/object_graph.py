@@ -14,7 +14,9 @@ from gpugraph.library.train.savers.saveable_objects import SaveableObject, savea
 
 
 def escaped(name: str) -> str:
-    """Return a name as a part of a key: dots are doubled, since keys use single ones as marks."""
+    """Return a name as a part of a key; its dots are doubled, because single dots are marks in
+    keys.
+    """
     return name.replace(".", "..").replace("/", ".S")
 
 
@@ -22,8 +24,9 @@ def escaped(name: str) -> str:
 class ObjectNode:
     """An object, and its place among the nodes of an ObjectGraph.
 
-    path: the prefix of its keys. children: the name and the number of each dependency. slots: for
-    an optimizer, the number of a variable, the slot's name and the slot's number.
+    path: the prefix of the keys of its values. children: the name and the number of each
+    dependency. slots: for an optimizer, the number of a variable, the slot's name and the slot's
+    number.
     """
 
     item: Any
@@ -32,15 +35,17 @@ class ObjectNode:
     slots: list[tuple[int, str, int]] = field(default_factory=list)
 
     def attributes(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield (name, key, value): a value is a variable or a function that makes a saveable."""
+        """Yield (name, key, value): the value is a variable or a function that creates a
+        saveable.
+        """
         for name, value in self.item._gather_saveables_for_checkpoint().items():
             yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
 
 
 class ObjectGraph:
-    """The objects that are reachable from `root` now.
+    """The objects that are reachable from `root` at the time of construction.
 
-    `nodes` has them by number: the root is 0, slots of optimizers come last.
+    `nodes` has the objects by number: the root is 0, slots of optimizers come last.
     """
 
     def __init__(self, root: Any) -> None:
@@ -69,7 +74,7 @@ class ObjectGraph:
     def _enter_slots(self) -> None:
         """Add the slots of optimizers.
 
-        Raise NotImplementedError for one that is also a dependency.
+        Raise NotImplementedError for a slot that is also a dependency.
         """
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]
@@ -142,12 +147,12 @@ def list_objects(root_checkpointable: Any) -> list[Any]:
 
 
 def has_slots(item: Any) -> bool:
-    """Return whether this is an optimizer, with slots of variables."""
+    """Return whether `item` is an optimizer, which has slots for variables."""
     return hasattr(item, "get_slot_names") and hasattr(item, "get_slot")
 
 
 def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
-    """Return the slot of a variable, or None."""
+    """Return the slot of `variable` in an optimizer, or None."""
     try:
         return optimizer.get_slot(variable, slot_name)
     except KeyError:  # raised by Keras's optimizers

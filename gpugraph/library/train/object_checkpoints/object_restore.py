@@ -1,7 +1,7 @@
-"""A restore of objects: a checkpoint's objects are matched with a program's, now and later.
+"""A restore of objects: the objects of a checkpoint are matched with the objects of a program.
 
-Each check and each run of a restore matches the objects that the program has by then. So variables
-that are created after `restore` get their values too.
+Each check and each run of a restore matches the objects that the program has at that time, so
+variables that are created after `restore` also get their values.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _NUMBERS = count(1)
 
 
 def next_restore() -> int:
-    """Return the number of a new restore; one with a higher number takes precedence."""
+    """Return the number of a new restore; a restore with a higher number takes precedence."""
     return next(_NUMBERS)
 
 
 class ObjectRestore:
     """A restore of one checkpoint into the objects below `root`.
 
-    path: of the checkpoint. graph: its TrackableObjectGraph. prefix: the tensor
-    to which its path is fed. cache: restore operations that former restores of the same root have
-    created, by key and object.
+    path: the path of the checkpoint. graph: the checkpoint's TrackableObjectGraph. prefix: the
+    tensor to which the path is fed. cache: restore operations that earlier restores of the same
+    root have created, by key and object.
     """
 
     def __init__(
@@ -61,7 +61,13 @@ class ObjectRestore:
     # -- matching
 
     def match(self) -> None:
-        """Match the program's present objects with the checkpoint's, by names from the root on."""
+        """Match the program's present objects with the checkpoint's objects, by names from the root
+        on. ~391 Raises NotFoundError or InvalidArgumentError for values that do not fit. only_new:
+        whether to leave values that a former run restored as they are. => only_new: whether to keep
+        values that an earlier run restored.
+
+        Raise NotFoundError or InvalidArgumentError for values that do not fit.
+        """
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}
         while waiting:
@@ -190,7 +196,7 @@ class ObjectRestore:
     def _load(self, session: Any, matched: list[tuple[str, Any, Any]]) -> None:
         """Restore variables without adding operations, since the graph is finalized.
 
-        Their initializers are run, with the values fed in place of the initial values.
+        This runs their initializers, with the values of the checkpoint fed as the initial values.
         """
         initializers, feeds, reader = [], {}, NewCheckpointReader(self.path)
         for key, variable, _ in matched:

@@ -31,7 +31,7 @@ from gpugraph.platform import files
 class ObjectSaver:
     """Saves and restores the objects below `root`.
 
-    The operations are added at the first save, and again if the objects have changed since.
+    The operations are created at the first save, and again if the objects have changed since then.
     """
 
     def __init__(self, root: Any) -> None:
@@ -58,7 +58,9 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Add the operation that saves these objects; return the path tensor, whose run saves."""
+        """Create the operation that saves these objects; return a path tensor, whose run saves
+        them.
+        """
         with device("/cpu:0"):
             if self._path is None:
                 self._graph_text, self._path = constant(""), constant("")
@@ -76,7 +78,9 @@ class ObjectSaver:
                 return identity(self._path)
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the objects with those of a checkpoint; the returned status restores the values."""
+        """Match the objects with those of a checkpoint; return the status object that restores the
+        values.
+        """
         if save_path is None:
             return InitializationOnlyStatus(self._root)
         path = os.fspath(save_path)

@@ -11,7 +11,7 @@ class AdadeltaOptimizer(OneOpOptimizer):
     """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.
 
     Slots: "accum" and "accum_update", the running means of the squares of gradients and of updates,
-    which decay by `rho`. In the paper the learning_rate is 1.
+    which decay by `rho`. In the paper, `learning_rate` is 1.
     """
 
     def __init__(

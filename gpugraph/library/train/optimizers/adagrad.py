@@ -21,7 +21,7 @@ def _check_positive(name: str, value: float) -> None:
 class AdagradOptimizer(OneOpOptimizer):
     """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (else ValueError).
+    Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class AdagradOptimizer(OneOpOptimizer):
 class ProximalAdagradOptimizer(OneOpOptimizer):
     """Adagrad, followed by l1 and l2 regularization at the learning rate of each element.
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, above 0 (else ValueError).
+    Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
     Source: Duchi and Singer, 2009.
     """
 
@@ -81,7 +81,7 @@ class AdagradDAOptimizer(OneOpOptimizer):
 
     global_step: the variable that counts steps. Slots: "gradient_accumulator", and
     "gradient_squared_accumulator", which starts at `initial_gradient_squared_accumulator_value`,
-    above 0 (else ValueError). Rows without a gradient keep their value. Source: Duchi et al., 2011.
+    which must be above 0. Rows without a gradient keep their value. Source: Duchi et al., 2011.
     """
 
     _grad_first = True

@@ -79,13 +79,15 @@ class AdamOptimizer(OneOpOptimizer):
         self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
     ) -> Tensor:
         """Return `slot` after it was multiplied by `beta`, and `new` was added to its `rows`."""
-        slot = self._slots[name][var]
+        slot = self._own_slot(var, name)
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
         with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """Multiply the powers of beta1 and beta2 by these, after all updates have used them."""
+        """Multiply the variables of beta1's and beta2's powers by beta1 and beta2, after all
+        updates.
+        """
         graph = get_default_graph()
         powers = self._powers(graph)
         done = []

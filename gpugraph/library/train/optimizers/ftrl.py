@@ -11,12 +11,12 @@ from gpugraph.ops.random.variable_initializers import Constant
 
 
 class FtrlOptimizer(OneOpOptimizer):
-    """Follows the regularized leader: elements whose gradients stay small become 0 by l1.
+    """Follows the regularized leader; l1 sets elements whose gradients stay small to 0.
 
     learning_rate_power: the power by which the rate falls with the accumulated squares, at most 0.
-    l2_shrinkage_regularization_strength: twice this multiple of the variable is added to its
-    gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear". Raises
-    ValueError for strengths and an initial value below 0, and for a power above 0.
+    l2_shrinkage_regularization_strength: twice this number times the variable is added to its
+      gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear". Raises
+      ValueError for strengths and an initial value below 0, and for a power above 0.
     """
 
     _grad_first = True

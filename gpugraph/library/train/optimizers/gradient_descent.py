@@ -24,7 +24,9 @@ class GradientDescentOptimizer(OneOpOptimizer):
         super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Subtract grad's rows times the rate; repeated rows are subtracted repeatedly."""
+        """Subtract the gradient's rows, times the rate; a row that is repeated is subtracted
+        repeatedly.
+        """
         rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         step = raw_ops.Mul(grad.values, rate, name="mul")
         delta = IndexedSlices(step, grad.indices, grad.dense_shape)
@@ -56,12 +58,14 @@ class MomentumOptimizer(OneOpOptimizer):
         self._use_nesterov = use_nesterov
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
-        """Create the op, which takes the gradient between the learning rate and the momentum."""
+        """Create the op `kind`, which takes the gradient after the learning rate and before the
+        momentum.
+        """
         rate, momentum = self._numbers(var)
         return change(
             f"{kind}Momentum",
             var._ref(),
-            self._slots["momentum"][var]._ref(),
+            self._own_slot(var, "momentum")._ref(),
             rate,
             *grad,
             momentum,

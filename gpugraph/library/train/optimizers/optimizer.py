@@ -2,7 +2,7 @@
 
 An optimizer creates its own variables (slots: one per variable and name, on the variable's device)
 before it creates the update ops, so that one `global_variables_initializer` covers them. A
-subclass, here or in a program, creates the slots (`_create_slots`), tensors of its settings
+subclass, here or in a program, creates the slots (`_create_slots`), the tensors of its settings
 (`_prepare`), the op that changes a variable (`_apply_dense`) or some rows of it (`_apply_sparse`,
 for gradients that are IndexedSlices), and the operation that runs after all of them (`_finish`).
 """
@@ -14,6 +14,8 @@ from typing import Any
 
 from gpugraph.base import nest
 from gpugraph.building.gradients import gradients
+from gpugraph.building.replication import colocated, has_strategy
+from gpugraph.building.replication.replicated_values import container_of
 from gpugraph.building.trackable.trackable import Trackable, TrackableReference
 from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.client_graph import Graph
@@ -22,6 +24,12 @@ from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.optimizers.replicated_updates import (
+    distributed_apply,
+    listed_train_op,
+    merged_apply,
+    scaled_loss,
+)
 from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
 from gpugraph.ops.control.group_and_no_op import group, tuple as gated
 from gpugraph.ops.framework.op_declaration import raw_ops
@@ -30,7 +38,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class Optimizer(Trackable):
-    """Base class of the optimizers. Subclasses define the slots and the update of a variable."""
+    """Base class of the optimizers; subclasses define the slots and the update of a variable."""
 
     GATE_NONE = 0
     GATE_OP = 1
@@ -91,9 +99,9 @@ class Optimizer(Trackable):
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
         gate_gradients: with GATE_OP, no gradient of an op is used before all gradients of that op
-        are computed; with GATE_GRAPH, none before all gradients are. `var_list` may contain tensors
-        too. Raises ValueError if it is empty and for a loss that is not floating, and
-        NotImplementedError for other objects in it.
+        are computed; with GATE_GRAPH, no gradient is used before all gradients of all ops are
+        computed. `var_list` may also contain tensors. Raise ValueError if `var_list` is empty or
+        the loss is not floating, and NotImplementedError for other objects in `var_list`.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -111,6 +119,7 @@ class Optimizer(Trackable):
         for variable in variables:
             if not isinstance(variable, (Variable, Tensor)):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
+        value = scaled_loss(value)
         grads = gradients(
             value,
             [
@@ -134,9 +143,9 @@ class Optimizer(Trackable):
     ) -> Operation:
         """Return an operation that changes the variables by these gradients.
 
-        It then increments `global_step`, if there is one. Raises ValueError if there are no
-        gradients, TypeError for one that is no tensor, and NotImplementedError for an object that
-        is no variable.
+        The operation then increments `global_step`, if that is not None. Raise ValueError if there
+        are no gradients, TypeError for a gradient that is not a tensor, and NotImplementedError for
+        an object that is not a variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -149,6 +158,8 @@ class Optimizer(Trackable):
             if not isinstance(variable, Variable):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be updated")
             _check_trained(variable)
+        if has_strategy():
+            return merged_apply(self, used, global_step, name)
         graph = get_default_graph()
         with graph.control_dependencies(None):
             self._create_slots([variable for _, variable in used])
@@ -159,10 +170,16 @@ class Optimizer(Trackable):
                 done = self._finish(updates, scope)
             else:
                 done = self._count(graph, self._finish(updates, "update"), global_step, scope)
-        train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if done not in train_ops:
-            train_ops.append(done)
-        return done
+        return listed_train_op(graph, done)
+
+    def _distributed_apply(
+        self, distribution: Any, grads_and_vars: Any, global_step: Any = None, name: Any = None
+    ) -> Any:
+        """Return the operation that changes all copies of the variables by the summed gradients.
+
+        grads_and_vars: pairs of a gradient per replica and a variable.
+        """
+        return distributed_apply(self, distribution, grads_and_vars, global_step, name)
 
     def _update(self, graph: Graph, grad: Any, variable: Variable) -> Any:
         with graph.name_scope(f"update_{variable.op.name}"), graph.colocate_with(variable.op):
@@ -199,7 +216,11 @@ class Optimizer(Trackable):
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
         """Return the slot `name` of a variable, or None."""
-        return self._slots.get(name, {}).get(var)
+        return self._slots.get(name, {}).get(container_of(var))
+
+    def _own_slot(self, var: Variable, name: str) -> Variable:
+        """Return the slot `name`, which `_create_slots` created, of a variable or of a copy."""
+        return self._slots[name][container_of(var)]
 
     def variables(self) -> list[Variable]:
         """Return the variables of the optimizer in the default graph, by name."""
@@ -209,7 +230,11 @@ class Optimizer(Trackable):
         return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """Return the slot `slot_name` of `var`, zeros of its shape; its ops are named `op_name`."""
+        """Return the slot `slot_name` of `var`; a new slot has zeros of the shape and dtype of
+        `var`.
+
+        op_name: the name of the new slot's ops.
+        """
         return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
@@ -219,7 +244,7 @@ class Optimizer(Trackable):
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """Return the slot `slot_name` of `var`, of its shape, from an initializer."""
+        """Return the slot `slot_name` of `var`; a new slot gets its value from `initializer`."""
         initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
@@ -238,7 +263,7 @@ class Optimizer(Trackable):
         """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
-            with colocate_with.graph.colocate_with(colocate_with.op):
+            with colocated(colocate_with):
                 self._non_slots[key] = Variable(
                     initial_value,
                     trainable=False,
@@ -253,7 +278,8 @@ class Optimizer(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The variables of `_create_non_slot_variable` in the default graph; not the slots.
+        """The variables of `_create_non_slot_variable` in the default graph; slots are not
+        included.
 
         A checkpoint finds slots by `get_slot`.
         """
@@ -287,15 +313,18 @@ class Optimizer(Trackable):
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """Do as `_apply_dense`, for a resource variable; subclasses may override it."""
+        """Create the op that changes a resource variable by `grad`.
+
+        Subclasses may override this.
+        """
         return self._apply_dense(grad, handle)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """Like `_apply_sparse_duplicate_indices`, for a resource variable.
+        """Create the op that changes rows of a resource variable; rows may repeat.
 
-        grad: the rows. indices: their numbers.
+        grad: the changes of the rows. indices: the row numbers.
         """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
             summed = summed_by_row(IndexedSlices(grad, indices))
@@ -303,7 +332,9 @@ class Optimizer(Trackable):
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """Do as `_apply_sparse`, for a resource variable; subclasses may override it."""
+        """Create the op that changes rows of a resource variable, each once; subclasses may
+        override this.
+        """
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
@@ -318,9 +349,9 @@ def _check_trained(tensor: Tensor | Variable) -> None:
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """Return the same gradient with each row once: rows that occur several times are summed.
+    """Return the same gradient with each row once: rows that occur several times are added up.
 
-    The ops are not colocated with the variable: Unique runs on the host.
+    The ops are not colocated with the variable, because Unique runs on the host.
     """
     with grad.graph.colocate_with(None, ignore_existing=True):
         rows, where = raw_ops.Unique(grad.indices)
@@ -329,7 +360,10 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 
 
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
-    """Return a gradient as a tensor or slices, or None; raise TypeError if it is no tensor."""
+    """Return a gradient as a tensor, IndexedSlices or None.
+
+    Raise TypeError for any other value.
+    """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad
     try:

@@ -15,7 +15,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class OneOpOptimizer(Optimizer):
-    """Applies `Apply<update>` to whole variables and `SparseApply<update>` to rows.
+    """Changes whole variables by the op `Apply<update>`, and rows by the op `SparseApply<update>`.
 
     settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.
@@ -57,7 +57,7 @@ class OneOpOptimizer(Optimizer):
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
         numbers = self._numbers(var)
         rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
-        slots = [self._slots[name][var]._ref() for name in self._slot_order]
+        slots = [self._own_slot(var, name)._ref() for name in self._slot_order]
         op_type = f"{kind}{self._update_name}"
         return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
 

@@ -1,4 +1,4 @@
-"""Slots: variables beside a variable, under its name and of its shape, as optimizers keep them.
+"""Slots: variables that optimizers keep for another variable, under its name and with its shape.
 
 Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from gpugraph.building.replication import colocated
 from gpugraph.building.variable_scope import get_variable_scope
 from gpugraph.building.variables import ResourceVariable, Variable
 from gpugraph.graph.client.tensor import Tensor
@@ -25,15 +26,15 @@ def name_in_variable_scope(name: str) -> str:
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
-    """Create a variable named `primary`'s name/`name`, not trainable, initialized to `val`.
+    """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
 
-    The current variable scope precedes that name, even if `primary` was created in it.
-    val: a tensor, or a function that returns one. colocate_with_primary: whether it is on the
+    The name of the current variable scope precedes that name, even if `primary` was created in it.
+    val: a tensor, or a function that returns a tensor. colocate_with_primary: whether it is on the
     device of `primary`, a variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape
     prefix = name_in_variable_scope(primary.op.name)
-    beside = graph.colocate_with(primary.op) if colocate_with_primary else nullcontext()
+    beside = colocated(primary) if colocate_with_primary else nullcontext()
     with graph.name_scope(None), beside:
         slot = Variable(
             val,
@@ -83,7 +84,7 @@ def initial_of_shape(
 ) -> Callable[[], Tensor]:
     """Return a function that creates the initializer's value.
 
-    It has the given shape, or `primary`'s if that is not fully defined.
+    The value has the shape `shape`, or the shape of `primary` if `shape` is not fully defined.
     """
 
     def initial() -> Tensor:

@@ -1,4 +1,4 @@
-"""The checkpoints of a folder: the state file `checkpoint`, the latest one, existence, removal."""
+"""The checkpoints of a folder: the state file `checkpoint`, the latest checkpoint, and removal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checkpoint_state_path(checkpoint_dir: Any, latest_filename: str | None = Non
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """Return the path of the meta graph beside a checkpoint; all shards share one."""
+    """Return the path of the meta graph of a checkpoint; all shards have the same meta graph."""
     filename = os.fsdecode(checkpoint_filename)
     base, mark, _ = filename.rpartition("-?????-of-")
     return f"{base if mark else filename}.{meta_graph_suffix}"
@@ -33,10 +33,11 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """Return a CheckpointState of these paths; they are relative to the folder if that is relative.
+    """Return a CheckpointState of these paths, which are relative to the folder if that is
+    relative.
 
-    The latest checkpoint is the last of all, added if it is missing. Raises ValueError unless there
-    is one time for each path.
+    The path of the latest checkpoint is the last of all paths, and is added if it is missing. Raise
+    ValueError unless there is one time for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
@@ -73,7 +74,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder; raise RuntimeError if it would overwrite a checkpoint."""
+    """Write the state file of a folder; raise RuntimeError if that would overwrite a checkpoint."""
     write_checkpoint_state(
         save_dir,
         model_checkpoint_path,
@@ -94,7 +95,10 @@ def write_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Like `update_checkpoint_state`; `save_relative_paths` makes paths relative to the folder."""
+    """Write the state file of a folder as `update_checkpoint_state` does.
+
+    save_relative_paths: whether paths are stored relative to the folder.
+    """
     state_path = checkpoint_state_path(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
     if save_relative_paths:
@@ -131,10 +135,10 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder, with paths under the folder; None without one.
+    """Return the CheckpointState of a folder, with paths below the folder; None if there is none.
 
-    As in TensorFlow, an invalid state file causes a warning, and the result is None; but one
-    without a latest checkpoint raises ValueError.
+    As in TensorFlow, an invalid state file causes a warning, and the result is None; but a state
+    file without a latest checkpoint raises ValueError.
     """
     if isinstance(checkpoint_dir, os.PathLike):
         checkpoint_dir = os.fspath(checkpoint_dir)
@@ -175,7 +179,9 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 def _files(checkpoint_prefix: Any) -> list[str]:
-    """Return the files whose presence shows that a checkpoint exists: its index, or a V1 file."""
+    """Return the files that show that a checkpoint exists: its index file, or a file of format
+    V1.
+    """
     prefix = os.fspath(checkpoint_prefix)
     for pattern in (f"{prefix}.index", prefix):
         matches: list[str] = files.Glob(pattern)
@@ -185,12 +191,12 @@ def _files(checkpoint_prefix: Any) -> list[str]:
 
 
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Return whether there is a checkpoint of this path, V2 or V1."""
+    """Return whether there is a checkpoint at this path, of format V2 or V1."""
     return bool(_files(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return the write times, in seconds since 1970, of those of the checkpoints that exist."""
+    """Return the times, in seconds since 1970, at which the checkpoints that exist were written."""
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
     ]
@@ -199,11 +205,11 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Remove the files of a checkpoint and its meta graph, as far as they exist.
+    """Remove the files of a checkpoint and its meta graph, if they exist.
 
     The index is removed before the data, so that the files left after an interruption form no
-    checkpoint. Temporary files that killed saves have left are removed too. Raises TypeError
-    for a prefix that is no path.
+    checkpoint. Temporary files of saves that were killed are also removed. Raise TypeError for a
+    prefix that is not a path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

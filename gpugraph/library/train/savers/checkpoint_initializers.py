@@ -24,7 +24,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Replace the initializers of variables: when they run, they read values of a checkpoint.
 
     Args:
-      ckpt_dir_or_file: a checkpoint, or a folder whose latest one is read.
+      ckpt_dir_or_file: a checkpoint, or a folder whose latest checkpoint is read.
       assignment_map: a dict or a list of pairs from a source in the checkpoint to its target: a
         tensor's name to the name of a variable that `tf.get_variable` created, to a variable, or to
         the list of the parts of one; `"old_scope/"` to `"scope/"`, for all variables of a scope;
@@ -52,20 +52,20 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
 
 
 def checkpoint_path(ckpt_dir_or_file: Any) -> Any:
-    """Return the path of a checkpoint; for a folder, that of its latest one."""
+    """Return the path of a checkpoint; for a folder, the path of its latest checkpoint."""
     path = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if files.IsDirectory(path) else path
 
 
 def is_variable_or_parts(item: Any) -> bool:
-    """Return whether this is a variable, or a list of variables."""
+    """Return whether `item` is a variable, or a list of variables."""
     if isinstance(item, list):
         return all(isinstance(part, Variable) for part in item)
     return isinstance(item, Variable)
 
 
 def _by_name(name: str, store: Mapping[str, Any]) -> Any:
-    """Return the variable of a name, or the parts of one, or None."""
+    """Return the variable with this name, or the parts of a variable with this name, or None."""
     if name in store:
         return store[name]
     parts: list[Any] = []
@@ -119,7 +119,7 @@ def _scope_pairs(
 
 
 def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
-    """Initialize a variable, or each of a list of parts of one, from a tensor of a checkpoint."""
+    """Initialize a variable, or each part in a list of parts, from a tensor of a checkpoint."""
     if not isinstance(variable, (list, tuple)):
         initialize_from(variable, path, tensor_name, "")
         return
@@ -132,7 +132,9 @@ def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
 
 
 def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
-    """Initialize a variable from a tensor of a checkpoint, or from the part `slice_spec` of it."""
+    """Initialize a variable from a tensor of a checkpoint, or from the part `slice_spec` of the
+    tensor.
+    """
     is_resource = isinstance(variable, ResourceVariable)
     with device(variable.device or None), device("/cpu:0"):
         (value,) = as_list(
@@ -160,5 +162,8 @@ def begin_with(variable: Any, initializer: Any, value: Any) -> None:
 
 
 def as_list(result: Any) -> Sequence[Any]:
-    """Return the outputs of an op as a list; an op function returns a single one without a list."""
+    """Return the outputs of an op as a list.
+
+    An op function returns a single output without a list.
+    """
     return result if isinstance(result, (list, tuple)) else [result]

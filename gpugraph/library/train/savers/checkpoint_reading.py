@@ -27,7 +27,7 @@ class CheckpointReader:
     def get_tensor(self, tensor_str: Any) -> Any:
         """Return the values of a tensor; a tensor saved in parts is returned as a whole.
 
-        Raises NotFoundError for another name, and DataLossError for damaged files.
+        Raises NotFoundError for any other name, and DataLossError for damaged files.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
@@ -60,7 +60,7 @@ def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """Return a reader of a checkpoint, or of the latest one of a folder.
+    """Return a reader of a checkpoint, or of the latest checkpoint of a folder.
 
     Raises ValueError if the folder has none.
     """
@@ -68,9 +68,10 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 def checkpoint_path(path: str) -> str:
-    """Return the path of a checkpoint: the path itself, or that of a folder's latest one.
+    """Return the path of a checkpoint: the path itself, or the path of a folder's latest
+    checkpoint.
 
-    Raises ValueError if the folder has none.
+    Raise ValueError if the folder has no checkpoint.
     """
     if not files.IsDirectory(path):
         return path
@@ -83,7 +84,7 @@ def checkpoint_path(path: str) -> str:
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return the values of a tensor of a checkpoint, or of the latest one of a folder."""
+    """Return the values of a tensor of a checkpoint, or of the latest checkpoint of a folder."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 

@@ -16,10 +16,10 @@ def wait_for_new_checkpoint(
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
 ) -> str | None:
-    """Wait until the latest checkpoint of a folder is not `last_checkpoint`, and return it.
+    """Wait until the latest checkpoint of a folder is not `last_checkpoint`; return its path.
 
-    seconds_to_sleep: seconds between two checks. timeout: seconds after which it returns None; with
-    None it waits for ever.
+    seconds_to_sleep: seconds between two checks. timeout: seconds after which to return None; None
+    waits for ever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
@@ -41,11 +41,11 @@ def checkpoints_iterator(
 ) -> Iterator[str]:
     """Yield the path of the latest checkpoint of a folder, whenever there is a new one.
 
-    A checkpoint that is followed by another before the next check is skipped.
+    A checkpoint that is followed by another checkpoint before the next check is skipped.
 
     min_interval_secs: the minimum number of seconds between two results. timeout: the seconds to
-    wait for one; after them the iteration ends, unless there is a `timeout_fn` and `timeout_fn()`
-    is false.
+    wait for a checkpoint; then the iteration ends, unless there is a `timeout_fn` and
+    `timeout_fn()` is false.
     """
     path = None
     while True:

@@ -1,4 +1,4 @@
-"""The graph of objects in a checkpoint: the key of each variable by its name."""
+"""The graph of objects in a checkpoint: the key of each variable, found by the variable's name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def object_metadata(save_path: Any) -> Any:
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
     """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
 
-    Raises NotFoundError if there is none, and DataLossError for a malformed one.
+    Raise NotFoundError if there is none, and DataLossError for a malformed graph.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)
@@ -62,9 +62,9 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Map each variable's name at the time of the save to its key in a checkpoint of objects.
+    """Return, by each variable's name at the time of the save, its key in a checkpoint of objects.
 
-    Raises NotFoundError for a checkpoint that has no objects.
+    Raise NotFoundError for a checkpoint that has no objects.
     """
     return {
         attribute.full_name: attribute.checkpoint_key
@@ -76,8 +76,8 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
     """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    var_list: as in a Saver; None: all. keys: by variable name, see `object_graph_key_mapping`.
-    Raises NotFoundError for variables that `keys` does not have.
+    var_list: as in `tf.train.Saver`; None means all variables. keys: by variable name, see
+    `object_graph_key_mapping`. Raises NotFoundError for variables that `keys` does not have.
     """
     variables = all_saveable_objects() if var_list is None else var_list
     named = variables if isinstance(variables, dict) else op_list_to_dict(variables)

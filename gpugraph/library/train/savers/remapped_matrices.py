@@ -27,14 +27,15 @@ class RemappedMatrix:
     """The name of the matrix, which is float32, in the checkpoint."""
     new_row_vocab_size: int
     new_col_vocab_size: int
-    """The numbers of rows and columns, without those of out-of-vocabulary buckets."""
+    """The numbers of rows and columns, without the rows and columns of out-of-vocabulary buckets.
+    """
     old_row_vocab_size: int = -1
-    """The number of lines to read of the old vocabulary, -1: all."""
+    """The number of lines to read from the file of the old vocabulary; -1 means all."""
     old_row_vocab_file: Any = None
     new_row_vocab_file: Any = None
     old_col_vocab_file: Any = None
     new_col_vocab_file: Any = None
-    """Text files with a word in each line; without them rows or columns stay as they are."""
+    """Text files with a word in each line; without them, rows or columns keep their positions."""
     num_row_oov_buckets: int = 0
     num_col_oov_buckets: int = 0
     initializer: Any = None
@@ -45,7 +46,7 @@ class RemappedMatrix:
     ) -> Any:
         """Return the matrix, or the rows of the part that `partition_info` describes.
 
-        Raises TypeError for another dtype, and ValueError for another shape.
+        Raise TypeError for a dtype other than float32, and ValueError for a wrong shape.
         """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0
@@ -68,7 +69,7 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """Return the height and width in `shape`, after checks of it and of `dtype`."""
+        """Return the height and width in `shape`; raise an error if `shape` or `dtype` is wrong."""
         sizes = [int(size) for size in shape]
         if dtype != dtypes.float32:
             raise TypeError(f"Currently, only float32 is supported. Received dtype: {dtype}")
@@ -90,7 +91,7 @@ class RemappedMatrix:
         return (zeros if self.initializer is None else self.initializer)(shape)
 
     def _load(self, offset: int, count: int) -> Any:
-        """Return `count` rows from row `offset` on, without rows and columns of buckets."""
+        """Return `count` rows from row `offset` on, without the rows and columns of buckets."""
         rows, present_rows = self._remapping("row", offset, count)
         columns, present_columns = self._remapping("col", 0, self.new_col_vocab_size)
         if columns is None and not self.new_row_vocab_file:
@@ -111,10 +112,11 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Return the checkpoint's positions of `count` rows or columns, and how many are there.
+        """Return the positions of `count` rows or columns in the checkpoint, and how many of them
+        are there.
 
-        The positions are None if rows or columns stay as they are. kind: "row" or "col". offset:
-        the first line of the new vocabulary.
+        The positions are None if rows or columns keep their positions. kind: "row" or "col".
+        offset: the first line of the new vocabulary.
         """
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
@@ -175,7 +177,8 @@ def load_embedding_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of embeddings that loads the embeddings of an old vocabulary.
 
-    initializer: for words missing in the old one, by default a truncated normal distribution.
+    initializer: the initializer for words that the old vocabulary lacks; by default a truncated
+    normal distribution.
     """
     if initializer is None:
         initializer = TruncatedNormal(stddev=1.0 / math.sqrt(embedding_dim))

@@ -24,8 +24,8 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 class SaveSpec:
     """One tensor of a saveable: the tensor, the part of it that is saved, and its name.
 
-    tensor: a tensor, or a callable that creates it. dtype, device: of the tensor; required for a
-      callable.
+    tensor: a tensor, or a callable that creates it. dtype, device: those of the tensor, required
+      for a callable.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Any:
-        """The tensor; a callable creates it now."""
+        """The tensor; if it was passed as a callable, each access creates a new tensor."""
         return self._tensor() if callable(self._tensor) else self._tensor
 
 
@@ -55,7 +55,7 @@ class SaveableObject:
     """An object that is saved and restored as one unit; programs derive from it.
 
     op: the variable, or another producer of the state. specs: a `SaveSpec` for each tensor. name:
-    of the object in the checkpoint.
+    the object's name in the checkpoint.
     """
 
     def __init__(self, op: Any, specs: Sequence[SaveSpec], name: str) -> None:
@@ -72,7 +72,7 @@ class SaveableObject:
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
         """Return the operation that restores the state from one tensor per spec.
 
-        restored_shapes: the shapes to reshape these to, None to leave them.
+        restored_shapes: the shapes to which to reshape the tensors; None keeps their shapes.
         """
         raise NotImplementedError("Calling an abstract method.")
 
@@ -84,7 +84,7 @@ class ReferenceVariableSaveable(SaveableObject):
         super().__init__(var, [SaveSpec(var, slice_spec, name, dtype=var.dtype)], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the Assign op of the restored value."""
+        """Return the Assign op that sets the variable to the restored value."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -112,7 +112,9 @@ class ResourceVariableSaveable(SaveableObject):
         super().__init__(var, specs, name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the AssignVariableOp of the value; raise ValueError if its shape doesn't fit."""
+        """Return the AssignVariableOp that sets the variable; raise ValueError if the shape doesn't
+        fit.
+        """
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -153,8 +155,8 @@ def all_saveable_objects(scope: str | None = None) -> list[Any]:
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     """Return a dict from names in a checkpoint to the variables and saveables of a list.
 
-    Parts of a variable become a list under the whole's name. Raises TypeError unless it is a list
-    of variables, and ValueError for two variables of one name.
+    Parts of a variable become a list under the name of the whole variable. Raise TypeError unless
+    `op_list` is a list of variables, and ValueError for two variables of one name.
     """
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list: {op_list!r}")
@@ -162,6 +164,8 @@ def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
     for item in sorted(nest.flatten(list(op_list)), key=_name_of):
         if isinstance(item, SaveableObject):
             named[item.name] = item
+        elif hasattr(item, "_saveable"):  # a variable of a strategy, with several copies
+            _enter(named, item._shared_name, item)
         elif isinstance(item, PartitionedVariable):
             _enter(named, item.name, item)
         elif isinstance(item, Variable) and item._save_slice_info:
@@ -184,8 +188,8 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """Return a variable's reference, or a resource variable's read; raise TypeError for other
-    objects.
+    """Return a variable's reference, or a resource variable's read; raise TypeError for anything
+    else.
     """
     if isinstance(item, ResourceVariable):
         read = item.value() if item._snapshot is None else item._snapshot
@@ -222,6 +226,8 @@ def _saveables(item: Any, name: Any) -> Iterator[SaveableObject]:
         )
     if isinstance(item, SaveableObject):
         yield item
+    elif hasattr(item, "_saveable"):
+        yield item._saveable(name)
     elif isinstance(item, (list, tuple, PartitionedVariable)):
         yield from _parts(list(item), name)
     elif isinstance(item, (Variable, Tensor)):
@@ -245,7 +251,9 @@ def _no_variable(item: Any) -> TypeError:
 
 
 def _parts(parts: list[Any], name: str) -> Iterator[SaveableObject]:
-    """Yield the saveables of the parts of one variable; raise ValueError for parts of several."""
+    """Yield the saveables of the parts of one variable; raise ValueError for parts of several
+    variables.
+    """
     full_name = None
     for part in parts:
         if isinstance(part, SaveableObject):

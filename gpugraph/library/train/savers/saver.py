@@ -1,4 +1,4 @@
-"""`tf.train.Saver`: saves variables in checkpoints, keeps the newest ones, restores."""
+"""`tf.train.Saver`: saves variables in checkpoints, restores them, removes old checkpoints."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Saver:
         all global variables and SAVEABLE_OBJECTS by default.
       reshape: whether restored values take the shapes of the variables.
       sharded: whether each device's variables form a separate shard.
-      max_to_keep: the number of checkpoints to keep; None or 0: all.
-      keep_checkpoint_every_n_hours: the interval at which a checkpoint is kept for ever.
+      max_to_keep: the number of checkpoints to keep; None or 0 keeps all.
+      keep_checkpoint_every_n_hours: the hours after which another checkpoint is kept for ever.
       name: the name scope of the operations, "save" by default.
       restore_sequentially: for a `builder` that restores variables in turn; the default one reads
         all at once, as in TensorFlow.
@@ -59,8 +59,8 @@ class Saver:
       filename: the default file name of a run.
 
     Raises:
-      TypeError, ValueError: a `var_list` with anything but variables, with two of one name, or
-        with none.
+      TypeError, ValueError: a `var_list` with anything but variables, with two of one name, or with
+        none.
     """
 
     def __init__(
@@ -160,20 +160,20 @@ class Saver:
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Set the list of existing checkpoints: pairs of path and time, the oldest first."""
+        """Set the list of existing checkpoints: (path, time in seconds), the oldest first."""
         if not isinstance(last_checkpoints_with_time, list):
             raise AssertionError(f"This must be a list: {last_checkpoints_with_time!r}")
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Continue with the checkpoints of a former process: those of these paths that exist."""
+        """Continue with those checkpoints of an earlier process that exist."""
         present = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
-        """Record a checkpoint; if there are too many, mark the oldest one for deletion.
+        """Record a checkpoint; if there are too many, mark the oldest checkpoint for deletion.
 
-        One per save, as in TensorFlow, so that an excess of recovered ones remains.
+        A save marks at most one, as in TensorFlow, so an excess of recovered checkpoints remains.
         """
         if not self.saver_def.max_to_keep:
             return
@@ -202,7 +202,7 @@ class Saver:
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return the SaverDef without `export_scope`; None outside of it, or if not built."""
+        """Return the SaverDef without `export_scope`; None if outside of it, or not built yet."""
         saver = self.saver_def
         if saver is None or not is_in_scope(saver.filename_tensor_name, export_scope):
             return None
@@ -210,7 +210,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """Return a Saver for the existing operations that a SaverDef names, in a scope."""
+        """Return a Saver for the operations that a SaverDef names, in scope `import_scope`."""
         return Saver(saver_def=saver_def, name=import_scope)
 
     def export_meta_graph(
@@ -252,7 +252,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables; the checkpoint is replaced as a whole, or stays as it was.
+        """Save the variables; an existing checkpoint is replaced completely or not at all.
 
         Args:
           sess: the session that holds the values.
@@ -268,8 +268,8 @@ class Saver:
           The path, for `restore`; None if there is nothing to save.
 
         Raises:
-          RuntimeError: it is not built. ValueError: the folder does not exist, or the state file
-            would be overwritten. TypeError: `sess` is no session.
+          RuntimeError: `build` was not called. ValueError: the folder does not exist, or the state
+            file would be overwritten. TypeError: `sess` is not a session.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -310,7 +310,7 @@ class Saver:
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool
     ) -> str:
-        """Save the values; return the path of the checkpoint, for shards in V1 a pattern."""
+        """Save the values; return the checkpoint's path, or a pattern for V1 shards."""
         names = self.saver_def
         if self._write_version == V1:
             logging.warning("%s", V1_WARNING)
@@ -336,9 +336,9 @@ class Saver:
         """Set the variables to the values of a checkpoint; they need not be initialized.
 
         Raises:
-          ValueError: `save_path` is None or no checkpoint.
-          NotFoundError: a variable is not in it. InvalidArgumentError: one has another shape or
-            dtype there. DataLossError: a file is damaged.
+          ValueError: `save_path` is None or not a checkpoint.
+          NotFoundError: a variable is not in the checkpoint. InvalidArgumentError: a variable has
+            another shape or dtype there. DataLossError: a file is damaged.
         """
         if self._is_empty:
             return
@@ -359,7 +359,7 @@ class Saver:
             raise _explained(error, "a mismatch between the current graph and the graph") from error
 
     def _restore_objects(self, sess: Any, path: str) -> bool:
-        """Restore variables by name from a checkpoint of objects; return False if it is none."""
+        """Restore variables by name from a checkpoint of objects; return False for others."""
         try:
             keys = object_graph_keys.object_graph_key_mapping(path)
         except errors.NotFoundError:

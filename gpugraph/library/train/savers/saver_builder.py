@@ -51,7 +51,8 @@ V1_WARNING = (
 
 
 class BaseSaverBuilder:
-    """Adds the operations that save and restore; programs derive from it to add others.
+    """Adds the operations that save and restore; programs derive classes from it to add other
+    operations.
 
     write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12. Raises
     RuntimeError for another version.
@@ -115,7 +116,9 @@ class BaseSaverBuilder:
         restore_sequentially: bool = False,
         filename: str | None = "model",
     ) -> Any:
-        """Add the operations, and return the SaverDef that names them; see `Saver`."""
+        """Create the save and restore operations, and return the SaverDef that names them; see
+        `Saver`.
+        """
         if not isinstance(names_to_saveables, dict):
             names_to_saveables = op_list_to_dict(names_to_saveables)
         saveables = saveables_of(names_to_saveables)
@@ -144,7 +147,10 @@ class BaseSaverBuilder:
         return with_dependencies([self.save_op(file, saveables)], file)
 
     def _sharded_save_v1(self, prefix: Any, groups: Sequence[tuple[str, Any]]) -> Any:
-        """Save each device's saveables in a separate file; return the pattern of their names."""
+        """Save each device's saveables in a separate file.
+
+        Return the pattern of the files' names.
+        """
         count = constant(len(groups), name="num_shards")
         saves = []
         for shard, (device_name, saveables) in enumerate(groups):
@@ -241,7 +247,9 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Group saveables by device, sorted; raise ValueError for one with tensors on several."""
+    """Return saveables grouped by device, sorted; raise ValueError if one has tensors on several
+    devices.
+    """
     groups: dict[str, list[_SaveableObject]] = {}
     for saveable in saveables:
         names = {DeviceSpec.from_string(spec.device or "").to_string() for spec in saveable.specs}
@@ -254,7 +262,7 @@ def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_Sa
 
 
 def _join_partitioned() -> None:
-    """Create the concatenated tensors of partitioned variables: a meta graph names them."""
+    """Create the concatenated tensors of partitioned variables, which a meta graph names."""
     graph = get_default_graph()
     for key in graph.get_all_collection_keys():
         for item in graph.get_collection(key):

@@ -19,11 +19,11 @@ def import_meta_graph(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> Saver | None:
-    """Add the graph of a MetaGraphDef, or of a file with one, to the default graph.
+    """Add the graph of a MetaGraphDef, or of a file that holds one, to the default graph.
 
-    Returns the Saver that the MetaGraphDef describes; if there is none, a new Saver of all
-    variables, or None without variables. `import_scope` is the name scope of the added nodes;
-    further arguments are those of `import_scoped_meta_graph`.
+    Return the Saver that the MetaGraphDef describes; if it describes none, a new Saver of all
+    variables, or None if there are no variables. `import_scope` is the name scope of the added
+    nodes; further arguments are those of `import_scoped_meta_graph`.
     """
     return import_meta_graph_with_return_elements(
         meta_graph_or_file, clear_devices, import_scope, **kwargs
@@ -36,7 +36,7 @@ def import_meta_graph_with_return_elements(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, list[Any] | None]:
-    """Do as `import_meta_graph`; also return the result of `import_graph_def`."""
+    """Add the graph as `import_meta_graph` does; also return the result of `import_graph_def`."""
     meta_graph = meta_graph_or_file
     if not hasattr(meta_graph, "SerializeToString"):
         meta_graph = read_meta_graph_file(meta_graph)

@@ -1,4 +1,6 @@
-"""`tf.train.warm_start`: initializes a model with the variables of another one's checkpoint."""
+"""`tf.train.warm_start`: initializes a model with variables from the checkpoint of another
+model.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,18 @@ def warm_start(
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
-    """Initialize variables with those of a checkpoint that have the same names.
+    """Initialize variables with the values that a checkpoint has under the same names.
 
     Args:
-      ckpt_to_initialize_from: a checkpoint, or a folder whose latest one is read.
+      ckpt_to_initialize_from: a checkpoint, or a folder whose latest checkpoint is read.
       vars_to_warm_start: a regular expression for trainable variables, a list of them for global
         variables, a list of variables; None: only the variables that have a vocabulary.
       var_name_to_vocab_info: a VocabInfo by the name of a variable, a matrix whose rows or columns
         stand for words.
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
-    Raises ValueError if `init_from_checkpoint` does, for other `vars_to_warm_start`, and for names
-    in the two dicts that no chosen variable has.
+    Raise the errors of `init_from_checkpoint`; raise ValueError for any other `vars_to_warm_start`,
+    and for names in the two dicts that no chosen variable has.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)
@@ -72,7 +74,10 @@ def _check_used(argument: str, names: Mapping[str, Any], variables: Mapping[str,
 
 
 def _by_name(wanted: Any) -> dict[str, list[Any]]:
-    """Return the variables that `wanted` selects, by name; the parts of one share an entry."""
+    """Return the variables that `wanted` selects, by name.
+
+    The parts of a variable share an entry.
+    """
     graph = get_default_graph()
     if isinstance(wanted, str) or wanted is None:
         logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
@@ -102,7 +107,9 @@ def _by_name(wanted: Any) -> dict[str, list[Any]]:
 
 
 def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of variables in a checkpoint of objects; {} for a name-based checkpoint."""
+    """Return the keys of variables in a checkpoint of objects; {} for a checkpoint without
+    objects.
+    """
     try:
         keys = object_graph_key_mapping(checkpoint_path(checkpoint))
     except NotFoundError:

@@ -28,12 +28,12 @@ def dropout(
     """Set each element of `x` to zero with probability `rate`, else scale it by `1 / (1 - rate)`.
 
     rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
-    noise_shape: the shape of the random mask, which broadcasts against `x`: along an axis of size
-    1, all elements of `x` are kept or dropped together. By default the shape of `x`, so each
-    element is dropped independently.
+    noise_shape: the shape of the random mask, which broadcasts to `x`: along an axis of size 1, all
+      elements of `x` are kept or dropped together. The default is the shape of `x`, so that each
+      element is dropped independently.
 
-    Raises ValueError for an `x` that is not floating, for a rate out of range, and unless exactly
-    one of `rate` and `keep_prob` is passed.
+    Raise ValueError for an `x` that is not floating point, for a rate out of range, and unless
+    exactly one of `rate` and `keep_prob` is passed.
     """
     probability = _rate(rate, keep_prob)
     with op_scope(name, "dropout", x):
@@ -84,7 +84,7 @@ def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
     try:
         noise_sizes = as_shape(noise_shape).sizes
     except (TypeError, ValueError):
-        return noise_shape  # a tensor, or a value that becomes one
+        return noise_shape  # a tensor, or a value that converts to a tensor
     sizes = tensor.shape.sizes
     if noise_sizes is None or sizes is None or len(noise_sizes) != len(sizes):
         return noise_shape

@@ -22,9 +22,12 @@ from gpugraph.kernel import Arg, Call, CSource, KernelContext, Launch, Signature
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
-_TILE, _STEP, _THREADS = 64, 32, 256  # as in kernels/cuda/nn/attention.cu
+_TILE, _STEP, _THREADS = 64, 32, 256  # the same numbers as in kernels/cuda/nn/attention.cu
 _HEADS = (64, 128)
-_MMA_THREADS, _MMA_HEADS = 128, (32, 64, 96, 128)  # attention_mma.cu: tiles of _TILE rows, too
+_MMA_THREADS, _MMA_HEADS = (
+    128,
+    (32, 64, 96, 128),
+)  # for attention_mma.cu, whose tiles also have _TILE rows
 _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
@@ -34,8 +37,8 @@ _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 class _Sizes(NamedTuple):
     """The sizes of an attention: `m` queries and `n` keys of `d` elements, values of `dv` elements.
 
-    batch: the number of independent attentions. head, mma_head: the head size, at least d and dv,
-    for which the kernel for threads and the one for tensor cores are compiled. inner, mask: see
+    batch: the number of independent attentions. head, mma_head: the head sizes, at least d and dv,
+    for which the kernels without and with tensor cores are compiled. inner, mask: see
     `_mask_strides`.
     """
 
@@ -86,10 +89,10 @@ def _mask_strides(
 ) -> tuple[int, tuple[int, int, int, int]]:
     """Return the number of inner batches, and the mask's strides in elements.
 
-    mask: the mask's shape, which broadcasts against `scores`, that of the scores. The batch axes
-    are merged to two, outer and inner, for which the mask has one stride each. The strides are
-    those of the outer batches, of the inner ones, of rows (queries), and of columns (keys); 0 along
-    broadcast axes."""
+    mask: the mask's shape, which broadcasts to `scores`, the shape of the scores. The batch axes
+    are merged to two, outer and inner. The strides are along outer batches, inner batches, rows
+    (queries) and columns (keys); they are 0 along broadcast axes.
+    """
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
     row, column = sizes[-1] if sizes[-2] > 1 else 0, int(sizes[-1] > 1)
@@ -100,8 +103,9 @@ def _mask_strides(
 # -- on the CPU
 
 _MIN_QUERIES, _MIN_KEYS, _MIN_SCORES = 28, 16, 1 << 14
-"""The minimum queries, keys and scores for the native kernel: below, packing keys and values costs
-more than it saves.
+"""The minimum numbers of queries, keys and scores for the native kernel.
+
+Below these, packing keys and values costs more time than it saves.
 """
 
 _MAX_HOST_ELEMENTS = 1 << 22
@@ -182,7 +186,9 @@ def _launch_by_threads(signature: Signature) -> list[Launch]:
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
-    """Return a launch for tensor cores; for float32, which they would round, an empty list."""
+    """Return a launch for tensor cores; for float32, which tensor cores would round, return an
+    empty list.
+    """
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
     if dtype is float32:
         return []
@@ -195,7 +201,7 @@ def _launch_mma(signature: Signature) -> list[Launch]:
 
 
 def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
-    """Return the arguments, which attention.cu and attention_mma.cu share."""
+    """Return the arguments that attention.cu and attention_mma.cu have in common."""
     attrs = signature.attrs
     by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
     mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))
@@ -220,5 +226,5 @@ op(
     gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
     native=HOST_ATTENTION,
     grad=NO_GRADIENT,
-    doc="softmax(scale * query @ key + args) @ value; key is transposed with adj_y.",
+    doc="softmax(scale * query @ key + args) @ value; with adj_y, key is transposed.",
 )

@@ -1,7 +1,7 @@
 """Activation functions and the ops of their gradients: the relu family and elu.
 
-The gradient is a product with 0 or 1, not a selection, as in TensorFlow: an infinite incoming
-gradient at an inactive unit gives NaN in both libraries.
+The gradient is a product with 0 or 1, not a selection, as in TensorFlow: an infinite gradient for
+an inactive unit gives NaN in both libraries.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def activation(
 ) -> FeaturesFunction:
     """Declare an activation op and return its public function.
 
-    kernel: the NumPy kernel. expression: the same in C, for one element `x`. grad: the gradient
-    function. alias: the inputs whose memory an output may have.
+    kernel: the NumPy kernel. expression: C for one element, `x`. grad: the gradient function.
+    alias: the inputs whose memory an output may have.
     """
     declared = op(
         name, **_FORWARD, attrs={"T": types}, alias=alias, cpu=kernel, elementwise=expression,
@@ -163,7 +163,7 @@ activation_gradient(
 for _name, _kernel, _expression in (
     ("Relu", _relu, "x < (T)0 ? (T)0 : x"),
     ("Relu6", _relu6, "x < (T)0 ? (T)0 : (x > (T)6 ? (T)6 : x)"),
-):  # In float16 NumPy's maximum returns -0 for -0; the expressions of other types return 0.
+):  # In float16, NumPy's maximum returns -0 for -0, but the expressions of other dtypes return 0.
     add_kernel(
         _name, "GPU", Elementwise(_expression, Call(_kernel)), types={"T": [dtypes.float16]},
         priority=1,
@@ -229,7 +229,7 @@ _leaky_relu = op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"]),
-    doc="features where positive, else alpha * features",
+    doc="`features` where positive, otherwise alpha * features.",
 )
 
 op(
@@ -242,7 +242,7 @@ op(
         raw_ops.LeakyReluGrad(ddy, op.inputs[1], alpha=op.attrs["alpha"]),
         raw_ops.ZerosLike(op.inputs[1]),
     ],
-    doc="gradients where features > 0, else alpha * gradients",
+    doc="`gradients` where features > 0, otherwise alpha * gradients.",
 )
 
 
@@ -275,7 +275,7 @@ def _bind_elu_grad(context: KernelContext, dy: Any, outputs: Any, out: Any) -> C
     slope = context.scratch(outputs.shape, context.input_types[1].base_dtype)
 
     def run() -> None:
-        np.fmin(outputs, 0, out=slope)  # 0 for NaN, which is not negative
+        np.fmin(outputs, 0, out=slope)  # fmin gives 0 for NaN, which does not count as negative
         np.add(slope, 1, out=slope)
         np.multiply(dy, slope, out=out)
 

@@ -23,8 +23,8 @@ from gpugraph.ops.nn.activations.relu_and_elu import (
 
 _SCALE = 1.0507009873554804934193349852946
 _ALPHA = 1.7580993408473768599402175208123
-"""Constants of selu: the slope for positive inputs, and the negated limit for very negative ones
-(Klambauer et al. 2017).
+"""Constants of selu: the slope for positive inputs is `_SCALE`, the limit for very negative inputs
+-`_ALPHA` (Klambauer et al. 2017).
 """
 _SLOPE, _LIMIT = f"rounded((T){_SCALE})", f"rounded((T){_ALPHA})"
 

@@ -34,8 +34,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 _NARROW = 32
-"""Matrices with rows up to this size are processed transposed, since NumPy reduces and broadcasts
-long rows faster.
+"""The row size up to which matrices are processed transposed.
+
+NumPy reduces and broadcasts long rows faster.
 """
 
 
@@ -66,8 +67,8 @@ class Rows:
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
-        """Return `result`, for intermediate values too, if it is not transposed; else new scratch
-        memory.
+        """Return `result` as memory for intermediate values if it is not transposed; else new
+        scratch memory.
         """
         return self.scratch() if self.transposed else result
 
@@ -208,7 +209,7 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     """Transpose `tensor` to swap `axis` with the last axis; a second call with the same axis undoes
     it.
 
-    axis: an int, or a scalar tensor; for an invalid one the run raises InvalidArgumentError.
+    axis: an int, or a scalar tensor; for an invalid axis the run raises InvalidArgumentError.
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
@@ -221,7 +222,9 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
     count, zero = raw_ops.Rank(tensor), np.array(0, np.int32)
     number = raw_ops.Cast(axis, DstT=axes.dtype)
     place = raw_ops.Select(raw_ops.Less(number, zero), raw_ops.Add(number, count), number)
-    place = raw_ops.Select(raw_ops.Less(place, zero), count, place)  # Transpose rejects this axis
+    place = raw_ops.Select(
+        raw_ops.Less(place, zero), count, place
+    )  # an axis that Transpose rejects
     at_axis = raw_ops.Mul(
         raw_ops.Cast(raw_ops.Equal(axes, place), DstT=axes.dtype), raw_ops.Sub(last, place)
     )
@@ -260,16 +263,18 @@ def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return exp(logits) / sum(exp(logits)) along `axis` (older: `dim`), by default the last.
+    """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. Raises InvalidArgumentError outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
+    rank).
     """
     return _along(_softmax_op, logits, either(axis, dim, "axis", "dim"), name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return logits - log(sum(exp(logits))) along `axis` (older: `dim`), by default the last.
+    """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last.
 
-    axis: an int, or a scalar tensor of ints. Raises InvalidArgumentError outside [-rank, rank).
+    axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
+    rank).
     """
     return _along(_log_softmax_op, logits, either(axis, dim, "axis", "dim"), name)

@@ -22,7 +22,9 @@ from gpugraph.ops.reductions.reduction_functions import either
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """Return the attrs of a convolution op; pairs as `padding` become explicit padding."""
+    """Return the attrs of a convolution op; if `padding` is a list of pairs, it becomes explicit
+    padding.
+    """
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
         "strides": whole_entries(strides, 2, layout, "strides"),
@@ -90,8 +92,8 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its input.
 
-    input_sizes: the four sizes of that input. out_backprop: the gradient with respect to the
-    result.
+    input_sizes: the four sizes of the input. out_backprop: the gradient with respect to the result
+    of `conv2d`.
     """
     weights = one_of("filters", filters, "filter", filter)
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -114,8 +116,8 @@ def conv2d_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `conv2d` with respect to its filter.
 
-    filter_sizes: the four sizes of that filter. out_backprop: the gradient with respect to the
-    result.
+    filter_sizes: the four sizes of the filter. out_backprop: the gradient with respect to the
+    result of `conv2d`.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv2DBackpropFilter(
@@ -138,8 +140,8 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
-    output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of that shape must give the
-    shape of `value`, else ValueError.
+    output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of an input of that shape
+    must give the shape of `value`; otherwise raise ValueError.
     """
     source = one_of("input", input, "value", value)
     weights = one_of("filters", filters, "filter", filter)
@@ -161,7 +163,7 @@ def depthwise_conv2d_native(
 ) -> Tensor:
     """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
-    Each channel gives m channels of the result, which has c * m. Raises ValueError where
+    Each channel gives m channels of the result, which has c * m channels. Raises ValueError where
     `conv2d` does.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -180,8 +182,7 @@ def depthwise_conv2d_native_backprop_input(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its input.
 
-    input_sizes: the four sizes of that input. out_backprop: the gradient with respect to the
-    result.
+    input_sizes: the four sizes of the input. out_backprop: the gradient with respect to the result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return raw_ops.DepthwiseConv2dNativeBackpropInput(
@@ -201,7 +202,7 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Tensor:
     """Return the gradient of `depthwise_conv2d_native` with respect to its filter.
 
-    filter_sizes: the four sizes of that filter. out_backprop: the gradient with respect to the
+    filter_sizes: the four sizes of the filter. out_backprop: the gradient with respect to the
     result.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
@@ -220,8 +221,9 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Call `depthwise_conv2d_native`; `rate` (newer: `dilations`) is (vertical, horizontal)
-    dilation.
+    """Call `depthwise_conv2d_native`.
+
+    rate (newer name: `dilations`): the vertical and the horizontal dilation.
     """
     rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
@@ -243,7 +245,7 @@ def separable_conv2d(
 ) -> Tensor:
     """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raises ValueError where these two do, and for a pointwise filter larger than 1 x 1.
+    Raise ValueError where these two functions do, and for a pointwise filter larger than 1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

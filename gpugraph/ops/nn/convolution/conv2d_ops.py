@@ -51,9 +51,9 @@ def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
-    """Return both arrays; if one window covers the width, with the width folded into the channels.
+    """Return both arrays; if one window covers the width, fold the width into the channels.
 
-    Then the columns need no copies along the width.
+    The columns then need no copies along the width.
     """
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
@@ -80,7 +80,7 @@ class _Convolution:
         self.outputs = weights.shape[3]
         self.dtype = sum_dtype(context)
         row = self.depth * self.dtype.as_numpy_dtype().itemsize * x.out
-        rows = max(1, _TILE_BYTES // max(1, row))  # output rows per tile
+        rows = max(1, _TILE_BYTES // max(1, row))  # rows of the output per tile
         self.batch_step = max(1, rows // max(1, y.out))
         self.row_step = min(rows, y.out)
         self.max_windows = (
@@ -92,7 +92,7 @@ class _Convolution:
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return the array in the dtype of the sums, and the call that converts it, if needed."""
+        """Return the array in the dtype of the sums, and a call that converts it if necessary."""
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
         copy = self.scratch(*array.shape)
@@ -100,8 +100,8 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single pixels, without strides or padding: the image is its own
-        columns.
+        """Whether windows are single pixels, without strides or padding, so that the image is its
+        own columns.
         """
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1

@@ -47,8 +47,8 @@ def conv3d_backprop_filter_v2(
 ) -> Tensor:
     """Return the gradient of `conv3d` with respect to its filter.
 
-    filter_sizes: the five sizes of that filter. out_backprop: the gradient with respect to the
-    result.
+    filter_sizes: the five sizes of the filter. out_backprop: the gradient with respect to the
+    result of `conv3d`.
     """
     attrs = volume_attrs(strides, padding, data_format, dilations)
     return raw_ops.Conv3DBackpropFilterV2(

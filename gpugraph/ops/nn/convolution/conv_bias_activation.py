@@ -29,7 +29,7 @@ from gpugraph.ops.nn.windows.window_geometry import CONV_ATTRS, IMAGES, check_eq
 from gpugraph.ops.nn.windows.window_launches import forward_shapes
 
 ACTIVATIONS = ("", "Relu", "Relu6")
-"""The activations after the bias; the index of each is its number in host_product.h."""
+"""The activations after the bias; the index of an activation is its number in host_product.h."""
 
 
 def _activation_number(attrs: Any) -> int:

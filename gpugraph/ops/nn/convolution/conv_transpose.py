@@ -1,7 +1,7 @@
 """Transposed convolution in one, two and three dimensions: the `tf.nn.conv_transpose` family.
 
-Each is the gradient of a convolution with respect to its input: it maps values in the shape of a
-convolution's results to values in the shape of its images.
+A transposed convolution is the gradient of a convolution with respect to its input: it maps values
+in the shape of a convolution's results to values in the shape of its images.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The declaration of a convolution: three ops, each of which has the other two as its gradients.
 
-`declare_convolution` declares a convolution, its gradient with respect to the images and the one
-with respect to the filter, with their shape inference. Conv2D, Conv3D and DepthwiseConv2dNative
-differ in the layout of the images, in their kernels, and in the number of result channels.
+`declare_convolution` declares a convolution, its gradient with respect to the images and its
+gradient with respect to the filter, with their shape inference. Conv2D, Conv3D and
+DepthwiseConv2dNative differ in the layout of the images, in their kernels, and in the number of
+result channels.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.nn.windows.window_geometry import Bind, Layout, Size, Sizes, check_equal
 
 OutputsOf = Callable[[Sequence[Size]], Size]
-"""Maps the sizes of a filter to the number of result channels."""
+"""A function from the sizes of a filter to the number of result channels."""
 
 
 class ConvolutionOp(NamedTuple):
     """One of the three ops: its op type and its kernels.
 
-    bind: the NumPy kernel. gpu: returns the CUDA kernel, given the layout and the NumPy kernel.
+    bind: the NumPy kernel. gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
     native: the kernel in C, if there is one.
     """
 
@@ -72,7 +73,7 @@ def _infer_forward(
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """Check the images' channels against `depth`, the filter's.
+    """Check the number of images' channels against `depth`, that of the filter.
 
     Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple (a
     grouped convolution), the graph accepts it with `shape`, and the run raises UnimplementedError.
@@ -109,8 +110,8 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Return a context in which a Misfit rejects only runs: graph construction continues with
-    `shape`.
+    """Return a context in which a Misfit is an error only in runs; when a graph is built, the shape
+    is `shape`.
     """
     try:
         yield
@@ -150,8 +151,9 @@ def declare_convolution(
 ) -> OpFunction:
     """Declare the three ops and return the function of the convolution itself.
 
-    outputs_of: maps the filter's sizes to the number of result channels. size_types: the dtypes
-    that `input_sizes`, an input of the op `by_input`, may have, by an attr Tshape; None: int32.
+    outputs_of: a function from the filter's sizes to the number of result channels. size_types: the
+    dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`, may have; None
+    for int32 without that attr.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

@@ -28,14 +28,14 @@ from gpugraph.ops.nn.windows.window_launches import (
 )
 
 _BLOCKS = 264
-"""The number of blocks that occupies a GPU: with fewer, sums are split into parts."""
-_STEPS = 32  # the length of a part is a multiple: the longest tile covers 32 steps
-_MAX_LAYERS = 65535  # CUDA's limit for the grid's z axis: parts times phases
+"""The number of blocks that fully occupies a GPU; with fewer, sums are split into parts."""
+_STEPS = 32  # the length of a part is a multiple of 32, because the longest tile covers 32 steps
+_MAX_LAYERS = 65535  # CUDA's limit for the z axis of a grid, which numbers parts times phases
 
 
 class _Tiles(NamedTuple):
-    """The tile of the result that a block computes, and the tile that each `lanes` threads
-    compute.
+    """The tile of the result that a block computes, and the tile that each group of `lanes` threads
+    computes.
     """
 
     rows: int
@@ -77,8 +77,8 @@ class _Choice(NamedTuple):
 
 
 class _Multiplier(NamedTuple):
-    """A kernel file that multiplies. max_load: the maximum number of elements per load from
-    memory.
+    """A kernel file that multiplies matrices. max_load: the maximum number of elements per load
+    from memory.
     """
 
     name: str
@@ -96,7 +96,10 @@ _THREADS = _Multiplier(
 _WARPS = _Multiplier(
     "convolution_mma",
     _Choice(
-        *2 * (_Tiles(128, 64, 64, 32, 32),),  # three fit where one of 128 x 128 would
+        *2
+        * (
+            _Tiles(128, 64, 64, 32, 32),
+        ),  # three of these fit where a single tile of 128 x 128 would
         _Tiles(128, 32, 32, 32, 32),
         _Tiles(64, 64, 32, 32, 32),
     ),
@@ -107,11 +110,11 @@ _WARPS = _Multiplier(
 class _Product(NamedTuple):
     """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
 
-    mode: GG_MODE of the kernels. loads: the numbers of adjacent elements in memory, of the left and
-    of the right matrix. arrays: the arguments that hold the two matrices. is_dense: whether steps
-    may be split into parts.
+    mode: GG_MODE of the kernels. loads: for the left and the right matrix, the number of elements
+      that are adjacent in memory. arrays: the arguments that hold the two matrices. is_dense:
+      whether steps may be split into parts.
     phases: in the gradient with respect to images, pixels are grouped by their position modulo the
-    strides; this is the number of groups, each a product of this size.
+      strides; this is the number of groups, each a product of this size.
     """
 
     mode: int
@@ -246,7 +249,7 @@ def _launches(
 def _launches_by_warps(
     product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """Return launches for tensor cores; for dtypes that they would round, an empty list."""
+    """Return launches for tensor cores; for dtypes that tensor cores would round, an empty list."""
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
     return _launches(product_of, layout, activation, signature, _WARPS)
@@ -268,8 +271,8 @@ def _source(
 def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = None) -> Source:
     """Return the CUDA kernel of convolution.
 
-    host: the NumPy kernel, its fallback. activation: if given, the kernel adds a bias, the op's
-    third input, and then applies the activation whose number this function returns.
+    host: the NumPy kernel, its fallback. activation: a function that returns an activation's
+    number; with it, the kernel adds a bias, the op's third input, and then applies the activation.
     """
     return _source(_forward, layout, host, activation)
 

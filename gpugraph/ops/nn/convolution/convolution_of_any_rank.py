@@ -32,7 +32,8 @@ def convolution(
 ) -> Tensor:
     """Call `conv1d`, `conv2d` or `conv3d`, for an `input` of rank 3, 4 or 5.
 
-    strides, dilation_rate (newer: `dilations`): one for each dimension except batch and channels.
+    strides, dilation_rate (newer name: `dilations`): a number for each dimension except batch and
+    channels.
 
     Raises ValueError for inputs of another rank, and if a stride and a rate are both more than 1.
     """

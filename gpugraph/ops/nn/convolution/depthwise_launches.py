@@ -12,7 +12,9 @@ from gpugraph.ops.nn.windows.window_geometry import Layout
 from gpugraph.ops.nn.windows.window_launches import Geometry, geometry_of
 
 _BLOCKS = 1056
-"""The number of blocks that occupies a GPU: with fewer, sums over windows are split into parts."""
+"""The number of blocks that fully occupies a GPU; with fewer, sums over windows are split into
+parts.
+"""
 
 
 def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int]:
@@ -21,7 +23,9 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """Return a launch over the result's `count` elements; `times` is the outputs per channel."""
+    """Return a launch over the `count` elements of the result; times: the number of outputs per
+    channel.
+    """
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
     numbers = (count // pack, work.channels, times, *work.numbers)

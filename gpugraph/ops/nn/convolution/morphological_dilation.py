@@ -2,8 +2,8 @@
 
     dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
 
-s are the strides, r the rates. Elements outside the image are ignored. If several sums of a window
-are the largest, the gradient goes only to the first.
+s is the stride and r the rate. Elements outside the image are ignored. If several sums of a window
+are the largest, only the first of them gets the gradient.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Sums:
     """The largest sum of pixel and filter in each window, and the index of its element.
 
     best: (n, oh, ow, c), memory for the sums. The index of element (i, j) is i * window width + j;
-    of equal sums the first counts.
+    among equal sums, the first is used.
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
@@ -83,7 +83,7 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """Return the calls that fill `best`, and `place`, if given, with the indices of
+        """Return the calls that fill `best`, and `place`, if it is not None, with the indices of
         elements.
         """
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
@@ -174,7 +174,7 @@ _dilation = op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     grad=_back,
-    doc="The largest sum of pixel and filter (kh, kw, c) in each window of images (n, h, w, c).",
+    doc=("The largest sum of pixel and filter (kh, kw, c) in each window of images (n, h, w, c)."),
 )
 
 for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", False)):
@@ -202,8 +202,9 @@ def dilation2d(
 ) -> Tensor:
     """Return the largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
 
-    strides, rates (newer: `dilations`): the distance between windows, and between the elements of
-    one window, as [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside the image are ignored.
+    strides, rates (newer name: `dilations`): the distance between windows, and between the elements
+    of one window, as [1, y, x, 1]. padding: "SAME" or "VALID"; elements outside the image are
+    ignored.
 
     The result has a gradient, but no second gradient. Raises ValueError for other ranks, mismatched
     channels, and windows larger than the images.

@@ -1,1 +1,1 @@
-"""Losses: cross entropies, CTC, and losses over a sample of the classes, with the samplers."""
+"""Losses: cross entropies, CTC, and losses over sampled classes, with the samplers."""

@@ -1,7 +1,8 @@
 """Distributions from which candidate classes are drawn, and the random words that they consume.
 
-A word is a random uint32 of the Philox generator. Equal seeds give TensorFlow's candidates: each
-distribution consumes as many words per class, and rejects the same ones.
+A word is a random uint32 of the Philox generator. The same seed gives the same candidates as in
+TensorFlow: each distribution consumes as many words per class as TensorFlow's, and rejects the same
+words.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Words:
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """Return how many of the smallest numbers to reject, to make the others modulo `span`
+    """Return how many of the smallest numbers to reject, so that the others modulo `span` are
     uniform.
     """
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
@@ -100,34 +101,38 @@ class Uniform(_FixedLaw):
     """The uniform distribution of classes."""
 
     def draw(self, words: Words, count: int) -> Any:
-        """See `Law.draw`."""
+        """Draw classes; see `Law.draw`."""
         return _below(words, self.range, count, 64)
 
     def probability(self, classes: Any) -> Any:
-        """See `Law.probability`."""
+        """Return probabilities; see `Law.probability`."""
         return np.full(classes.shape, 1 / self.range, np.float32)
 
 
 class LogUniform(_FixedLaw):
-    """Class i with probability log((i + 2) / (i + 1)) / log(range + 1): roughly Zipf's law."""
+    """The distribution of class i with probability log((i + 2) / (i + 1)) / log(range + 1), about
+    Zipf's law.
+    """
 
     def __init__(self, range_max: int) -> None:
         super().__init__(range_max)
         self.log_range = np.log1p(np.float64(range_max))
 
     def draw(self, words: Words, count: int) -> Any:
-        """See `Law.draw`."""
+        """Draw classes; see `Law.draw`."""
         drawn = doubles(words.longs(count))
         return (np.exp(drawn * self.log_range).astype(np.int64) - 1) % self.range
 
     def probability(self, classes: Any) -> Any:
-        """See `Law.probability`."""
+        """Return probabilities; see `Law.probability`."""
         return (np.log((classes + 2.0) / (classes + 1.0)) / self.log_range).astype(np.float32)
 
 
 class Learned:
-    """Draws each class in proportion to 1 + the number of times that it was true in earlier
-    runs.
+    """The distribution of classes in proportion to 1 + the number of times that a class was true so
+    far.
+
+    It counts the true classes of earlier runs.
     """
 
     def __init__(self, range_max: int) -> None:
@@ -135,12 +140,12 @@ class Learned:
         self.counts = np.ones(range_max, np.int64)
 
     def draw(self, words: Words, count: int) -> Any:
-        """See `Law.draw`."""
+        """Draw classes; see `Law.draw`."""
         places = _below(words, int(self.counts.sum()), count, 32)
         return np.searchsorted(np.cumsum(self.counts), places, side="right").astype(np.int64)
 
     def probability(self, classes: Any) -> Any:
-        """See `Law.probability`."""
+        """Return probabilities; see `Law.probability`."""
         return self.counts[classes].astype(np.float32) / np.float32(self.counts.sum())
 
     def learn(self, classes: Any) -> None:
@@ -149,12 +154,12 @@ class Learned:
 
 
 class Weighted(_FixedLaw):
-    """Classes with given weights, drawn by the alias method.
+    """A distribution of classes in proportion to given weights, drawn by the alias method.
 
     Each class has a slot of equal probability, which it shares with at most one other class, its
-    alias. A draw takes a slot uniformly, then one of the slot's two classes in proportion to their
-    shares of it.
-    M. Vose, "A linear algorithm for generating random numbers with a given distribution", 1991.
+    alias. A draw chooses a slot uniformly, then one of the slot's two classes in proportion to
+    their shares of it. M. Vose, "A linear algorithm for generating random numbers with a given
+    distribution", 1991.
     """
 
     def __init__(self, range_max: int, weights: Any) -> None:
@@ -173,7 +178,7 @@ class Weighted(_FixedLaw):
         self.shares, self.others = _shares(self.weights)
 
     def draw(self, words: Words, count: int) -> Any:
-        """See `Law.draw`."""
+        """Draw classes; see `Law.draw`."""
         pairs = self._pairs(words, count)
         chances = (pairs[:, 0] & _FRACTION).astype(np.float32) / np.float32(2**23)
         places = (pairs[:, 1] % np.uint32(self.range)).astype(np.int64)
@@ -182,8 +187,7 @@ class Weighted(_FixedLaw):
     def _pairs(self, words: Words, count: int) -> Any:
         """Return two words for each of `count` classes, [count, 2], for a fraction and a slot.
 
-        A second word that would make the slot's choice biased is rejected, and only it is drawn
-        again.
+        A second word that would bias the choice of the slot is rejected, and drawn again.
         """
         num_rejected, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
@@ -203,13 +207,14 @@ class Weighted(_FixedLaw):
         return np.concatenate(pieces)
 
     def probability(self, classes: Any) -> Any:
-        """See `Law.probability`."""
+        """Return probabilities; see `Law.probability`."""
         return self.weights[classes] / self.total
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """Return each class's share of the slot with its number, in [0, 1], and the slot's alias, the
-    class that has the rest."""
+    """Return each class's share of its own slot, in [0, 1], and the slot's alias, which has the
+    rest.
+    """
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
     shares = [float(share) for share in (weights * np.float32(count)).astype(np.float64) / total]
@@ -221,13 +226,13 @@ def _shares(weights: Any) -> tuple[Any, Any]:
         others[low] = high
         shares[high] -= 1 - shares[low]
         (small if shares[high] < 1 else large).append(high)
-    for index in (*small, *large):  # shares of 1, except for rounding
+    for index in (*small, *large):  # their shares are 1, except for rounding
         shares[index], others[index] = 1.0, index
     return np.array(shares, np.float32), np.array(others, np.int64)
 
 
 class Candidates:
-    """Drawn classes, and the expected numbers of draws of them and of the true classes."""
+    """The drawn classes, and how often they and the true classes are expected among the draws."""
 
     def __init__(self, law: Law, words: Words, count: int, unique: bool, true: Any) -> None:
         self.candidates, tries = _draw_classes(law, words, count, unique)
@@ -238,7 +243,7 @@ class Candidates:
 def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
     """Return `count` classes, and the number of draws that they took.
 
-    If they must be unique, repeated classes are dropped, and more are drawn.
+    If `unique`, repeated classes are dropped, and more are drawn.
     """
     drawn = law.draw(words, count)
     if not unique or not count:
@@ -266,8 +271,8 @@ def draw(
 ) -> Candidates:
     """Draw `count` classes, then update the distribution with the true classes.
 
-    lock: held meanwhile, since runs at the same time share the distribution. true: int64 [batch,
-    num_true].
+    lock: held during the call, because simultaneous runs share the distribution. true: int64
+    [batch, num_true].
 
     Raises InvalidArgumentError if more unique classes are requested than exist, and for true
     classes out of range.

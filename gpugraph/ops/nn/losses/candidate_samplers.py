@@ -36,7 +36,9 @@ from gpugraph.ops.nn.windows.window_geometry import text
 from gpugraph.ops.random.seeds_and_streams import SEED_ATTRS, Stream, seeds_of
 
 _RESERVED = 512
-"""The number of Philox blocks (four words) that a run reserves for each candidate, used or not."""
+"""The number of Philox blocks (four words each) that a run reserves for each candidate, used or
+not.
+"""
 
 _COUNTS = {
     "num_true": Attr("int", required=True, minimum=1),
@@ -142,9 +144,9 @@ def _weights(attrs: Any) -> Weighted:
 
 
 def _in_file(name: str) -> list[float]:
-    """Return the last comma-separated number of each line of the vocabulary file.
+    """Return, for each line of the vocabulary file, the number after its last comma.
 
-    Raises NotFoundError if there is no such file.
+    Raise NotFoundError if there is no such file.
     """
     with system_errors(name), open_to_read(name) as file:
         lines = file.read().decode().splitlines()
@@ -200,7 +202,7 @@ _all = op(
     **numpy_kernels(Call(make=_bind_all)),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="All classes from 0 on, each expected once.",
+    doc="All classes from 0 on, each with an expected count of 1.",
 )
 
 
@@ -239,7 +241,10 @@ _hits = op(
     infer=_infer_hits,
     **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="Rows of true classes, positions of equal candidates, and -FLT_MAX for each such pair.",
+    doc=(
+        "The rows of true classes that were drawn, the positions of the equal candidates,"
+        " and -FLT_MAX for each such pair."
+    ),
 )
 
 
@@ -317,9 +322,9 @@ def fixed_unigram_candidate_sampler(
 
     The weights are `unigrams`, or the number after the last comma of each line of `vocab_file`;
     they are raised to the power of `distortion`. The first `num_reserved_ids` classes are never
-    drawn, and the weights belong to the classes after them. Classes are dealt to `num_shards` parts
-    by class modulo `num_shards`; only those of part `shard` are used. A run raises
-    InvalidArgumentError unless there are `range_max` weights.
+    drawn, and the weights belong to the classes after them. Class i belongs to part i modulo
+    `num_shards`; only the classes of part `shard` are used. A run raises InvalidArgumentError
+    unless there are `range_max` weights.
     """
     return _fixed_unigram(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
@@ -357,7 +362,8 @@ def compute_accidental_hits(
     """Return (indices int32, ids int64, weights float32) of true classes that were drawn as
     candidates.
 
-    There is one entry for each of `true_classes` [batch, num_true] that is in `sampled_candidates`:
-    its row, the candidate's position, and -FLT_MAX, to be added to the candidate's logit.
+    There is one entry for each class in `true_classes` [batch, num_true] that is in
+    `sampled_candidates`: its row, the candidate's position, and -FLT_MAX, which is to be added to
+    the candidate's logit.
     """
     return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

@@ -43,9 +43,9 @@ def _infer_dense(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _start(rows: Rows, features: Any, shifted: Any, powers: Any) -> list[Callable[[], Any]]:
-    """Return calls that start both losses.
+    """Return calls for the first steps of both losses.
 
-    They compute shifted = features - row maximum, powers = softmax, and, in the column of `rows`,
+    They compute shifted = features - row maximum, powers = softmax and, in the column of `rows`,
     log(sum(exp(shifted))).
     """
     return [
@@ -86,7 +86,7 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Return whether a gradient is None, or zeros that were created for an unused output."""
+    """Return whether a gradient is None, or zeros created for the gradient of an unused output."""
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -140,7 +140,7 @@ _dense = op(
     infer=_infer_dense,
     **numpy_kernels(Call(make=_bind_dense), decomposition(_dense_terms)),
     grad=_dense_back,
-    doc="loss = -sum(labels * log(softmax(features))) by row; backprop = softmax - labels.",
+    doc="By row: loss = -sum(labels * log(softmax(features))); backprop = softmax - labels.",
 )
 
 
@@ -151,7 +151,7 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
-    """Return the sizes of the labels; raise a Misfit (inputs that do not fit) unless they are a
+    """Return the sizes of the labels; raise a Misfit (an error for inputs) unless they are a
     vector.
     """
     return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
@@ -216,7 +216,7 @@ _sparse = op(
     infer=_infer_sparse,
     **numpy_kernels(Call(make=_bind_sparse), decomposition(_sparse_terms)),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
-    doc="loss = -log(softmax(features))[label] by row; backprop = softmax - one_hot(labels).",
+    doc="By row: loss = -log(softmax(features))[label]; backprop = softmax - one_hot(labels).",
 )
 
 
@@ -236,7 +236,7 @@ _NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
 def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
-    """Return logits of a dtype in `narrow` as float32: sums of exponentials need its range."""
+    """Cast logits of a dtype in `narrow` to float32: sums of exponentials need its range."""
     if logits.dtype.base_dtype in narrow:
         return raw_ops.Cast(logits, DstT=dtypes.float32)
     return logits
@@ -270,7 +270,8 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """Return -sum(labels * log(softmax(logits))) along `axis` (older: `dim`), by default the last.
+    """Return -sum(labels * log(softmax(logits))) along `axis` (older name: `dim`), by default the
+    last.
 
     labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
     has the shape of the logits without `axis`. Labels and logits both have gradients. float16 and
@@ -319,9 +320,9 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Call `softmax_cross_entropy_with_logits_v2` without a gradient for the labels.
+    """Call `softmax_cross_entropy_with_logits_v2`, without a gradient for the labels.
 
-    Raises ValueError unless `labels` and `logits` are passed by name.
+    Raise ValueError unless `labels` and `logits` are passed by name.
     """
     _need_names("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits_sg", logits, labels) as scope:
@@ -377,8 +378,9 @@ def sigmoid_cross_entropy_with_logits(
 ) -> Tensor:
     """Return -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
 
-    With x = logits and z = labels it is computed as max(x, 0) - x * z + log(1 + exp(-|x|)), which
-    never overflows. Raises ValueError if the shapes differ and unless both are passed by name.
+    With x = logits and z = labels, the result is computed as max(x, 0) - x * z + log(1 +
+    exp(-|x|)), which never overflows. Raises ValueError if the shapes differ and unless both are
+    passed by name.
     """
     _need_names("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", logits, labels) as scope:

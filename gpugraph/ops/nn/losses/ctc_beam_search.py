@@ -3,7 +3,7 @@
 A. Graves 2006, prefix search. A node of the tree is a sequence; its parent is the sequence without
 the last label. The beam holds the most likely nodes. A path assigns each time a label or the blank.
 The probability of paths that end in a blank and that of paths that end in a label are kept
-separately, since a repeated label is a new one only after a blank.
+separately, since a repeated label counts as a new label only after a blank.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class _Node:
     """A sequence of labels, with its log probabilities at this time step and at the one before.
 
     blank, labelled: the log probability of the paths that end in a blank, and of the paths that end
-    in a label. total: of both. Names with `old_` have the values of one step before.
+    in a label. total: the log probability of all paths. Attributes with the prefix `old_` have the
+    values of the previous step.
     """
 
     __slots__ = (
@@ -55,13 +56,13 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, one step before, of the paths that one more `label` makes
+        """Return the previous step's log probability of the paths that one more `label` makes
         longer.
         """
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
-        """Return the labels from first to last; with `merge`, one for each run of equal labels."""
+        """Return the labels from first to last; with `merge`, equal adjacent labels become one."""
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
@@ -91,13 +92,13 @@ class _Beam:
 
     @property
     def threshold(self) -> float:
-        """The log probability that a node must exceed to enter."""
+        """The log probability that a node must exceed to enter the beam."""
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
     def add(self, node: _Node) -> None:
-        """Add a node, and drop the least likely one if there are too many."""
+        """Add a node, and drop the least likely node if there are too many."""
         self.entries += 1
-        entry = (node.total, -self.entries, node)  # ties keep the node that was added first
+        entry = (node.total, -self.entries, node)  # among ties, the node that was added first stays
         if len(self.heap) < self.width:
             heapq.heappush(self.heap, entry)
         else:
@@ -142,14 +143,16 @@ def _grow(node: _Node, known: Any, beam: _Beam) -> None:
                 child = node.children[label] = _Node(node, label)
             child.labelled = child.total = total
             beam.add(child)
-        elif child is not None:  # it left the beam in this step, so it has no past to continue
+        elif (
+            child is not None
+        ):  # the child left the beam in this step, so it has no past to continue
             child.old_blank = child.old_total = _NEVER
 
 
 def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
     """Return the `paths` most likely label sequences for logits [time, classes].
 
-    width: the number of sequences kept at each step. merge: whether equal labels in a row of a
+    width: the number of sequences kept at each step. merge: whether equal adjacent labels of a
     result are merged. Raises InvalidArgumentError if the search has found fewer than `paths`
     sequences.
     """

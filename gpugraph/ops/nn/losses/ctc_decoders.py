@@ -1,6 +1,6 @@
 """CTC decoding: labels from logits, by the most likely class at each time or by a beam search.
 
-The last class is the blank, which separates equal labels in a row.
+The last class is the blank, which separates equal adjacent labels.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ _greedy = op(
     infer=_infer_greedy,
     **numpy_kernels(Call(make=_bind_greedy, dynamic=True)),
     grad=NO_GRADIENT,
-    doc="The labels of the largest logits (time, batch, classes), and minus the sum of these.",
+    doc=(
+        "The labels with the largest logits (time, batch, classes), and minus the sum of "
+        "these logits."
+    ),
 )
 
 
@@ -108,8 +111,8 @@ def ctc_greedy_decoder(
     """Return the most likely class at each time, without blanks.
 
     inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
-    use of each sequence.
-    merge_repeated: whether a class at several times in a row is one label.
+      use of each sequence.
+    merge_repeated: whether a class at several successive times is one label.
     Returns ([labels], score): a SparseTensor, and [batch, 1], minus the sum of the largest logits.
     A run raises FailedPreconditionError for lengths beyond the last time.
     """
@@ -176,9 +179,9 @@ def ctc_beam_search_decoder(
     """Return the most likely label sequences of each example, best first, with log probabilities.
 
     inputs: floats [time, batch, classes]. sequence_length: int32 [batch], the number of times to
-    use of each sequence.
+      use of each sequence.
     beam_width: the number of sequences kept at each time.
-    merge_repeated: whether equal labels in a row are merged, even if a blank separates them.
+    merge_repeated: whether equal adjacent labels are merged, even if a blank separates them.
     Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
 
     Raises ValueError for a `beam_width` or `top_paths` below 1. A run raises
@@ -209,7 +212,7 @@ def ctc_beam_search_decoder_v2(
 def collapse_repeated(
     labels: Any, seq_length: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Merge equal labels in a row; return (labels [batch, longest], lengths [batch]).
+    """Merge equal adjacent labels; return (labels [batch, longest], lengths [batch]).
 
     labels: [batch, max], of which only the first `seq_length` [batch] of each row are used. The
     resulting rows are padded with 0 to the longest of them.

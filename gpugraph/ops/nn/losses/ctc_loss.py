@@ -59,9 +59,9 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 
 
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
-    """Return the labels of a sequence before the first blank; only blanks may follow it.
+    """Return the labels of a sequence before the first blank, after which only blanks may follow.
 
-    number: the sequence's index in the batch. collapse: whether equal labels in a row count as one.
+    number: the sequence's index in the batch. collapse: whether equal adjacent labels count as one.
     Raises InvalidArgumentError for an empty row, a negative label, or a label after a blank.
     """
     if not row:
@@ -248,8 +248,10 @@ _ctc_loss = op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     grad=_back,
-    doc="-log p(labels) of logits (time, batch, classes), the last class the blank, and its "
-    "gradient by the logits.",
+    doc=(
+        "-log p(labels) of logits (time, batch, classes), whose last class is the blank; "
+        "and the gradient with respect to the logits."
+    ),
 )
 
 
@@ -266,16 +268,16 @@ def ctc_loss(
     """Return -log p(labels) [batch] by connectionist temporal classification.
 
     labels: an int32 SparseTensor [batch, longest]: the labels of each sequence.
-    inputs (newer: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
-    classes]; the last class is the blank. sequence_length: int32 [batch], the number of times to
-    use of each sequence.
-    preprocess_collapse_repeated: whether equal labels in a row count as one.
+    inputs (newer name: `logits`): floats [time, batch, classes], with `time_major` False [batch,
+      time, classes]; the last class is the blank. sequence_length: int32 [batch], the number of
+      times to use of each sequence.
+    preprocess_collapse_repeated: whether equal adjacent labels count as one.
     ctc_merge_repeated: whether a label may last for several times.
     ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has loss 0
-    instead of raising an error.
+      instead of raising an error.
 
     Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for a sequence
-    without labels, with negative ones, or with more labels than times, and for lengths beyond the
+    without labels, with negative labels, or with more labels than times, and for lengths beyond the
     last time. The loss is infinite if no path exists because repeated labels need blanks between
     them. The loss has a gradient, but no second gradient.
     """

@@ -77,7 +77,9 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Return a bool scalar tensor: whether each size of the weights is 1 or that of the values."""
+    """Return a bool scalar tensor: whether each size of the weights is 1 or equals the values'
+    size.
+    """
     count = raw_ops.ExpandDims(weights_rank, 0)
     padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)
     beside = raw_ops.Slice(padded, np.array([0], np.int32), count)
@@ -106,11 +108,12 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions, with a superfluous last dimension of one of them dropped.
+    """Return labels and predictions; if one of them has an extra last dimension, it is dropped.
 
     rank_difference: the expected rank of predictions minus that of labels; if the actual difference
-    is one more, predictions lose their last dimension, if one less, labels do. Unknown ranks are
-    compared in the run, which raises InvalidArgumentError for a last dimension that is not 1.
+    is larger by one, predictions lose their last dimension; if it is smaller by one, labels do.
+    Unknown ranks are compared in the run, which raises InvalidArgumentError for a last dimension
+    that is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)

@@ -46,17 +46,18 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """Return the noise-contrastive loss [batch]: true classes against `num_sampled` drawn ones.
+    """Return the noise-contrastive loss [batch] of the true classes against `num_sampled` drawn
+    classes.
 
     weights: [num_classes, dim], or a list of parts of it, to which `partition_strategy` maps
-    classes as in `embedding_lookup`. biases: [num_classes]. labels: int [batch, num_true], the true
-    classes.
+      classes as in `embedding_lookup`. biases: [num_classes]. labels: int [batch, num_true], the
+      true classes.
     inputs: [batch, dim].
-    sampled_values: the result of a candidate sampler; by default of
-    `log_uniform_candidate_sampler` with unique candidates.
+    sampled_values: the result of a candidate sampler; by default of `log_uniform_candidate_sampler`
+      with unique candidates.
     remove_accidental_hits: whether to ignore candidates that are true classes of the same example.
 
-    Any float dtype is supported. Raises ValueError for shapes that do not match.
+    Any float dtype is supported. Raise ValueError for shapes that do not match.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -162,7 +163,7 @@ def _log(counts: Tensor, dtype: Any) -> Tensor:
 def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
     """Return the dot product of each input with the weights of its true classes, [batch, num_true].
 
-    rows: [batch * num_true, dim], the weights.
+    rows: [batch * num_true, dim], the weights of the true classes.
     """
     width = shape(rows)[1:2]
     by_example = concat([[-1, num_true], width], 0)

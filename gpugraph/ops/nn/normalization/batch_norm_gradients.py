@@ -24,7 +24,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, si
 
 
 class _Layout(NamedTuple):
-    """The axes of images: functions that sum over each channel, or broadcast one number per
+    """The axes of images, for functions that sum over each channel, or broadcast one number per
     channel.
     """
 
@@ -54,7 +54,7 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Return whether a gradient is None, or the zeros that stand for the gradient of an unused
+    """Return whether a gradient is None, or zeros that stand for the gradient of an unused
     output.
     """
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
@@ -78,8 +78,8 @@ def _count(images: Tensor, channels: Any, like: Any) -> Any:
 def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]:
     """Return the gradients of FusedBatchNorm with respect to its five inputs.
 
-    backward: the op type that computes the first three. others: the gradients of the outputs
-    batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
+    backward: the op type that computes the gradients of the first three inputs. others: the
+    gradients of the outputs batch_mean, batch_variance, reserve_space_1 and _2 (and _3).
     """
     x, scale = op.inputs[:2]
     training = op.attrs["is_training"]
@@ -92,7 +92,9 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """Return the gradient of x through the op's outputs mean and variance; grads: theirs."""
+    """Return the gradient of x through the outputs mean and variance; grads: the gradients of
+    these.
+    """
     x, mean = op.inputs[0], op.outputs[3]
     layout = _layout(op)
     by_mean, by_sample, by_reserve, by_variance = grads[:4]
@@ -146,7 +148,7 @@ def gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
     half = np.asarray(0.5, v.r.dtype.base_dtype.as_numpy_dtype)
     factor = raw_ops.Mul(v.scale, v.r)
     by_dy = raw_ops.Mul(v.a, v.spread(factor))
-    inner = v.a_dy  # the sum of a dx / (scale r)
+    inner = v.a_dy  # the sum of a * dx / (scale * r)
     by_d = raw_ops.Mul(v.dy, v.spread(raw_ops.Mul(v.b, v.r)))
     moving = None
     if op.attrs["is_training"]:

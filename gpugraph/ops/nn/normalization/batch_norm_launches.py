@@ -23,10 +23,11 @@ _PARTS = 256
 
 
 class _Work(NamedTuple):
-    """Images viewed as (outer, channels, inner), and the division of each channel's sum into parts.
+    """A view of images as (outer, channels, inner), and the division of each channel's sum into
+    parts.
 
-    last: whether channels are the last axis. width: the channels that one block sums. parts,
-    per_part: the number of parts of a sum, and the elements of each.
+    last: whether channels are the last axis. width: the number of channels that one block sums.
+    parts, per_part: the number of parts of a sum, and the number of elements of each part.
     """
 
     signature: Signature
@@ -195,8 +196,8 @@ def norm_back_gpu(host: Call, inputs: int) -> Source:
 def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
     """Return the kernel in C that `function` of host_batch_norm.h computes.
 
-    images: the index of the input that holds the images. extra: returns the last integer parameter
-    before epsilon.
+    images: the index of the input that holds the images. extra: a function that returns the last
+    integer parameter before epsilon.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -217,7 +218,7 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 def no_moments(signature: Signature) -> int:
     """Return 0; raise NotImplementedError if training has nonempty mean or variance inputs.
 
-    The NumPy kernel then runs instead, and raises the error.
+    In that case, the NumPy kernel runs instead, and raises the error.
     """
     elements = prod(signature.input_shapes[3]) + prod(signature.input_shapes[4])
     if signature.attrs["is_training"] and elements:

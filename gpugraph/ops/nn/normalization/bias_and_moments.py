@@ -76,10 +76,13 @@ _bias_add = op(
     alias={0: 0},
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
-    doc="value + bias, one bias per channel: the last axis (NHWC) or the second (NCHW).",
+    doc=(
+        "value + bias, with one bias per channel: channels are the last axis (NHWC) or "
+        "the second (NCHW)."
+    ),
 )
 
-# Along the last axis it is ordinary broadcasting, so an elementwise kernel can be fused.
+# Along the last axis, this is ordinary broadcasting, so that an elementwise kernel can be fused.
 _LAST_AXIS: Any = {"data_format": ["NHWC", b"NHWC"]}
 add_kernel(
     "BiasAdd", "GPU", Elementwise("x + y", Call(make=_bind_bias_add)), types=_LAST_AXIS, priority=1
@@ -100,7 +103,9 @@ def _bind_bias_grad(context: KernelContext, dy: Any, out: Any) -> Callable[[], A
         return partial(dy.reshape(rows, dy.shape[axis], after).sum, (0, 2), None, out)
     matrix = dy.reshape(rows, dy.shape[axis])
     if context.input_types[0].base_dtype in (dtypes.float32, dtypes.float64):
-        ones = np.ones(rows, dy.dtype, like=dy)  # BLAS sums columns several times faster
+        ones = np.ones(
+            rows, dy.dtype, like=dy
+        )  # a product with ones, because BLAS sums columns several times faster
         return partial(np.matmul, ones, matrix, out)
     return partial(matrix.sum, 0, None, out)
 
@@ -121,7 +126,7 @@ def _channels_then_ones(source: Tensor) -> Any:
 
 
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
-    """Broadcast `ddy`, one number per channel, along all axes except that of the channels."""
+    """Broadcast `ddy`, one number per channel, along all axes except the channel axis."""
     source, data_format = op.inputs[0], op.attrs["data_format"]
     if data_format in ("NCHW", b"NCHW"):
         ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
@@ -136,16 +141,16 @@ op(
     infer=_infer_bias_grad,
     **numpy_kernels(Call(make=_bind_bias_grad), decomposition(_channel_sum_terms)),
     grad=_bias_grad_back,
-    doc="The sum over all axes except that of the channels.",
+    doc="The sum over all axes except the channel axis.",
 )
 
 
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Tensor:
     """Return `value` + `bias`, a vector with an element for each channel of `value`.
 
-    Channels are the last axis ("N...C", "NHWC", the default) or the second ("NC...", "NCHW").
-    Raises ValueError for another `data_format`, for a value of rank 0 or 1, and for a different
-    number of channels.
+    Channels are the last axis (data_format "N...C" or "NHWC", the default) or the second axis
+    ("NC..." or "NCHW"). Raises ValueError for another `data_format`, for a value of rank 0 or 1,
+    and for a different number of channels.
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
         layout = "NHWC"
@@ -184,7 +189,7 @@ def moments(
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, variance) of `x` over `axes`; the variance divides by n, not by n - 1.
 
-    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older: `keep_dims`)
+    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older name: `keep_dims`)
     the reduced axes stay, with size 1.
     """
     del shift
@@ -205,9 +210,9 @@ def moments(
 
 
 def _without(value: Tensor, axes: Any) -> Any:
-    """Return `value` without `axes`, which a reduction has left with size 1."""
+    """Return `value` without `axes`, which have size 1 after a reduction."""
     if isinstance(axes, Tensor):
-        return raw_ops.Sum(value, axes)  # drops the axes, whose size is 1
+        return raw_ops.Sum(value, axes)  # this drops the axes, whose size is 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]
     return raw_ops.Squeeze(value, squeeze_dims=chosen) if chosen else value
 

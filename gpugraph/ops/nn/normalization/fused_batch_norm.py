@@ -40,7 +40,7 @@ from gpugraph.ops.nn.normalization.batch_norm_launches import (
 )
 from gpugraph.ops.nn.windows.window_geometry import IMAGES, check_equal
 
-_SMALLEST_EPSILON = 1.001e-5  # cuDNN's minimum
+_SMALLEST_EPSILON = 1.001e-5  # the minimum in cuDNN
 _NOTHING = TensorShape.of((0,))
 
 Run = Callable[[], Any]
@@ -50,8 +50,8 @@ Run = Callable[[], Any]
 
 
 class _Images:
-    """Images of one shape and data format. count: elements per channel. dtype: the
-    computation's.
+    """Images of one shape and data format. count: the number of elements per channel. dtype: the
+    dtype of the computation.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -86,8 +86,8 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """Return `vector`, a number per channel, spread over an image, and the call that fills
-        it.
+        """Return a row as long as an image with the numbers per channel in `vector`, and the call
+        that fills it.
         """
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
@@ -120,9 +120,7 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """Bind the forward kernel; results: its outputs after y, of which V3's reserve_space_3 is
-    empty.
-    """
+    """Bind the forward kernel; results: the outputs after y (V3's reserve_space_3 is empty)."""
     work = _Images(context, x)
     source, before = work.rows(x)
     target, after = work.rows(out, is_written=True)
@@ -152,7 +150,7 @@ def _bind_forward(
 
 
 def _quiet(run: Run) -> Run:
-    """Return `run` without NumPy's warnings: the mean of no images is 0 / 0."""
+    """Return `run` without NumPy's warnings, because the mean of no images is 0 / 0."""
 
     def quiet() -> None:
         with np.errstate(all="ignore"):
@@ -162,9 +160,7 @@ def _quiet(run: Run) -> Run:
 
 
 def _statistics(work: _Images, source: Any, centered: Any, results: Sequence[Any]) -> list[Run]:
-    """Return the steps that compute mean and variance, and `centered`: the images minus their
-    mean.
-    """
+    """Return the steps that compute mean, variance and `centered`, the images minus their mean."""
     batch_mean, batch_variance, mean, variance = results[:4]
     squares = work.scratch()
     mean_row, lay_mean = work.row(mean)
@@ -198,7 +194,7 @@ def _bind_backward(
 ) -> Run:
     """Bind the gradient kernel.
 
-    others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty ones.
+    others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty outputs.
     """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
@@ -235,8 +231,9 @@ def _bind_backward(
 def _subtract_statistics_part(
     work: _Images, slope: Any, centered: Any, inverse: Any, sums: tuple[Any, Any], target: Any
 ) -> list[Run]:
-    """Return steps: target = `slope` minus the parts from mean and variance. sums: dscale,
-    doffset.
+    """Return steps that compute target = `slope` minus the parts from mean and variance.
+
+    sums: dscale and doffset.
     """
     dscale, doffset = sums
     part, share = work.vector(), work.dtype.as_numpy_dtype(1 / max(work.count, 1))
@@ -340,7 +337,7 @@ def _declare(version: _Version) -> Any:
         native=native("gg_batch_norm_back", 0, lambda _: len(reserves)),
         grad=gradient_of_gradient,
         doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
-        "reserve_space_1 and _2 are the mean and variance that it normalized by.",
+        "reserve_space_1 and _2 are the mean and variance by which the op normalized.",
     )
     return op(
         f"FusedBatchNorm{version.suffix}",
@@ -352,8 +349,8 @@ def _declare(version: _Version) -> Any:
         gpu=norm_gpu(Call(make=_bind_forward)),
         native=native("gg_batch_norm", 0, no_moments),
         grad=partial(forward_gradient, backward),
-        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. Training: of the "
-        "images' own mean and variance, which follow (batch_variance is the sample's, over n - 1).",
+        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. In training, mean "
+        "and variance are the images', and outputs (batch_variance is the sample's, over n - 1).",
     )
 
 
@@ -374,9 +371,9 @@ def fused_batch_norm(
     """Normalize `x` by channel, times `scale`, plus `offset`; return (y, mean, variance).
 
     x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All other
-    tensors are float32 vectors with one number per channel.
-    is_training: whether to normalize by the mean and variance of `x` itself, which are then
-    returned (that variance divides by n - 1); else by `mean` and `variance`.
+      tensors are float32 vectors with one number per channel.
+    is_training: whether to normalize by the mean and variance of `x`, which are then returned (the
+      returned variance divides by n - 1); otherwise by the arguments `mean` and `variance`.
     epsilon: raised to 1.001e-5 if smaller.
 
     Raises ValueError for shapes that do not match, and for `mean` or `variance` in training.

@@ -42,7 +42,7 @@ def l2_normalize(
 ) -> Tensor:
     """Return x / sqrt(max(sum(x ** 2), epsilon)).
 
-    The sum is over `axis` (older: `dim`), by default over all axes.
+    The sum is over `axis` (older name: `dim`), by default over all axes.
     """
     chosen = either(axis, dim, "axis", "dim")
     with op_scope(name, "l2_normalize", x) as scope:
@@ -61,8 +61,8 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    With `shift`, both sums are over `x - shift`. With `keepdims` (older: `keep_dims`) the reduced
-    axes stay, with size 1.
+    With `shift`, both sums are over `x - shift`. With `keepdims` (older name: `keep_dims`) the
+    reduced axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -111,8 +111,8 @@ def weighted_moments(
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, variance) of `x` over `axes`, in which each element counts by its weight.
 
-    frequency_weights: broadcast against `x`. float16 is computed in float32. With `keepdims`
-    (older: `keep_dims`) the reduced axes stay, with size 1.
+    frequency_weights: the weights, which broadcast to `x`. float16 is computed in float32. With
+    `keepdims` (older name: `keep_dims`) the reduced axes stay, with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "weighted_moments", x, frequency_weights):
@@ -152,7 +152,7 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
 
-    Only with `scale_after_normalization` the result is scaled by `gamma`. `input`, `mean` and
+    The result is scaled by `gamma` only if `scale_after_normalization`. `input`, `mean` and
     `variance` are newer names of `t`, `m` and `v`.
     """
     return batch_normalization(
@@ -173,12 +173,12 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Return `sigmoid_cross_entropy_with_logits`, with the term of positive labels times
+    """Return `sigmoid_cross_entropy_with_logits` with the term of positive labels times
     `pos_weight`.
 
-    It is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), and
-    never overflows. `targets` is an older name of `labels`. Raises ValueError if the shapes
-    differ.
+    The loss is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 -
+    sigmoid(logits)), computed without overflow. `targets` is an older name of `labels`. Raise
+    ValueError if the shapes differ.
     """
     chosen = either(labels, targets, "labels", "targets")
     with op_scope(name, "logistic_loss", logits, chosen) as scope:

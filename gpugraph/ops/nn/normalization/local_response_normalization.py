@@ -36,8 +36,8 @@ _ATTRS = {
 
 
 class _Work:
-    """Scratch memory for images as rows of channels, float32 for float16 images, and the op's
-    attrs.
+    """Scratch memory for images as rows of channels, and the op's attrs; float16 images are float32
+    there.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -55,7 +55,7 @@ class _Work:
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """Compute out: for each channel, the sum of `source` over the channels up to `radius`
+        """Store in `out`, for each channel, the sum of `source` over the channels up to `radius`
         away.
         """
         np.copyto(out, source)
@@ -64,7 +64,7 @@ class _Work:
             np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
-        """Compute out = bias + alpha * the sum of squares up to `radius` channels away."""
+        """Store bias + alpha * (the sum of squares up to `radius` channels away) in `out`."""
         np.multiply(images, images, squares)
         self.near(squares, out)
         np.multiply(out, self.alpha, out)
@@ -120,8 +120,9 @@ def _bind_backward(
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
     """Return a launch of `function` over all elements.
 
-    It receives the arrays in `arguments`; the count of elements, the channels and the radius; and
-    the numbers in `arguments`."""
+    The function receives the arrays in `arguments`; the number of elements, the number of channels
+    and the radius; and the numbers in `arguments`.
+    """
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
     radius = min(int(attrs["depth_radius"]), depth - 1)
@@ -168,7 +169,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """Return a function that sums over the neighbours of each channel.
 
-    It multiplies by a matrix of 0 and 1, so that the sum has gradients.
+    The function multiplies by a matrix of 0 and 1, so that the sum has gradients.
     """
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)

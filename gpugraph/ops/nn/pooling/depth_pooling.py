@@ -24,7 +24,7 @@ def _refusal(message: str) -> Misfit:
 def pooled_channels(attrs: Any, channels: Size) -> Size:
     """Return the number of resulting channels; raise a Misfit for windows that are not supported.
 
-    In a run the Misfit (attrs that do not fit the op) is an UnimplementedError.
+    The Misfit, an error for attrs that do not fit the op, is an UnimplementedError in a run.
     """
     if not IMAGES.channels_last(attrs):
         raise _refusal("Depthwise max pooling is not yet supported for NCHW: transpose the images")

@@ -1,6 +1,6 @@
 """Pooling by a fractional ratio: each axis is divided into windows of two sizes, in random order.
 
-B. Graham, "Fractional max-pooling", 2014. Equal seeds give TensorFlow's windows.
+B. Graham, "Fractional max-pooling", 2014. The same seed gives the same windows as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
 
 
 def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
-    """Return each window along one dimension; overlapping ones include the next window's first
-    element.
+    """Return the windows along one dimension; if `overlapping`, each includes the next window's
+    first element.
     """
     return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
 
@@ -164,7 +164,7 @@ def _largest(part: Any, _: Any) -> Any:
 def _mean(part: Any, dtype: Any) -> Any:
     count = part.shape[1] * part.shape[2]
     total = part.sum((1, 2))
-    if dtype.kind == "i":  # rounded towards zero, as C's division does
+    if dtype.kind == "i":  # integers are rounded towards zero, as C's division does
         return np.trunc(total / count).astype(dtype)
     return total / count
 
@@ -310,15 +310,15 @@ def fractional_max_pool(
 
     Args:
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
-      pseudo_random: whether one random number determines the order of the windows' sizes, which
-        then alternate evenly; else the sizes are shuffled.
+      pseudo_random: whether one random number determines the order of the windows' sizes, so that
+        they alternate evenly; otherwise the sizes are shuffled.
       overlapping: whether neighbouring windows share the elements on their common edge.
       deterministic: whether each run of a session has the same windows.
       seed, seed2: the op's two seeds; if both are 0, the windows differ between sessions.
 
     Returns:
       (output, row_pooling_sequence, col_pooling_sequence): the sequences, int64, are the windows'
-      starts and the end of the last.
+        starts and the end of the last.
     """
     return _pooled(
         "FractionalMaxPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,

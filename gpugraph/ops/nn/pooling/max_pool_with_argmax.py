@@ -1,8 +1,8 @@
 """Max pooling with the position of each window's largest element, and its gradients.
 
 A position is (y * width + x) * channels + channel within the image; with `include_batch_in_index`
-it is the index in the flattened batch. Of equal elements the first is the largest; NaN is the
-largest only if it is the window's first element.
+it is the index in the flattened batch. Among equal elements, the first counts as the largest; NaN
+is the largest only if it is the window's first element.
 """
 
 from __future__ import annotations

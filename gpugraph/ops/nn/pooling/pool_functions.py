@@ -145,7 +145,7 @@ def max_pool1d(
     each of the three dimensions.
     padding: "SAME" or "VALID". data_format: "NWC", or "NCW" for sequences [n, c, steps].
 
-    Raises ValueError for another format, and for windows that are longer than the sequences.
+    Raises ValueError for any other format, and for windows that are longer than the sequences.
     """
     return _of_sequences(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
 
@@ -197,7 +197,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool`, of which `max_pool2d` is the newer name."""
+    """Call `max_pool`; `max_pool2d` is its newer name."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -271,9 +271,10 @@ def max_pool_with_argmax(
 ) -> tuple[Tensor, Tensor]:
     """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
 
-    largest: the largest element. where: its position (y * w + x) * c + channel in its image, with
-    `include_batch_in_index` its index in the flattened batch; of equal elements, that of the first.
-    Its dtype is `output_dtype` (older: `Targmax`): int64, the default, or int32.
+    largest: the largest element. where: the position of the largest element, (y * w + x) * c +
+    channel in its image, or with `include_batch_in_index` its index in the flattened batch; among
+    equal elements, the position of the first. The dtype of `where` is `output_dtype` (older name:
+    `Targmax`): int64, the default, or int32.
 
     Raises ValueError for a data format other than "NHWC", and for windows that are larger than the
     image.
@@ -307,8 +308,8 @@ def pool(
     """Return the largest element ("MAX") or the mean ("AVG") of windows of an input of rank 3, 4 or
     5.
 
-    window_shape, strides: one for each dimension except batch and channels.
-    dilation_rate (newer: `dilations`): the distance between the elements of a window.
+    window_shape, strides: a number for each dimension except batch and channels. dilation_rate
+    (newer name: `dilations`): the distance between the elements of a window.
 
     Raises ValueError for another `pooling_type`, for inputs of another rank, and for a rate of more
     than 1 together with a stride of more than 1 or padding "SAME".

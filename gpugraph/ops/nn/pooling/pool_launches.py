@@ -22,7 +22,7 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
 
 
 def _number(work: Geometry) -> DType:
-    """Return the dtype for the index of an element in its window, plus one value for "no
+    """Return the dtype for an element's index in its window, with one more value for "no
     element".
     """
     return uint8 if work.window < 255 else int32
@@ -52,9 +52,7 @@ def _dtype(signature: Signature) -> DType:
 
 
 def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
-    """Return the launch of `function`, which computes the largest element or the mean of each
-    window.
-    """
+    """Return the launch of `function`, which computes the maximum or the mean of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 

@@ -60,7 +60,8 @@ def _steps(axes: Sequence[Axis], source: Any, *results: Any) -> list[tuple[Any, 
     """Return (view of the source, views of the results, number) for each element of the window.
 
     The views hold, for the windows that have this element inside the source, its pixels and the
-    windows' results. number: its index among the elements that are inside for some window.
+    windows' results. number: the element's index among the elements that are inside the source for
+    some window.
     """
     batch = slice(None)
     return [
@@ -92,7 +93,7 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
         return bind_depth_max(context, source, out)
     source, out = layout.last_channels(context.attrs, source, out)
     dtype = context.output_types[0].base_dtype
-    larger = np.maximum if layout is VOLUMES else np.fmax  # images: NaN is skipped
+    larger = np.maximum if layout is VOLUMES else np.fmax  # in images, NaN is ignored
     calls: list[Run] = [partial(out.fill, _lowest(layout, dtype))]
     for seen, into, _ in _steps(_axes(layout, context, source), source, out):
         calls.append(partial(larger, into, seen, out=into))
@@ -100,10 +101,10 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """The number of the element that is the largest of each window; `calls` find it in each run.
+    """The number of the largest element of each window; `calls` find it in each run.
 
-    As in TensorFlow, in images the first element counts until a larger one follows, even if it is
-    NaN. In volumes, a window with only NaN and -inf has no largest element.
+    As in TensorFlow, in images the first element counts until a larger element follows, even if it
+    is NaN. In volumes, a window with only NaN and -inf has no largest element.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
@@ -300,7 +301,7 @@ def _op(
     host: Sequence[int] = (),
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
-    """Declare a pooling op or a gradient of one.
+    """Declare a pooling op, or the gradient of a pooling op.
 
     host: the indices of the inputs that are in host memory. more_types: further attrs for dtypes.
     """
@@ -366,9 +367,8 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare mean pooling and its gradient; return the first op's function.
-
-    Each is the other's gradient.
+    """Declare mean pooling and its gradient, each the gradient of the other; return the first op's
+    function.
     """
     attrs = _attrs(layout)
 

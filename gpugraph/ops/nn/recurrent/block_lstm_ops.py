@@ -59,11 +59,11 @@ def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> l
 def _step_back(
     before: Any, peepholes: Sequence[Any], parts: Sequence[Any], slopes: Sequence[Any], peeps: bool
 ) -> tuple[Any, list[Any]]:
-    """Return the gradients of the previous cell state, and those of i, ci, f and o before
+    """Return the gradient of the previous cell state, and a list of those of i, ci, f and o before
     activation.
 
     before: the previous cell state. parts: i, cs, f, o, ci and co. slopes: the gradients of cs and
-    h.
+    h. peeps: whether there are peepholes.
     """
     i, _, f, o, ci, co = parts[:6]
     wci, wcf, wco = peepholes
@@ -310,8 +310,10 @@ for _name, _order, _attrs in (
         infer=_infer_parts(1),
         **numpy_kernels(Call(make=_bind_sequence(_order))),
         grad=_sequence_back(_order),
-        doc="An LSTM over a sequence, [time, batch, inputs]: gates, candidates, states and outputs "
-        "of each step, zeros after seq_len_max steps.",
+        doc=(
+            "An LSTM over a sequence [time, batch, inputs]: gates, candidates, states and "
+            "outputs of each step; after seq_len_max steps they are zeros."
+        ),
     )
 op(
     "BlockLSTMGrad",

@@ -46,8 +46,9 @@ def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
 def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
     """Return the native kernel of a convolution or a gradient of it.
 
-    shapes: returns the shapes of images, filter and results. images: the numbers of the arrays,
-    among inputs and outputs, that are images."""
+    shapes: a function that returns the shapes of images, filter and results. images: the numbers of
+    the arrays, among inputs and outputs, that are images.
+    """
     parameters = partial(_convolution_parameters, shapes)
     return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
 
@@ -55,7 +56,7 @@ def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
     """Return the native kernel of a convolution with a bias and an activation.
 
-    activation: returns the activation's number in host_product.h.
+    activation: a function that returns the activation's number in host_product.h.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -89,9 +90,14 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
-    """Return `_parameters`, with each axis that a single window covers folded into the channels."""
+    """Return the result of `_parameters`, after axes that a single window covers are folded into
+    the channels.
+    """
     numbers = _parameters(shapes, signature)
-    for axis in (1, 0):  # width before height: a folded axis must be adjacent to the channels
+    for axis in (
+        1,
+        0,
+    ):  # the width before the height, because a folded axis must be adjacent to the channels
         size, window, out, before = (numbers[start + axis] for start in (1, 4, 7, 13))
         if not (size == window and out == 1 and before == 0 and numbers[11 + axis] == 1):
             break
@@ -112,7 +118,7 @@ def _parameters(shapes: Shapes, signature: Signature) -> list[int]:
 def pooling_source(function: str, shapes: Shapes) -> CSource:
     """Return the native kernel of pooling or a gradient of it.
 
-    shapes: returns the shapes of the images and of the results.
+    shapes: a function that returns the shapes of the images and of the results.
     """
 
     def parameters(signature: Signature) -> list[int]:

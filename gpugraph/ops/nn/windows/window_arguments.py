@@ -17,8 +17,9 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
-    """Return the value of an argument that has two names; raise ValueError for both values or
-    neither.
+    """Return the value of an argument that has two names.
+
+    Raise ValueError if both or neither of the values are passed.
     """
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")
@@ -28,9 +29,11 @@ def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
 
 
 def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
-    """Return `value` as one entry per dimension, `count` spatial ones and 1 for batch and channels.
+    """Return `value` as one entry per dimension: `count` spatial entries, and 1 for batch and
+    channels.
 
-    value: one entry, one for each spatial dimension, or one for each dimension; else ValueError.
+    value: one entry, one for each spatial dimension, or one for each dimension; otherwise raise
+    ValueError.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]
@@ -58,7 +61,7 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """Return `value` as a list of `count` ints, 1 by default.
 
-    Raises ValueError for another length.
+    Raises ValueError for any other length.
     """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:

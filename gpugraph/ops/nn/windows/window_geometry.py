@@ -78,8 +78,8 @@ class Axis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """Return the windows that have `element` inside the image, and its positions, as two
-        slices.
+        """Return two slices: the windows that have `element` inside the image, and the element's
+        positions.
 
         Only windows from `start` to `stop` are considered; the first slice counts from `start`.
         Both slices have the same length.
@@ -94,7 +94,7 @@ class Axis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """Yield (element, *span(element)) for each element that is inside the image in some
+        """Yield (element, *span(element)) for each element that is inside the image in at least one
         window.
         """
         for element in range(self.window):
@@ -141,15 +141,16 @@ def window_steps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], Any, A
 
 
 def sum_dtype(context: KernelContext) -> DType:
-    """Return the dtype for sums: float32 if the output is float16, else the output's."""
+    """Return the dtype of sums: float32 if the output is float16, otherwise the output's dtype."""
     dtype = context.output_types[0].base_dtype
     return float32 if dtype is float16 else dtype
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """Return an array to accumulate the sums for `array` in, and calls that copy them to `array`.
+    """Return an array in which to accumulate the sums for `array`, and calls that copy the sums to
+    `array`.
 
-    If `array` itself has the dtype for sums, it is returned, and there are no calls.
+    If `array` itself has the dtype of sums, it is returned, and there are no calls.
     """
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
@@ -256,7 +257,7 @@ class Layout(NamedTuple):
         return tuple(spatial)
 
     def pools_depth(self, attrs: Attrs) -> bool:
-        """Return whether attr ksize has more than one channel."""
+        """Return whether the attr ksize has more than one channel."""
         sizes = attrs["ksize"]
         return len(sizes) == self.num_axes + 2 and int(self._cut(attrs, sizes)[1][1]) != 1
 
@@ -321,7 +322,9 @@ class Layout(NamedTuple):
     ) -> tuple[Size, ...]:
         """Return the number of windows along each spatial axis; None if it is unknown."""
         axes = self.plan_axes(attrs, sizes, window)
-        if text(attrs["padding"]) == "SAME":  # then the count does not depend on the window's size
+        if (
+            text(attrs["padding"]) == "SAME"
+        ):  # in that case, the count does not depend on the window's size
             strides = self.spatial(attrs, "strides")
             return tuple(
                 None if size is None else -(-size // stride) for size, stride in zip(sizes, strides)
@@ -347,7 +350,7 @@ class Layout(NamedTuple):
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
         """Return the batch, spatial and channel sizes of `shape`, by the data format.
 
-        Raises ValueError for another rank.
+        Raises ValueError for any other rank.
         """
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)

@@ -16,7 +16,7 @@ from gpugraph.kernel import Signature
 from gpugraph.ops.nn.windows.window_geometry import Axis, Layout
 
 _MANY = (1 << 31) - (1 << 24)
-"""Arrays of this many elements or more need 64-bit offsets."""
+"""The number of elements from which an array needs 64-bit offsets."""
 _ONE = Axis(1, 1, 1, 1, 0, 1)
 
 Shape = tuple[int, ...]
@@ -37,7 +37,7 @@ class Geometry(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """The values of the kernels' parameters GG_AXES: the six integers of each axis."""
+        """The values of the kernels' parameters GG_AXES: six integers for each axis."""
         return [number for axis in self.axes for number in axis]
 
     @property
@@ -81,7 +81,8 @@ def place_type(count: int) -> str:
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements per load: the larger of 8 and 4 that divides `count`, else 1.
+    """Return the number of elements per load: 8 or 4 if it divides `count`, the larger first;
+    otherwise 1.
 
     Widths above `max_width` are not used.
     """

@@ -79,10 +79,10 @@ def with_space_to_batch(
 ) -> Tensor:
     """Apply `op` with windows whose elements are `dilation_rate` apart.
 
-    dilation_rate: int32 [N], one for each of `spatial_dims`. By default these are the N dimensions
-    after the batch, or after batch and channels in a `data_format` that starts with "NC".
+    dilation_rate: int32 [N], a number for each of `spatial_dims`. By default, these dimensions are
+      the N after the batch, or after batch and channels in a `data_format` that starts with "NC".
     op: called as op(batches, N, padding), where padding is "VALID" if any rate is above 1.
-    filter_shape: the window's sizes are its first N; needed for padding "SAME".
+    filter_shape: a shape whose first N sizes are the window's; required for padding "SAME".
 
     Raises ValueError for rates below 1, for `spatial_dims` that are not ascending positive numbers,
     for another padding, and for "SAME" without a filter_shape.
@@ -154,8 +154,8 @@ def _sizes_at(source: Tensor, places: list[int]) -> Any:
 
 
 def _at_dimensions(values: Any, places: list[int], fill: int) -> Any:
-    """Return `values`, one for each of the dimensions `places`, as one for each dimension from 1
-    on.
+    """Return `values`, which has one for each dimension in `places`, as one value for each
+    dimension from 1 on.
 
     Dimensions that are not in `places` get `fill`.
     """

@@ -26,7 +26,7 @@ class Bidirectional(Wrapper):
       outputs.
     weights: arrays, the initial values of the forward layer's variables, then the backward layer's.
     backward_layer: the layer for the other direction, instead of the copy.
-    The constructor raises ValueError for another mode, for an object that is not a layer, and for
+    The constructor raises ValueError for any other mode, for an object that is not a layer, and for
       layers that run in the same direction or differ in `stateful`, `return_sequences` or
       `return_state`.
     """

@@ -1,0 +1,32 @@
+"""Programs of strategies, by TensorFlow and gpugraph, on CPU devices of one process.
+
+    python ci/against_tensorflow/strategy_programs.py --tensorflow PYTHON [--only NAME] [--words]
+
+A line for each program tells how many of its answers and errors differ. The script fails where one
+does that `EXPLAINED` does not name.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from life import strategies
+from recorded_programs import Programs, main
+
+PROGRAMS: Programs = strategies.PROGRAMS
+
+AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"
+EXPLAINED: dict[str, str] = {
+    "scopes_in_each_other: another": "the text shows the class of the strategy",
+    "mirrored_variables: trainable": "2.x leaves copies in the collection, which 1.15 removes",
+    "no_aggregation: refused": AGGREGATION,
+    "modes_refused: trainable": "the error of 1.15",
+    "trained_by_ProximalAdagradOptimizer: ended by": "2.x has broken it",
+    "trained_by_ProximalAdagradOptimizer: losses": "see: ended by",
+    "trained_by_ProximalAdagradOptimizer: variables": "see: ended by",
+    "trained_by_ProximalAdagradOptimizer: slots": "see: ended by",
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(PROGRAMS, EXPLAINED, __file__, __doc__))

@@ -1,0 +1,68 @@
+"""Tables of sizes: the values of many Sizes at once, by one product of matrices.
+
+values of monomials (a, b, ab, ...)  x  coefficients  =  values of Sizes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.sizes.size_traces import Size, SizeValues, Terms
+
+_LIMIT = float(1 << 62)
+
+
+class SizeTable:
+    """Sizes and ints, each with a number; equal ones have the same number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Terms, int] = {}
+        self._matrix: Any = None
+        self._monomials: list[tuple[int, ...]] = []
+
+    def number(self, size: Any) -> int:
+        """Return the number of a Size or an int; a new one is added."""
+        if type(size) is Size:
+            terms: Terms = size.terms
+        else:
+            terms = (((), int(size)),) if size else ()
+        return self.of_terms(terms)
+
+    def of_terms(self, terms: Iterable[tuple[tuple[int, ...], int]]) -> int:
+        """Return the number of a polynomial."""
+        self._matrix = None
+        return self._numbers.setdefault(tuple(terms), len(self._numbers))
+
+    def difference(self, left: Terms, right: Terms) -> int:
+        """Return the number of the difference of two polynomials."""
+        terms = dict(left)
+        for monomial, factor in right:
+            terms[monomial] = terms.get(monomial, 0) - factor
+        return self.of_terms(sorted((monomial, n) for monomial, n in terms.items() if n))
+
+    def values(self, sizes: SizeValues) -> Any:
+        """Return the values by number; OverflowError if one may not fit 63 bits."""
+        if self._matrix is None:
+            self._build()
+        atoms = sizes.atoms
+        monomials = [prod([atoms[number] for number in monomial]) for monomial in self._monomials]
+        large = np.array(monomials, np.float64)
+        if monomials and float(np.max(self._magnitudes @ np.abs(large))) >= _LIMIT:
+            raise OverflowError("the product of sizes exceeds 2**62")
+        return self._matrix @ np.array(monomials, np.int64)
+
+    def _build(self) -> None:
+        monomials: dict[tuple[int, ...], int] = {}
+        for terms in self._numbers:
+            for monomial, _ in terms:
+                monomials.setdefault(monomial, len(monomials))
+        self._matrix = np.zeros((len(self._numbers), len(monomials)), np.int64)
+        for terms, row in self._numbers.items():
+            for monomial, factor in terms:
+                self._matrix[row, monomials[monomial]] = factor
+        self._magnitudes = np.abs(self._matrix).astype(np.float64)
+        self._monomials = list(monomials)

@@ -1,0 +1,25 @@
+"""Replication: strategies that build a computation for several replicas, and their contexts.
+
+`replica_contexts` holds the strategy in effect; `strategy` and `strategy_extended` are the base
+classes, `default_strategy` the single replica outside of all scopes; `replicated_values` are values
+with a component per replica. Concrete strategies are in `library/distribute`.
+"""
+
+from gpugraph.building.replication.default_strategy import DefaultStrategy as DefaultStrategy
+from gpugraph.building.replication.reduce_op import ReduceOp as ReduceOp
+from gpugraph.building.replication.replica_context import ReplicaContext as ReplicaContext
+from gpugraph.building.replication.replica_contexts import (
+    experimental_set_strategy as experimental_set_strategy,
+    get_cross_replica_context as get_cross_replica_context,
+    get_replica_context as get_replica_context,
+    get_strategy as get_strategy,
+    has_strategy as has_strategy,
+    in_cross_replica_context as in_cross_replica_context,
+    require_replica_context as require_replica_context,
+)
+from gpugraph.building.replication.strategy import (
+    Strategy as Strategy,
+    colocated as colocated,
+    get_loss_reduction as get_loss_reduction,
+)
+from gpugraph.building.replication.strategy_extended import StrategyExtended as StrategyExtended

@@ -1,0 +1,102 @@
+"""`ReplicaContext`: what a function that a strategy calls for each replica may ask and do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base import nest
+from gpugraph.building.gradients import custom_gradient
+from gpugraph.building.replication.reduce_op import as_reduce_op
+from gpugraph.building.replication.replica_contexts import Context, entered, require_replica_context
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.ops.framework.tensor_conversion import constant
+
+
+class ReplicaContext:
+    """The context of one replica, in a function that `experimental_run_v2` calls.
+
+    replica_id_in_sync_group: the number of the replica, from 0.
+    """
+
+    def __init__(self, strategy: Any, replica_id_in_sync_group: int) -> None:
+        self._strategy = strategy
+        self._replica_id = replica_id_in_sync_group
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> ReplicaContext:
+        context = entered(Context(self._strategy, self))
+        context.__enter__()
+        self._entered.append(context)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+    def merge_call(
+        self, merge_fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        """Return `merge_fn(strategy, *args, **kwargs)`, called once in the cross-replica context.
+
+        Each argument is then a value per replica: those with which the replicas called this. The
+        function waits until all replicas have done so. The result for this replica is returned, if
+        there is one per replica.
+
+        RuntimeError if another context is in effect.
+        """
+        require_replica_context(self)
+        return self._merge_call(merge_fn, tuple(args), kwargs or {})
+
+    def _merge_call(self, merge_fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with entered(Context(self._strategy, None)):
+            return merge_fn(self._strategy, *args, **kwargs)
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas over which gradients are aggregated."""
+        count: int = self._strategy.num_replicas_in_sync
+        return count
+
+    @property
+    def replica_id_in_sync_group(self) -> Any:
+        """The number of this replica, from 0, as an int32 scalar."""
+        require_replica_context(self)
+        return constant(self._replica_id, name="replica_id_in_sync_group")
+
+    @property
+    def strategy(self) -> Any:
+        """The strategy."""
+        return self._strategy
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names of the devices of this replica."""
+        require_replica_context(self)
+        return (self._strategy.extended.worker_devices[self._replica_id],)
+
+    def all_reduce(self, reduce_op: Any, value: Any) -> Any:
+        """Return the sum or mean of `value` over all replicas, the same in each of them.
+
+        reduce_op: a `tf.distribute.ReduceOp`, or "sum" or "mean". value: a tensor, or a nested
+        structure of tensors. Gradients are reduced in the same way.
+        """
+        reduce = as_reduce_op(reduce_op)
+
+        def merged(strategy: Any, *values: Any) -> Any:
+            return strategy.extended.batch_reduce_to(
+                reduce, [(tensor, tensor) for tensor in values]
+            )
+
+        @custom_gradient
+        def reduced(*values: Any) -> Any:
+            def grad(*dy: Any) -> Any:
+                return self.merge_call(merged, args=dy)
+
+            return tuple(self.merge_call(merged, args=values)), grad
+
+        flat = nest.flatten(value)
+        if any(isinstance(tensor, IndexedSlices) for tensor in flat):
+            result: Any = self.merge_call(merged, args=flat)
+        else:
+            result = reduced(*flat)
+        return nest.pack_sequence_as(value, [*nest.flatten(result)])

@@ -1,0 +1,140 @@
+"""The strategy and the replica in effect: one stack of contexts per graph and thread.
+
+Three kinds of context exist. In the default context no strategy is in effect: programs see a
+strategy with a single replica. `strategy.scope()` enters a cross-replica context, in which a
+program builds ops for all replicas. A function that a strategy calls for each replica runs in a
+replica context. `ScopeState.replication` holds the stack, so a new thread starts in the default
+context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+
+
+class Context(NamedTuple):
+    """One entry of the stack. replica_context: None in a cross-replica context."""
+
+    strategy: Any
+    replica_context: Any
+
+    @property
+    def is_cross_replica(self) -> bool:
+        """Whether ops are built for all replicas."""
+        return self.replica_context is None
+
+
+DEFAULT: list[Any] = []
+"""The default strategy, once `default_strategy` is imported."""
+
+
+def current() -> Context | None:
+    """Return the innermost context of the default graph in this thread; None for the default."""
+    stack = get_default_graph()._scope.replication
+    return stack[-1] if stack else None
+
+
+@contextmanager
+def entered(context: Context) -> Iterator[None]:
+    """Enter a context of the default graph in this thread."""
+    state = get_default_graph()._scope
+    old = state.replication
+    state.replication = (*old, context)
+    try:
+        yield
+    finally:
+        state.replication = old
+
+
+def has_strategy() -> bool:
+    """Return whether a strategy other than the default one is in effect."""
+    return get_strategy() is not DEFAULT[0]
+
+
+def get_strategy() -> Any:
+    """Return the strategy in effect; a default one, with a single replica, outside of any scope."""
+    context = current()
+    return DEFAULT[0] if context is None else context.strategy
+
+
+def get_replica_context() -> Any:
+    """Return the context of the replica for which ops are built here.
+
+    None in a cross-replica context: in `strategy.scope()` outside of functions that the strategy
+    calls for each replica.
+    """
+    context = current()
+    return DEFAULT[0].extended._replica_context if context is None else context.replica_context
+
+
+def get_cross_replica_context() -> Any:
+    """Return the strategy if ops are built for all replicas here, else None."""
+    context = current()
+    return context.strategy if context is not None and context.is_cross_replica else None
+
+
+def in_cross_replica_context() -> bool:
+    """Return whether ops are built for all replicas here; False in the default context."""
+    return get_cross_replica_context() is not None
+
+
+def require_replica_context(replica_ctx: Any) -> None:
+    """Raise RuntimeError unless `replica_ctx` is the one in effect."""
+    mine = get_replica_context()
+    if mine is None:
+        raise RuntimeError("Need to be inside `call_for_each_replica()`")
+    if mine is not replica_ctx:
+        raise RuntimeError("Mismatching ReplicaContext.")
+
+
+def require_cross_replica(extended: Any) -> None:
+    """Raise RuntimeError unless the strategy's cross-replica context, or the default one, is in
+    effect.
+    """
+    context = current()
+    if context is None:
+        return
+    strategy = extended._container_strategy()
+    if context.strategy is not strategy:
+        wrong_scope(strategy)
+    if not context.is_cross_replica:
+        raise RuntimeError(
+            "Method requires being in cross-replica context, use get_replica_context().merge_call()"
+        )
+
+
+def require_scope(strategy: Any) -> None:
+    """Raise RuntimeError unless the strategy is in effect."""
+    if get_strategy() is not strategy:
+        wrong_scope(strategy)
+
+
+def wrong_scope(strategy: Any) -> None:
+    """Raise the RuntimeError for a strategy that is not in effect."""
+    if not has_strategy():
+        raise RuntimeError(f'Need to be inside "with strategy.scope()" for {strategy}')
+    raise RuntimeError(
+        f"Mixing different tf.distribute.Strategy objects: {get_strategy()} is not {strategy}"
+    )
+
+
+def experimental_set_strategy(strategy: Any) -> None:
+    """Set the strategy of the default graph in this thread until the next call; None ends it.
+
+    RuntimeError inside `with strategy.scope()`.
+    """
+    graph: Any = get_default_graph()
+    scope = getattr(graph, "_global_distribute_strategy_scope", None)
+    if scope is not None:
+        graph._global_distribute_strategy_scope = None
+        scope.__exit__(None, None, None)
+    if has_strategy():
+        raise RuntimeError("Must not be called inside a `tf.distribute.Strategy` scope.")
+    if strategy is not None:
+        scope = strategy.scope()
+        scope.__enter__()
+        graph._global_distribute_strategy_scope = scope

@@ -1,0 +1,157 @@
+"""Values with one component per replica: `PerReplica` and `Mirrored`, and structures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gpugraph.base import nest
+from gpugraph.building.replication.replica_contexts import get_replica_context
+from gpugraph.building.replication.update_devices import update_replica
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import OPERATOR_NAMES
+from gpugraph.graph.op_library import OPERATORS
+from gpugraph.ops.framework.tensor_conversion import (
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+
+
+class DistributedValues:
+    """One value per replica, in the order of the replicas."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The components."""
+        return self._values
+
+    @property
+    def primary(self) -> Any:
+        """The component of the first replica."""
+        return self._values[0]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices of the components."""
+        return tuple(value.device for value in self._values)
+
+    @property
+    def is_tensor_like(self) -> bool:
+        """Whether all components are tensors."""
+        return all(hasattr(value, "op") for value in self._values)
+
+    def get(self, device: Any = None) -> Any:
+        """Return the component of the current replica, or the one on `device`.
+
+        In a cross-replica context: that of the update in progress, else the first one. ValueError
+        if no component is on `device`.
+        """
+        if device is not None:
+            for value in self._values:
+                if value.device == device:
+                    return value
+            raise ValueError(f"Device {device} not found in {self.devices}")
+        context = get_replica_context()
+        if context is not None and len(self._values) > 1:
+            return self._values[context._replica_id]
+        return self._values[update_replica() or 0]
+
+    def __repr__(self) -> str:
+        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
+        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
+
+
+class PerReplica(DistributedValues):
+    """Values that may differ from replica to replica, such as parts of a batch."""
+
+
+class Mirrored(DistributedValues):
+    """Equal values on the device of each replica; used as the component of the current replica."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.get(), name)
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def _as_graph_element(self) -> Any:
+        value = self.get()
+        convert = getattr(value, "_as_graph_element", None)
+        return value if convert is None else convert()
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def operate(self: Mirrored, *others: Any) -> Any:
+        return OPERATORS[name](convert_to_tensor(self.get()), *others)
+
+    return operate
+
+
+for _name in OPERATOR_NAMES:
+    setattr(Mirrored, _name, _operator(_name))
+
+
+def _as_tensor(
+    value: DistributedValues, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    return convert_to_tensor(value.get(), dtype, name, as_ref=as_ref)
+
+
+register_tensor_conversion_function(Mirrored, _as_tensor, 20)
+
+
+def container_of(variable: Any) -> Any:
+    """Return the distributed variable of which this is a component, or the variable itself."""
+    find = getattr(variable, "_distributed_container", None)
+    container = find() if callable(find) else None
+    return variable if container is None else container
+
+
+def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
+    """Return a structure of values per replica, from one structure per replica.
+
+    Structures are lists, tuples, named tuples and mappings. An object that is the same in all
+    replicas stays as it is; components of one distributed variable become that variable.
+    """
+    first = per_replica[0]
+    if isinstance(first, Mapping):
+        keys = set(first)
+        for other in per_replica[1:]:
+            if set(other) != keys:
+                raise ValueError(f"Replicas return other keys: {sorted(keys)}, {sorted(other)}")
+        kind: Any = type(first)
+        return kind((key, regroup([value[key] for value in per_replica], wrap)) for key in first)
+    if isinstance(first, (list, tuple)) and not isinstance(first, IndexedSlices):
+        for other in per_replica[1:]:
+            if not isinstance(other, (list, tuple)) or len(other) != len(first):
+                raise ValueError(f"Replicas return other structures: {first}, {other}")
+        items = [regroup(value, wrap) for value in zip(*per_replica)]
+        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
+    if all(value is first for value in per_replica):
+        return first
+    container = container_of(first)
+    if container is not first and all(container_of(value) is container for value in per_replica):
+        return container
+    return wrap(per_replica)
+
+
+def select_replica(number: int, structure: Any) -> Any:
+    """Return the structure with the component of replica `number` of each value per replica."""
+    return nest.map_structure(
+        lambda value: value.values[number] if isinstance(value, DistributedValues) else value,
+        structure,
+    )
+
+
+def local_results(value: Any) -> tuple[Any, ...]:
+    """Return the components of a value per replica; a tuple of `value` for another one."""
+    return value.values if hasattr(value, "values") and _is_distributed(value) else (value,)
+
+
+def _is_distributed(value: Any) -> bool:
+    return isinstance(value, DistributedValues) or getattr(value, "_is_distributed", False)

@@ -1,0 +1,225 @@
+"""`StrategyExtended`: the methods of a strategy for libraries, and what subclasses define.
+
+A subclass defines the devices, `_create_variable`, `_call_for_each_replica`, `_reduce_to`,
+`_broadcast_to`, `_update` and `_update_non_slot`. The base class is a single replica that runs
+where the program says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
+from gpugraph.building.replication.replica_context import ReplicaContext
+from gpugraph.building.replication.replica_contexts import require_cross_replica
+from gpugraph.building.replication.replicated_values import DistributedValues, local_results
+from gpugraph.building.replication.update_devices import updating
+from gpugraph.graph.client.default_graph_functions import colocate_with, get_default_graph
+from gpugraph.ops.control.group_and_no_op import group as grouped
+
+
+class StrategyExtended:
+    """What libraries ask of a strategy: see `tf.distribute.StrategyExtended`."""
+
+    _default_device: str | None = None
+
+    def __init__(self, container_strategy: Any) -> None:
+        self._strategy = container_strategy
+        self._replica_context = ReplicaContext(container_strategy, 0)
+
+    def _container_strategy(self) -> Any:
+        return self._strategy
+
+    # -- devices
+
+    @property
+    def _num_replicas_in_sync(self) -> int:
+        return len(self.worker_devices)
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices of the replicas."""
+        return ("",)
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices that hold variables."""
+        return self.worker_devices
+
+    def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
+        """Return the devices for an optimizer's variables that belong to no single variable."""
+        return min(var_list, key=lambda variable: variable.name)
+
+    @property
+    def experimental_between_graph(self) -> bool:
+        """Whether each worker builds a graph of its own."""
+        return False
+
+    @property
+    def experimental_should_init(self) -> bool:
+        """Whether this process initializes variables."""
+        return True
+
+    @property
+    def should_checkpoint(self) -> bool:
+        """Whether this process saves checkpoints."""
+        return True
+
+    @property
+    def should_save_summary(self) -> bool:
+        """Whether this process saves summaries."""
+        return True
+
+    @property
+    def experimental_require_static_shapes(self) -> bool:
+        """Whether inputs must have static shapes."""
+        return False
+
+    # -- variables
+
+    def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
+        return next_creator(**arguments)
+
+    def _allow_variable_partition(self) -> bool:
+        return False
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Return whether the variable was created while this strategy was in effect."""
+        return getattr(v, "_distribute_strategy", None) is self._container_strategy()
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
+        """Create variables in the block on the devices of this one."""
+        return colocate_with(colocate_with_variable)
+
+    def read_var(self, v: Any) -> Any:
+        """Return the value of a variable for all replicas, in a cross-replica context."""
+        return v.value()
+
+    def value_container(self, value: Any) -> Any:
+        """Return the distributed variable of which `value` is a component, or `value`."""
+        return value
+
+    # -- replicas
+
+    def call_for_each_replica(
+        self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        """Call `fn` once per replica, with its components of the arguments.
+
+        Return one structure of values per replica. Requires the cross-replica context.
+        """
+        require_cross_replica(self)
+        return self._call_for_each_replica(fn, tuple(args), kwargs or {})
+
+    def _call_for_each_replica(self, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        with self._replica_context:
+            return fn(*args, **kwargs)
+
+    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+        """Return the sum or mean of a value per replica on the devices of `destinations`.
+
+        destinations: a device, a list of devices, or a value whose devices are meant.
+        """
+        require_cross_replica(self)
+        return self._reduce_to(as_reduce_op(reduce_op), value, destinations)
+
+    def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
+        del reduce_op, destinations
+        return value
+
+    def batch_reduce_to(
+        self, reduce_op: Any, value_destination_pairs: Iterable[tuple[Any, Any]]
+    ) -> list[Any]:
+        """Return the result of `reduce_to` for each pair of a value and destinations."""
+        require_cross_replica(self)
+        return self._batch_reduce_to(as_reduce_op(reduce_op), list(value_destination_pairs))
+
+    def _batch_reduce_to(self, reduce_op: ReduceOp, pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+        return [self._reduce_to(reduce_op, value, where) for value, where in pairs]
+
+    def _reduce(self, reduce_op: ReduceOp, value: Any) -> Any:
+        where = get_default_graph()._scope.device or self._default_device or "/device:CPU:0"
+        return local_results(self.reduce_to(reduce_op, value, where))[0]
+
+    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        """Return a tensor mirrored to the devices of `destinations`, or to all worker devices."""
+        require_cross_replica(self)
+        return self._broadcast_to(tensor, destinations)
+
+    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        del destinations
+        return tensor
+
+    def update(
+        self,
+        var: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Any = None,
+        group: bool = True,
+    ) -> Any:
+        """Call `fn(component, *args)` for each component of a variable, on its device.
+
+        Arguments with a value per replica are passed as the components of the same replica.
+        Return an operation that does all of it; if group is False, the results per replica.
+        """
+        require_cross_replica(self)
+        return self._update(var, fn, tuple(args), kwargs or {}, group)
+
+    def _update(self, var: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool) -> Any:
+        with colocate_with(var), updating(0):
+            result = fn(var, *args, **kwargs)
+        return grouped(result) if group and _is_operation(result) else result
+
+    def update_non_slot(
+        self,
+        colocate_with: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Any = None,
+        group: bool = True,
+    ) -> Any:
+        """Call `fn(*args)` on each device of `colocate_with`, as `update` does."""
+        require_cross_replica(self)
+        return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
+
+    def _update_non_slot(
+        self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
+    ) -> Any:
+        with colocate_with(where), updating(0):
+            result = fn(*args, **kwargs)
+        return grouped(result) if group and _is_operation(result) else result
+
+    # -- input
+
+    def _local_results(self, value: Any) -> tuple[Any, ...]:
+        return local_results(value)
+
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        return dataset.make_initializable_iterator()
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+        return dataset
+
+    def _make_input_fn_iterator(self, input_fn: Callable[..., Any], *mode: Any) -> Any:
+        raise NotImplementedError("The default strategy has no input contexts: call the function")
+
+    def _configure(
+        self,
+        session_config: Any = None,
+        cluster_spec: Any = None,
+        task_type: Any = None,
+        task_id: Any = None,
+    ) -> None:
+        """Apply the cluster of an estimator; a strategy of one process has nothing to set."""
+
+    def _update_config_proto(self, config_proto: Any) -> Any:
+        copied = type(config_proto)()
+        copied.CopyFrom(config_proto)
+        return copied
+
+
+def _is_operation(result: Any) -> bool:
+    return not isinstance(result, DistributedValues) and hasattr(result, "type")

@@ -1,0 +1,30 @@
+"""The replica whose copy of a variable an update changes, while a strategy updates all copies."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class _Update(threading.local):
+    def __init__(self) -> None:
+        self.replica: int | None = None
+
+
+_UPDATE = _Update()
+
+
+def update_replica() -> int | None:
+    """Return the number of the replica of the update in progress in this thread, or None."""
+    return _UPDATE.replica
+
+
+@contextmanager
+def updating(replica: int | None) -> Iterator[None]:
+    """Mark the block as the update of one replica's copy."""
+    old, _UPDATE.replica = _UPDATE.replica, replica
+    try:
+        yield
+    finally:
+        _UPDATE.replica = old

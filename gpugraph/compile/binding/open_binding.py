@@ -1,0 +1,115 @@
+"""Binding to open sizes: the native calls of a step with Sizes in place of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.sizes import is_open
+from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.steps.compiled_stretch import Member
+from gpugraph.compile.steps.guarded_regions import Entry
+from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
+from gpugraph.compile.unit.compile_unit import Home, Unit
+from gpugraph.devices.native import Address, NotNativeError, OpenCall, OpenView, sequence
+from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.plan import Run
+
+
+class OpenBinder(Binder):
+    """Binds native calls to views with open sizes. Made from the binder of the plan."""
+
+    plain: Binder
+    constants: dict[int, Any]
+
+    @classmethod
+    def of(cls, binder: Binder, unit: Unit) -> OpenBinder:
+        """Return an open binder for the unit of which `binder` has bound a plan."""
+        opened = cls.__new__(cls)
+        opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
+        opened.plain, opened.constants = binder, {}
+        return opened
+
+    def array(self, home: Home) -> Any:
+        """Return the view of a tensor."""
+        storage, shape, dtype = home
+        assert shape is not None
+        numpy_type = dtype.as_numpy_dtype
+        if storage.kind == "arena":
+            return OpenView.whole(Address(storage, 0), shape, numpy_type)
+        if storage.kind == "constant" and is_open(_constant(storage.node).flat):
+            assert storage.node is not None
+            if is_open(shape):
+                raise NotNativeError("a constant of open shape")
+            kept = self.constants.setdefault(storage.node.id, np.empty(shape, numpy_type))
+            return OpenView.whole(Address(0, kept.ctypes.data), shape, numpy_type)
+        if storage.kind not in ("constant", "variable"):
+            raise NotNativeError(f"a tensor in {storage.kind} memory")
+        array = self.plain.array(home)
+        return OpenView.whole(Address(0, array.ctypes.data), array.shape, numpy_type)
+
+    def open_calls(self, node: Node, member: Member) -> list[OpenCall]:
+        """Return the calls of a native step, bound to views with open sizes.
+
+        NotNativeError, or another error, for a step that has none.
+        """
+        before = len(self.entries)
+        candidate = self.candidate(node)
+        del self.entries[before:]  # guards of variables, which the plan has
+        if candidate is None:
+            raise NotNativeError("it has no native form with open sizes")
+        piece = translate(_OpenCandidate(*candidate))
+        code = None if member.code is None else member.code.get()
+        calls = piece.bind(code).calls
+        if not all(isinstance(call, OpenCall) for call in calls):
+            raise NotNativeError("a call is bound to arrays")
+        return list(calls)  # type: ignore[arg-type]
+
+
+def _constant(node: Node | None) -> Any:
+    assert node is not None
+    return node.attrs["value"]
+
+
+class _OpenCandidate(Candidate):
+    """A step over open views, which has no memory for copies of its arrays."""
+
+    __slots__ = ()
+
+    def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        raise NotNativeError("a copy of an array in another layout")
+
+
+def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
+    """Bind a node by a binder of single nodes; return the callable of its step of this key."""
+    for entry in _entries(binder, node):
+        if (entry.step.kind, entry.step.part) == key:
+            return entry.step.run
+    raise AssertionError(f"'{node.name}' has the same steps for all sizes")
+
+
+def bound_call(binder: Binder, node: Node) -> Run | None:
+    """Return the native call of a node for one set of sizes; None if it has none there."""
+    candidates = [entry.native for entry in _entries(binder, node) if entry.native is not None]
+    if not candidates:
+        return None
+    try:
+        piece = translate(candidates[0])
+        [code] = compile_pieces([piece])
+        function = None if code is None else code.get(binder.jit.waits)
+        if code is not None and function is None:
+            return None
+        calls = piece.bind(function).calls
+    except NotNativeError:
+        return None
+    return calls[0] if len(calls) == 1 else sequence(calls)
+
+
+def _entries(binder: Binder, node: Node) -> list[Entry]:
+    """Bind the node of this id in the binder's unit; return its steps."""
+    before = len(binder.entries)
+    binder.visit(next(other for other in binder.unit.order if other.id == node.id))
+    entries = binder.entries[before:]
+    del binder.entries[before:]
+    return entries

@@ -1,0 +1,203 @@
+"""Native calls with open sizes: the words of their blocks that depend on sizes.
+
+    call      = function.call(arrays, ...)      bound to arrays, as it is
+    open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
+    words_of(call, open_call)                   where in memory these words are
+
+So other sizes need other words in the same blocks, and no binding: `OpenBlocks` writes the words of
+all calls of a plan at once, and calls the cut of each (host_cuts.c, or a function's plan), which
+divides the work of the new sizes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.sizes import Size
+from gpugraph.config.environment import thread_count
+from gpugraph.devices.codegen.program import NotNativeError
+from gpugraph.devices.native.native_runtime import Call, Runtime, call_of
+from gpugraph.devices.native.open_views import Address, OpenView
+
+_WORD, _LINE = 8, 64
+"""The bytes of a word, and of a cache line."""
+
+
+class OpenTable(NamedTuple):
+    """A table of addresses, of which a call gets the address: `start` at all indices of axes.
+
+    axes: (size, stride in bytes) of each axis. No axis: a table with one entry, which stays where
+    it is; others are made for each set of sizes.
+    """
+
+    start: Address
+    axes: Sequence[tuple[Any, Any]]
+
+    @property
+    def size(self) -> Any:
+        """The number of entries."""
+        return prod(size for size, _ in self.axes)
+
+    @property
+    def ctypes(self) -> Any:
+        """An object with the table as `data`."""
+        return _Data(self)
+
+    def moved(self, source: Address, target: Address) -> OpenTable:
+        """Return the addresses at the same distances from `target` as these are from `source`."""
+        return OpenTable(target + (self.start - source), self.axes)
+
+
+class _Data(NamedTuple):
+    data: OpenTable
+
+
+def open_addresses(view: OpenView, axes: int) -> OpenTable:
+    """Return the address of each index of the first `axes` axes."""
+    pairs = [pair for pair in zip(view.shape[:axes], view.strides[:axes]) if pair[0] != 1]
+    return OpenTable(view.ctypes.data, pairs)
+
+
+def table_of(start: int, axes: Sequence[tuple[int, int]]) -> Any:
+    """Return the entries of a table for known sizes."""
+    starts = np.full((1,), start, np.int64)
+    for size, stride in axes:
+        starts = (starts[:, None] + np.arange(size) * stride).reshape(-1)
+    return starts
+
+
+@dataclass(frozen=True)
+class OpenCall:
+    """The block of a call whose sizes are open.
+
+    fields, tables: by the block's field, a word, or the entries of the table to which it points.
+    cut: the address of the function that divides the work, or 0. results: the fields that it sets.
+    scratch: by index in the table `at`, a function from the block to the bytes of scratch memory
+    there. work: the field with the work, and the amount for which the GIL is released.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    cut: int = 0
+    results: Sequence[str] = ()
+    scratch: Mapping[int, Callable[[Any], int]] = field(default_factory=dict)
+    work: tuple[str, float] = ("", 0.0)
+    new_scratch: Callable[[int], Any] | None = None
+
+    def __call__(self) -> int:
+        """An OpenCall stands for a call, but has no memory to compute in."""
+        raise NotNativeError("a call with open sizes")
+
+
+class Words(NamedTuple):
+    """The words of one block: by address, those that sizes determine, and those of the cut."""
+
+    values: dict[int, Any]
+    results: dict[int, bool]  # whether the cut reads it too, as the number of threads
+    block: Any
+
+
+def words_of(call: Call, open_call: OpenCall) -> Words:
+    """Return the words of a call's block. NotNativeError if they are not those of `open_call`."""
+    block = call_of(call)[2]
+    values: dict[int, Any] = {}
+    for name, entry in open_call.fields.items():
+        _add(values, _place(block, name), entry)
+    for name, entries in open_call.tables.items():
+        table = getattr(block, name)
+        for index, entry in enumerate(entries):
+            _add(values, table + _WORD * index, entry)
+    results: dict[int, bool] = {}
+    for name in open_call.results:
+        place, kind = _place(block, name), _type(block, name)
+        for index in range(ctypes.sizeof(kind) // _WORD):
+            results[place + _WORD * index] = name == "threads"
+    return Words(values, results, block)
+
+
+def _add(values: dict[int, Any], place: int, entry: Any) -> None:
+    """Add a word, or the words of the table to which it points."""
+    if isinstance(entry, OpenTable) and not entry.axes:
+        _add(values, ctypes.c_int64.from_address(place).value, entry.start)
+    elif type(entry) is Size or isinstance(entry, (Address, OpenTable)):
+        values[place] = entry
+    elif ctypes.c_int64.from_address(place).value != entry:
+        raise NotNativeError("a word of the open call differs")
+
+
+def _place(block: Any, name: str) -> int:
+    name, _, index = name.partition(":")
+    offset: int = getattr(type(block), name).offset
+    return ctypes.addressof(block) + offset + _WORD * int(index or 0)
+
+
+def _type(block: Any, name: str) -> Any:
+    return dict(type(block)._fields_)[name]
+
+
+class OpenBlocks:
+    """The words of the blocks of several calls, written and read together."""
+
+    def __init__(self, runtime: Runtime, calls: Sequence[tuple[Words, OpenCall]]) -> None:
+        self._library = runtime.library
+        self._calls = calls
+        cut = [(words, call) for words, call in calls if call.cut]
+        self._cuts = np.array([call.cut for _, call in cut], np.uintp)
+        self._blocks = np.array([ctypes.addressof(words.block) for words, _ in cut], np.uintp)
+        results = [item for words, _ in calls for item in words.results.items()]
+        self.results = np.array([place for place, _ in results], np.uintp)
+        self._limits = np.array([place for place, is_limit in results if is_limit], np.uintp)
+        self._scratch: dict[int, Any] = {}  # by address of the word that points to it
+
+    def write(self, places: Any, values: Any) -> None:
+        """Write words: the addresses of words, and their values, as arrays of 64-bit integers."""
+        self._library.gg_write_words(len(places), _pointer(places), _pointer(values))
+
+    def read(self, places: Any) -> Any:
+        """Return the words at these addresses."""
+        values = np.empty(len(places), np.int64)
+        self._library.gg_read_words(len(places), _pointer(places), _pointer(values))
+        return values
+
+    def cut(self) -> bool:
+        """Divide the work of all calls for the sizes in their blocks, and provide their scratch.
+
+        Return whether the GIL is worth being released during the calls.
+        """
+        self.write(self._limits, np.full(len(self._limits), thread_count(), np.int64))
+        self._library.gg_cut_all(len(self._cuts), _pointer(self._cuts), _pointer(self._blocks))
+        releases = False
+        for words, call in self._calls:
+            block = words.block
+            if call.work[0]:
+                releases |= getattr(block, call.work[0]) >= call.work[1]
+            for index, size in call.scratch.items():
+                table = block.at + _WORD * index
+                self._provide(table, size(block), _new_bytes)
+            if call.new_scratch is not None:
+                self._provide(_place(block, "scratch"), block.scratch_bytes, call.new_scratch)
+        return releases
+
+    def _provide(self, place: int, size: int, new: Callable[[int], Any]) -> None:
+        """Make the word at `place` point to at least `size` bytes, which begin at a line."""
+        known = self._scratch.get(place)
+        if known is not None and known.nbytes >= size:
+            return
+        buffer = new(size + _LINE)
+        buffer = buffer[-buffer.ctypes.data % _LINE :]
+        self._scratch[place] = buffer
+        ctypes.c_int64.from_address(place).value = buffer.ctypes.data
+
+
+def _new_bytes(size: int) -> Any:
+    return np.empty(size, np.uint8)
+
+
+def _pointer(array: Any) -> Any:
+    return ctypes.c_void_p(array.ctypes.data)

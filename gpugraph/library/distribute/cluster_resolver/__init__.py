@@ -1,0 +1,12 @@
+"""The classes that find the cluster of a program, and this process's task in it."""
+
+from gpugraph.library.distribute.cluster_resolvers import (
+    ClusterResolver as ClusterResolver,
+    GCEClusterResolver as GCEClusterResolver,
+    KubernetesClusterResolver as KubernetesClusterResolver,
+    SimpleClusterResolver as SimpleClusterResolver,
+    SlurmClusterResolver as SlurmClusterResolver,
+    TFConfigClusterResolver as TFConfigClusterResolver,
+    TPUClusterResolver as TPUClusterResolver,
+    UnionResolver as UnionResolver,
+)

@@ -1,0 +1,219 @@
+"""Cluster resolvers: the cluster of a program and the task that this process is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.base.errors import UnimplementedError
+from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.devices.device_listing import list_local_devices
+
+
+def format_master_url(master: str, rpc_layer: str | None = None) -> str:
+    """Return an address with its protocol, such as "grpc://localhost:2222"."""
+    return f"{rpc_layer}://{master}" if rpc_layer else master
+
+
+class ClusterResolver:
+    """Base class: subclasses define `cluster_spec` and `master`."""
+
+    task_type: Any = None
+    task_id: Any = None
+    rpc_layer: Any = None
+
+    def cluster_spec(self) -> Any:
+        """Return the ClusterSpec."""
+        raise NotImplementedError
+
+    def master(
+        self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
+    ) -> str:
+        """Return the address of a task for sessions."""
+        raise NotImplementedError
+
+    @property
+    def environment(self) -> str:
+        """The environment in which the program runs: unknown."""
+        return ""
+
+    def num_accelerators(
+        self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
+    ) -> dict[str, int]:
+        """Return the number of accelerators by type; those of this machine."""
+        gpus = [
+            device for device in list_local_devices(config_proto) if device.device_type == "GPU"
+        ]
+        return {"GPU": len(gpus)} if gpus else {}
+
+
+class SimpleClusterResolver(ClusterResolver):
+    """A given cluster and task.
+
+    cluster_spec: a ClusterSpec; TypeError for others. master: the address for sessions.
+    num_accelerators: by type; by default those of this machine.
+    """
+
+    def __init__(
+        self,
+        cluster_spec: ClusterSpec,
+        master: str = "",
+        task_type: str | None = None,
+        task_id: int | None = None,
+        environment: str = "",
+        num_accelerators: dict[str, int] | None = None,
+        rpc_layer: str | None = None,
+    ) -> None:
+        if not isinstance(cluster_spec, ClusterSpec):
+            raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
+        if not isinstance(master, str):
+            raise TypeError("master must be a string.")
+        self._cluster_spec, self._master = cluster_spec, master
+        self.task_type, self.task_id, self.rpc_layer = task_type, task_id, rpc_layer
+        self._environment, self._num_accelerators = environment, num_accelerators
+
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the given ClusterSpec."""
+        return self._cluster_spec
+
+    def master(
+        self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
+    ) -> str:
+        """Return the address of a task, or by default the given one."""
+        if task_type is not None and task_id is not None:
+            address = self._cluster_spec.task_address(task_type, task_id)
+        else:
+            address = self._master
+        return format_master_url(address, rpc_layer or self.rpc_layer)
+
+    @property
+    def environment(self) -> str:
+        """The given environment."""
+        return self._environment
+
+    def num_accelerators(
+        self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
+    ) -> dict[str, int]:
+        """Return the given numbers, or those of this machine."""
+        if self._num_accelerators is None:
+            return super().num_accelerators(task_type, task_id, config_proto)
+        return self._num_accelerators
+
+
+class TFConfigClusterResolver(ClusterResolver):
+    """The cluster and the task of the environment variable TF_CONFIG.
+
+    Each argument replaces its entry. ValueError for a TF_CONFIG that is no JSON object.
+    """
+
+    def __init__(
+        self,
+        task_type: str | None = None,
+        task_id: int | None = None,
+        rpc_layer: str | None = None,
+        environment: str | None = None,
+    ) -> None:
+        task = _tf_config().get("task", {})
+        self.task_type = task.get("type") if task_type is None else str(task_type)
+        number = task.get("index") if task_id is None else task_id
+        self.task_id = None if number is None else int(number)
+        self.rpc_layer = rpc_layer or _tf_config().get("rpc_layer")
+        self._environment = environment or _tf_config().get("environment", "")
+
+    @property
+    def environment(self) -> str:
+        """The environment that TF_CONFIG names."""
+        return str(self._environment)
+
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the cluster; an empty one if TF_CONFIG has none."""
+        return ClusterSpec(_tf_config().get("cluster", {}))
+
+    def master(
+        self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
+    ) -> str:
+        """Return the address of a task, by default of this one; "" without a cluster."""
+        config = _tf_config()
+        if config.get("session_master") is not None:
+            return str(config["session_master"])
+        spec = self.cluster_spec()
+        if sum(spec.num_tasks(job) for job in spec.jobs) <= 1:
+            return ""
+        kind = self.task_type if task_type is None else task_type
+        number = self.task_id if task_id is None else task_id
+        return format_master_url(spec.task_address(kind, number), rpc_layer or self.rpc_layer)
+
+
+def _tf_config() -> dict[str, Any]:
+    text = os.environ.get("TF_CONFIG", "{}") or "{}"
+    try:
+        config = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"TF_CONFIG is no JSON ({error}): {text!r}") from None
+    if not isinstance(config, dict):
+        raise ValueError(f"TF_CONFIG must be a JSON object, but it is {text!r}")
+    return config
+
+
+class UnionResolver(ClusterResolver):
+    """The union of several clusters; tasks of one job that do not overlap are combined.
+
+    The task and the protocol are those of the first resolver, unless given by name.
+    """
+
+    def __init__(self, *args: ClusterResolver, **kwargs: Any) -> None:
+        if not args:
+            raise ValueError("At least one ClusterResolver is required.")
+        for resolver in args:
+            if not isinstance(resolver, ClusterResolver):
+                raise TypeError("All arguments must be a sub-class of `ClusterResolver.`")
+        self._resolvers: Sequence[ClusterResolver] = args
+        first = args[0]
+        self.rpc_layer = kwargs.pop("rpc_layer", None)
+        self.task_type = kwargs.pop("task_type", first.task_type)
+        self.task_id = kwargs.pop("task_id", first.task_id)
+        if kwargs:
+            raise ValueError(f"Unexpected kwargs provided {kwargs!r}")
+
+    def cluster_spec(self) -> ClusterSpec:
+        """Return the union; KeyError for a task that two clusters define."""
+        merged: dict[str, dict[int, str]] = {}
+        for resolver in self._resolvers:
+            spec = ClusterSpec(resolver.cluster_spec())
+            for job in spec.jobs:
+                tasks = merged.setdefault(job, {})
+                for number in spec.task_indices(job):
+                    address = spec.task_address(job, number)
+                    if tasks.setdefault(number, address) != address:
+                        raise KeyError(f"Duplicate key detected: task {number} of job {job!r}")
+        return ClusterSpec(merged)
+
+    def master(
+        self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
+    ) -> str:
+        """Return the address of a task, or by default that of the first resolver."""
+        if task_type is not None and task_id is not None:
+            address = self.cluster_spec().task_address(task_type, task_id)
+            return format_master_url(address, rpc_layer or self.rpc_layer)
+        return self._resolvers[0].master(rpc_layer=rpc_layer or self.rpc_layer)
+
+
+def _refused(name: str) -> type[ClusterResolver]:
+    """Return a resolver that asks a cloud's service, which this package does not do."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise UnimplementedError.of_no_node(
+            f"{name} asks a service of a cloud for the cluster: pass the addresses to "
+            "SimpleClusterResolver, or set TF_CONFIG"
+        )
+
+    doc = "Refused when it is called: the cluster of a cloud's service."
+    return type(name, (ClusterResolver,), {"__init__": refuse, "__doc__": doc})
+
+
+GCEClusterResolver = _refused("GCEClusterResolver")
+KubernetesClusterResolver = _refused("KubernetesClusterResolver")
+SlurmClusterResolver = _refused("SlurmClusterResolver")
+TPUClusterResolver = _refused("TPUClusterResolver")

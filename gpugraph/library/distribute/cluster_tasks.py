@@ -1,0 +1,70 @@
+"""A task of a cluster: its devices, its number among the workers, and whether it is the chief."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.library.distribute.device_lists import all_local_devices, canonical_device
+
+_WORKERS = ("chief", "worker")
+
+
+class Task:
+    """The task that a cluster resolver names.
+
+    ValueError for a resolver without a task, and for a task that the cluster does not have.
+    """
+
+    def __init__(self, resolver: Any) -> None:
+        self.spec = ClusterSpec(resolver.cluster_spec())
+        if not resolver.task_type or resolver.task_id is None:
+            raise ValueError("When `cluster_spec` is given, you must also specify `task_type` and "
+                             "`task_id`")  # fmt: skip
+        self.type, self.id = str(resolver.task_type), int(resolver.task_id)
+        if self.type not in self.spec.jobs and self.type != "evaluator":
+            raise ValueError(f"`task_type` {self.type!r} not found in cluster_spec, which has "
+                             f"{', '.join(self.spec.jobs)}")  # fmt: skip
+        if self.type != "evaluator" and self.id >= self.count(self.type):
+            raise ValueError(f"The `task_id` {self.id} exceeds the maximum id of {self.type}.")
+
+    @property
+    def device(self) -> str:
+        """The name of the task, as a device."""
+        return f"/job:{self.type}/task:{self.id}"
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the devices of the task's replicas: its GPUs, or its CPU."""
+        names = [name.partition("/device:")[2] for name in all_local_devices()]
+        return tuple(canonical_device(f"{self.device}/device:{name}") for name in names)
+
+    def count(self, job: str) -> int:
+        """Return the number of tasks of a job."""
+        return self.spec.num_tasks(job) if job in self.spec.jobs else 0
+
+    @property
+    def num_workers(self) -> int:
+        """The number of tasks that train; 1 for an evaluator."""
+        return 1 if self.type == "evaluator" else sum(self.count(job) for job in _WORKERS)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether it is the chief: the task `chief`, or without one the first worker."""
+        if self.count("chief"):
+            return self.type == "chief"
+        return self.type in ("evaluator", "worker") and self.id == 0
+
+    @property
+    def number(self) -> int:
+        """Its number among the tasks that train, from 0."""
+        return self.id + (self.count("chief") if self.type == "worker" else 0)
+
+    def leader(self) -> str:
+        """Return the name of the task that leads collectives."""
+        job = "chief" if self.count("chief") else "worker"
+        return f"/job:{job}/replica:0/task:0"
+
+    def device_filters(self, jobs: Sequence[str]) -> list[str]:
+        """Return the filters for sessions that see this task and these jobs alone."""
+        return [self.device, *(f"/job:{job}" for job in jobs if self.count(job))]

@@ -1,0 +1,163 @@
+"""Reductions and copies across the devices of replicas: `tf.distribute.CrossDeviceOps`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
+from gpugraph.building.replication.replicated_values import DistributedValues, Mirrored
+from gpugraph.graph.client.default_graph_functions import device
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.library.distribute.device_lists import canonical_device
+from gpugraph.ops.arrays.concat_and_stack import concat
+from gpugraph.ops.elementwise.arithmetic_functions import add_n
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def devices_of(destinations: Any) -> tuple[str, ...]:
+    """Return the devices of a value, or of a name or a list of names."""
+    if isinstance(destinations, str):
+        return (canonical_device(destinations),)
+    if isinstance(destinations, (list, tuple)):
+        return tuple(canonical_device(name) for name in destinations)
+    if hasattr(destinations, "devices"):
+        return tuple(destinations.devices)
+    return (destinations.device,)
+
+
+class CrossDeviceOps:
+    """Base class: how a strategy reduces values over its devices and copies them there."""
+
+    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
+        """Return the sum or mean of a value per replica on the devices of `destinations`."""
+        return self.reduce_implementation(as_reduce_op(reduce_op), per_replica_value, destinations)
+
+    def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any) -> list[Any]:
+        """Return the results of `reduce` for pairs of a value and destinations."""
+        return self.batch_reduce_implementation(
+            as_reduce_op(reduce_op), list(value_destination_pairs)
+        )
+
+    def broadcast(self, tensor: Any, destinations: Any) -> Any:
+        """Return a tensor, copied to the devices of `destinations`."""
+        return self.broadcast_implementation(tensor, destinations)
+
+    def reduce_implementation(
+        self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any
+    ) -> Any:
+        """Reduce one value; for subclasses."""
+        raise NotImplementedError("_reduce method must be implemented in descendants.")
+
+    def batch_reduce_implementation(
+        self, reduce_op: ReduceOp, value_destination_pairs: Sequence[tuple[Any, Any]]
+    ) -> list[Any]:
+        """Reduce several values; by default one after another."""
+        return [
+            self.reduce_implementation(reduce_op, value, destinations)
+            for value, destinations in value_destination_pairs
+        ]
+
+    def broadcast_implementation(self, tensor: Any, destinations: Any) -> Any:
+        """Copy a tensor to the devices of `destinations`."""
+        return mirrored(tensor, devices_of(destinations))
+
+
+class ReductionToOneDevice(CrossDeviceOps):
+    """Adds up all values on one device, then copies the result to the others.
+
+    reduce_to_device: the device that adds; by default the first of the destinations.
+    accumulation_fn: adds a list of tensors; by default `tf.add_n`.
+    """
+
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
+        self.reduce_to_device = reduce_to_device
+        self.accumulation_fn = accumulation_fn or add_n
+
+    def reduce_implementation(
+        self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any
+    ) -> Any:
+        """Reduce one value."""
+        devices = devices_of(destinations)
+        where = canonical_device(self.reduce_to_device or devices[0])
+        with device(where):
+            total = _total(reduce_op, _values(per_replica_value), self.accumulation_fn)
+        return mirrored(total, devices, where)
+
+
+class AllReduceCrossDeviceOps(ReductionToOneDevice):
+    """All-reduce: each result is on all devices. The sum is computed once here, on the first one,
+    since the devices are of one process.
+
+    all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted, and
+    without effect.
+    """
+
+    def __init__(
+        self,
+        all_reduce_alg: str = "nccl",
+        num_packs: int = 1,
+        agg_small_grads_max_bytes: int = 0,
+        agg_small_grads_max_group: int = 10,
+    ) -> None:
+        super().__init__()
+        if num_packs < 0:
+            raise ValueError(f"num_packs must be greater than or equal to zero, not {num_packs}")
+
+
+class NcclAllReduce(AllReduceCrossDeviceOps):
+    """All-reduce by gpugraph's own copies, where TensorFlow calls NCCL."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__("nccl", num_packs)
+
+
+class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
+    """All-reduce as `NcclAllReduce` does it."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        super().__init__("hierarchical_copy", num_packs)
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, DistributedValues) or getattr(value, "_is_distributed", False):
+        values: tuple[Any, ...] = value.values
+        return values
+    return (value,)
+
+
+def _total(reduce_op: ReduceOp, values: Sequence[Any], add: Any) -> Any:
+    if any(isinstance(value, IndexedSlices) for value in values):
+        rows = concat([value.values for value in values], 0)
+        indices = concat([value.indices for value in values], 0)
+        if reduce_op is ReduceOp.MEAN:
+            rows = rows / len(values)
+        return IndexedSlices(rows, indices, values[0].dense_shape)
+    tensors = [convert_to_tensor(value) for value in values]
+    total = add(tensors) if len(tensors) > 1 else identity(tensors[0])
+    return total / len(tensors) if reduce_op is ReduceOp.MEAN else total
+
+
+def mirrored(value: Any, devices: Sequence[str], home: str | None = None) -> Any:
+    """Return copies of a tensor or of slices on these devices; on a single one, the copy itself.
+
+    home: the device of the value, if known.
+    """
+    copies = []
+    for name in devices:
+        if name == home:
+            copies.append(value)
+            continue
+        with device(name):
+            copies.append(_copy(value))
+    return Mirrored(copies) if len(copies) > 1 else copies[0]
+
+
+def _copy(value: Any) -> Any:
+    if not isinstance(value, IndexedSlices):
+        return identity(convert_to_tensor(value))
+    shape = value.dense_shape
+    return IndexedSlices(
+        identity(value.values), identity(value.indices), None if shape is None else identity(shape)
+    )

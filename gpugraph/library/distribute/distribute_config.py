@@ -1,0 +1,32 @@
+"""`DistributeConfig`, and a server for a task of TF_CONFIG's cluster."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpugraph.cluster import Server
+from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolver
+
+
+class DistributeConfig(NamedTuple):
+    """How an estimator trains and evaluates: strategies, and the addresses of a remote cluster."""
+
+    train_distribute: Any = None
+    eval_distribute: Any = None
+    remote_cluster: Any = None
+
+
+def run_standard_tensorflow_server(session_config: Any = None) -> Any:
+    """Start a server for this process's task of TF_CONFIG's cluster, and return it.
+
+    ValueError if TF_CONFIG has no cluster, or no task of it.
+    """
+    resolver = TFConfigClusterResolver()
+    spec = resolver.cluster_spec()
+    if not spec.as_dict():
+        raise ValueError('"cluster" is not found in TF_CONFIG.')
+    if resolver.task_type is None or resolver.task_id is None:
+        raise ValueError('"task" is not found in TF_CONFIG.')
+    return Server(
+        spec, job_name=resolver.task_type, task_index=resolver.task_id, config=session_config
+    )

@@ -1,0 +1,207 @@
+"""Input for replicas: datasets whose batches are divided among the replicas, and input functions.
+
+A global batch is divided into equal parts, one per replica of all workers; a last, smaller batch
+into parts of ceil(size / replicas) elements, of which the last ones may be empty. Each worker reads
+all of the dataset and takes its replicas' parts, so that global batches are those of a single
+device. An input function yields the batches of single replicas: each replica takes the next one.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base import nest
+from gpugraph.building.replication.replicated_values import PerReplica, regroup
+from gpugraph.graph.client.default_graph_functions import device, get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+
+class InputReplicationMode(enum.Enum):
+    """How often an input function is called: once for each worker."""
+
+    PER_WORKER = "PER_WORKER"
+
+
+class InputContext:
+    """The argument of an input function: this worker's input among those of all workers."""
+
+    def __init__(
+        self,
+        num_input_pipelines: int = 1,
+        input_pipeline_id: int = 0,
+        num_replicas_in_sync: int = 1,
+    ) -> None:
+        self._num_input_pipelines = num_input_pipelines
+        self._input_pipeline_id = input_pipeline_id
+        self._num_replicas_in_sync = num_replicas_in_sync
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas over which gradients are aggregated."""
+        return self._num_replicas_in_sync
+
+    @property
+    def input_pipeline_id(self) -> int:
+        """The number of this worker's input, from 0."""
+        return self._input_pipeline_id
+
+    @property
+    def num_input_pipelines(self) -> int:
+        """The number of workers that read input."""
+        return self._num_input_pipelines
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """Return the size of a replica's batch; ValueError if replicas can't have equal batches."""
+        if global_batch_size % self._num_replicas_in_sync:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size!r} is not divisible by "
+                f"`num_replicas_in_sync` {self._num_replicas_in_sync!r} "
+            )
+        return global_batch_size // self._num_replicas_in_sync
+
+
+class DistributedIterator:
+    """An iterator whose `get_next` returns a value per replica.
+
+    source: the iterator of a dataset, or a function that returns the tensors of one replica.
+    parts: the number of parts of a global batch; None if each element is one replica's. first: the
+    part of this worker's first replica.
+    """
+
+    def __init__(
+        self, strategy: Any, source: Any, parts: int | None = None, first: int = 0
+    ) -> None:
+        self._strategy, self._source, self._parts, self._first = strategy, source, parts, first
+
+    def initialize(self) -> list[Any]:
+        """Return the operations that initialize the iterator."""
+        return [] if callable(self._source) else [self._source.initializer]
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that initializes the iterator."""
+        [operation] = self.initialize() or [no_op()]
+        return operation
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Return the next element of each replica, as a structure of values per replica.
+
+        OutOfRangeError in the run after the last one.
+        """
+        devices = self._strategy.extended.worker_devices
+        if self._parts is None or len(devices) == self._parts == 1:
+            return regroup(self._elements(devices, name), PerReplica)
+        element = self._source.get_next(name)
+        values = []
+        for number, where in enumerate(devices):
+            with device(where):
+                index = self._first + number
+                values.append(nest.map_structure(lambda tensor, at=index: self._part(tensor, at),
+                                                 element))  # fmt: skip
+        return regroup(values, PerReplica)
+
+    def _elements(self, devices: tuple[str, ...], name: str | None) -> list[Any]:
+        values: list[Any] = []
+        for where in devices:
+            before = [
+                tensor.op for tensor in nest.flatten(values[-1:]) if isinstance(tensor, Tensor)
+            ]
+            with get_default_graph().control_dependencies(before):
+                if callable(self._source):
+                    with device(where):
+                        values.append(self._source())
+                else:
+                    values.append(self._source.get_next(name))
+        return values
+
+    def _part(self, value: Any, index: int) -> Tensor:
+        """Return part `index` of a batch; TypeError unless it is a tensor."""
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Only batches of tensors can be divided among replicas, not {value!r}")
+        count = self._parts
+        assert count is not None
+        rows = value.shape[:1].sizes
+        known = rows[0] if rows else None
+        if known is not None and known % count == 0:
+            part: Tensor = value[index * (known // count) : (index + 1) * (known // count)]
+            return part
+        total = raw_ops.Shape(value)[0]
+        size = (total + (count - 1)) // count
+        start = raw_ops.Minimum(size * index, total)
+        result: Tensor = value[start : raw_ops.Minimum(start + size, total)]
+        return result
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("Iterating over a distributed iterator requires eager execution: call "
+                           "get_next()")  # fmt: skip
+
+
+class DistributedDataset:
+    """A dataset whose batches are divided among replicas.
+
+    Its iterators are made as those of a dataset.
+    """
+
+    def __init__(self, strategy: Any, dataset: Any, parts: int, first: int) -> None:
+        self._strategy, self._dataset, self._parts, self._first = strategy, dataset, parts, first
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> DistributedIterator:
+        """Return an iterator, to be initialized by running its `initializer`."""
+        return self._make(self._dataset.make_initializable_iterator(shared_name))
+
+    def make_one_shot_iterator(self) -> DistributedIterator:
+        """Return an iterator that needs no initialization."""
+        return self._make(self._dataset.make_one_shot_iterator())
+
+    _make_initializable_iterator = make_initializable_iterator
+    _make_one_shot_iterator = make_one_shot_iterator
+
+    def _make(self, iterator: Any) -> DistributedIterator:
+        return DistributedIterator(self._strategy, iterator, self._parts, self._first)
+
+
+class DistributesInput:
+    """The input methods of `StrategyExtended`, for strategies with several replicas."""
+
+    _task: Any = None
+    _strategy: Any
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices of the replicas."""
+        raise NotImplementedError
+
+    @property
+    def _num_replicas_in_sync(self) -> int:
+        raise NotImplementedError
+
+    def _first_replica(self) -> int:
+        """Return the number of this worker's first replica among those of all workers."""
+        local = len(self.worker_devices)
+        is_several = self._num_replicas_in_sync > local
+        return local * self._task.number if is_several else 0
+
+    def _make_dataset_iterator(self, dataset: Any) -> DistributedIterator:
+        return self._experimental_distribute_dataset(dataset).make_initializable_iterator()
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> DistributedDataset:
+        parts = self._num_replicas_in_sync
+        return DistributedDataset(self._strategy, dataset, parts, self._first_replica())
+
+    def _make_input_fn_iterator(
+        self, input_fn: Callable[..., Any], replication_mode: Any = InputReplicationMode.PER_WORKER
+    ) -> DistributedIterator:
+        del replication_mode  # there is one
+        if self._task is None:
+            context = InputContext(num_replicas_in_sync=self._num_replicas_in_sync)
+        else:
+            task = self._task
+            context = InputContext(task.num_workers, task.number, self._num_replicas_in_sync)
+        result = input_fn(context)
+        if hasattr(result, "make_initializable_iterator"):
+            result = result.make_initializable_iterator()
+        return DistributedIterator(self._strategy, result)

@@ -1,0 +1,292 @@
+"""Variables with a copy on the device of each replica.
+
+A `MirroredVariable` has equal copies: an update in the cross-replica context changes all of them,
+and one in a replica context first aggregates the values of all replicas. A `SyncOnReadVariable`
+has copies that replicas change independently; a read in the cross-replica context aggregates them.
+Both stand for the copy of the current replica, or for the first copy outside of replicas. A
+checkpoint holds one value under the name of the first copy, as that of a single variable.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.building.replication.reduce_op import ReduceOp
+from gpugraph.building.replication.replica_contexts import get_replica_context, has_strategy
+from gpugraph.building.replication.replicated_values import DistributedValues, PerReplica
+from gpugraph.building.replication.update_devices import update_replica
+from gpugraph.building.variables import ResourceVariable
+from gpugraph.building.variables.replication_modes import VariableAggregation
+from gpugraph.graph.client.default_graph_functions import device, init_scope
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
+from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+_NO_AGGREGATION = (
+    "You must specify an aggregation method to update a MirroredVariable in Replica Context. You "
+    "can do so by passing an explicit value for argument `aggregation` to tf.Variable(..), e.g. "
+    "`tf.Variable(..., aggregation=tf.VariableAggregation.SUM)`. Or update it in the cross-replica "
+    "context: `tf.distribute.get_replica_context().merge_call(...)`."
+)
+
+
+class DistributedVariable(ResourceVariable):
+    """A variable with one component per replica, for the component of the current replica."""
+
+    _is_distributed = True
+
+    def __init__(self, strategy: Any, values: Sequence[Any], aggregation: Any) -> None:
+        self._values = tuple(values)
+        self._distribute_strategy = strategy
+        self._aggregation = aggregation
+        with init_scope():
+            self._initializer = group(
+                *[value.initializer for value in self._values],
+                name=f"{values[0].op.name}/group_initializer/",
+            )
+        for value in self._values:
+            value._distributed_container = weakref.ref(self)
+            value._distribute_strategy = strategy
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_values":  # not yet initialized
+            raise AttributeError(name)
+        return getattr(self.get(), name)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The components, in the order of the replicas."""
+        return self._values
+
+    @property
+    def primary(self) -> Any:
+        """The component of the first replica."""
+        return self._values[0]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices of the components."""
+        return tuple(value.device for value in self._values)
+
+    def get(self, device: Any = None) -> Any:
+        """Return the component of the current replica, or the one on `device`."""
+        return self._values[self._number(device)]
+
+    def _component(self) -> ResourceVariable:
+        component: ResourceVariable = self.get()
+        return component
+
+    def _number(self, device: Any = None) -> int:
+        if device is not None:
+            return self.devices.index(device)
+        context = get_replica_context()
+        if context is not None and has_strategy():
+            number: int = context._replica_id
+            return number if len(self._values) > 1 else 0
+        replica = update_replica()
+        if replica is None:
+            here = self._values[0].graph._scope.device
+            return self.devices.index(here) if here in self.devices else 0
+        return replica if len(self._values) > 1 else 0
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that initializes all components."""
+        return self._initializer
+
+    def _is_initialized(self) -> Tensor:
+        return self._values[0]._is_initialized()
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """Return a bool scalar: whether the first component has a value."""
+        return self._values[0].is_initialized(name)
+
+    def value(self) -> Tensor:
+        """Return a read of the component of the current replica."""
+        return self.get().value()
+
+    def read_value(self) -> Tensor:
+        """Return a separate read of the component of the current replica."""
+        return self.get().read_value()
+
+    def _as_graph_element(self) -> Tensor:
+        return self.get()._as_graph_element()
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assign a value to all components at once in `session`, or in the default session."""
+        for component in self._values:
+            component.load(value, session)
+
+    def assign(self, *args: Any, **kwargs: Any) -> Any:
+        """Assign a value; see the class for the copies that change."""
+        return self._change("assign", args, kwargs)
+
+    def assign_add(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a value; see the class for the copies that change."""
+        return self._change("assign_add", args, kwargs)
+
+    def assign_sub(self, *args: Any, **kwargs: Any) -> Any:
+        """Subtract a value; see the class for the copies that change."""
+        return self._change("assign_sub", args, kwargs)
+
+    def scatter_update(self, *args: Any, **kwargs: Any) -> Any:
+        """Write rows; see the class for the copies that change."""
+        return self._change("scatter_update", args, kwargs)
+
+    def scatter_add(self, *args: Any, **kwargs: Any) -> Any:
+        """Add to rows; see the class for the copies that change."""
+        return self._change("scatter_add", args, kwargs)
+
+    def scatter_sub(self, *args: Any, **kwargs: Any) -> Any:
+        """Subtract from rows; see the class for the copies that change."""
+        return self._change("scatter_sub", args, kwargs)
+
+    def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def _saveable(self, name: str) -> SaveableObject:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
+        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
+
+
+def _call(method: str) -> Callable[..., Any]:
+    return lambda component, *args, **kwargs: getattr(component, method)(*args, **kwargs)
+
+
+class MirroredVariable(DistributedVariable):
+    """A variable whose components are equal."""
+
+    def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        context = get_replica_context()
+        if context is None or not has_strategy():
+            if update_replica() is not None:
+                return _call(method)(self.get(), *args, **kwargs)
+            return self._distribute_strategy.extended.update(self, _call(method), args, kwargs)
+        if self._aggregation == VariableAggregation.NONE:
+            raise ValueError(_NO_AGGREGATION)
+
+        def merged(strategy: Any, value: Any, *rest: Any, **others: Any) -> Any:
+            total = aggregated(strategy, value, self._aggregation, self)
+            return strategy.extended.update(self, _call(method), (total, *rest), others)
+
+        return context.merge_call(merged, args, kwargs)
+
+    def _saveable(self, name: str) -> SaveableObject:
+        return _MirroredSaveable(self, name)
+
+
+class SyncOnReadVariable(DistributedVariable):
+    """A variable whose components replicas change independently, and reads aggregate."""
+
+    def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        context = get_replica_context()
+        if (context is not None and has_strategy()) or update_replica() is not None:
+            return _call(method)(self.get(), *args, **kwargs)
+        if method != "assign":
+            if self._aggregation == VariableAggregation.SUM:
+                raise ValueError(
+                    f"SyncOnReadVariable does not support `{method}` in cross-replica context when "
+                    "aggregation is set to `tf.VariableAggregation.SUM`."
+                )
+            changes = [_call(method)(value, *args, **kwargs) for value in self._values]
+        else:
+            value, rest = args[0], args[1:]
+            changes = self._assigned(value, rest, kwargs)
+        return group(*[getattr(change, "op", change) for change in changes])
+
+    def _assigned(self, value: Any, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        tensor = convert_to_tensor(value, self.dtype.base_dtype)
+        if self._aggregation == VariableAggregation.SUM:
+            tensor = _share(tensor, len(self._values))
+        results = []
+        for component in self._values:
+            with device(component.device):
+                results.append(component.assign(identity(tensor), *rest, **kwargs))
+        return results
+
+    def value(self) -> Tensor:
+        """Return the component of the current replica; outside of replicas, the aggregate."""
+        context = get_replica_context()
+        if (context is not None and has_strategy()) or update_replica() is not None:
+            return super().value()
+        return self._aggregate()
+
+    read_value = value
+
+    def _as_graph_element(self) -> Tensor:
+        return self.value() if get_replica_context() is None else super()._as_graph_element()
+
+    def _aggregate(self) -> Any:
+        if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
+            return self._values[0].value()
+        if self._aggregation == VariableAggregation.NONE:
+            return self._values[0].value()
+        operation = ReduceOp.from_variable_aggregation(self._aggregation)
+        values = PerReplica([value.value() for value in self._values])
+        extended = self._distribute_strategy.extended
+        return extended._reduce_to(operation, values, self._values[0].device)
+
+    def _saveable(self, name: str) -> SaveableObject:
+        return _SyncOnReadSaveable(self, name)
+
+
+def _share(tensor: Tensor, count: int) -> Tensor:
+    """Return the share of each of `count` copies in a sum."""
+    shared: Tensor = tensor / count if tensor.dtype.is_floating else tensor // count
+    return shared
+
+
+def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -> Any:
+    """Return the aggregate of a value per replica on the devices of `destinations`."""
+    if aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
+        first = value.values[0] if isinstance(value, DistributedValues) else value
+        return strategy.extended.broadcast_to(first, destinations)
+    operation = ReduceOp.from_variable_aggregation(aggregation)
+    return strategy.extended.reduce_to(operation, value, destinations)
+
+
+class _MirroredSaveable(SaveableObject):
+    """Saves the first component, and restores all of them."""
+
+    def __init__(self, variable: MirroredVariable, name: str) -> None:
+        primary = variable.primary
+        self._variable = variable
+        spec = SaveSpec(primary.read_value, "", name, dtype=primary.dtype, device=primary.device)
+        super().__init__(variable, [spec], name)
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Return the operation that assigns the value to all components."""
+        return _assign_all(self._variable, restored_tensors[0])
+
+
+class _SyncOnReadSaveable(SaveableObject):
+    """Saves the aggregate, and restores it so that a read returns it."""
+
+    def __init__(self, variable: SyncOnReadVariable, name: str) -> None:
+        self._variable = variable
+        primary = variable.primary
+        spec = SaveSpec(variable._aggregate, "", name, dtype=primary.dtype, device=primary.device)
+        super().__init__(variable, [spec], name)
+
+    def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
+        """Return the operation that assigns the value's shares to all components."""
+        tensor = restored_tensors[0]
+        if self._variable._aggregation == VariableAggregation.SUM:
+            tensor = _share(tensor, len(self._variable.values))
+        return _assign_all(self._variable, tensor)
+
+
+def _assign_all(variable: DistributedVariable, tensor: Any) -> Operation:
+    changes = []
+    for component in variable.values:
+        with device(component.device):
+            changes.append(component.assign(identity(tensor), read_value=False))
+    return group(*changes)

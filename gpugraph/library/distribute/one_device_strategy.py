@@ -1,0 +1,72 @@
+"""`OneDeviceStrategy`: a single replica on one device, to try a program without several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.building.replication import Strategy, StrategyExtended
+from gpugraph.building.replication.replicated_values import container_of
+from gpugraph.building.replication.update_devices import updating
+from gpugraph.graph.client.default_graph_functions import device
+from gpugraph.library.distribute.device_lists import canonical_device
+from gpugraph.library.distribute.distributed_input import DistributesInput
+from gpugraph.ops.control.group_and_no_op import group as grouped
+
+
+class OneDeviceStrategy(Strategy):
+    """Puts variables and computation on one device.
+
+    device: its name, such as "/gpu:0".
+    """
+
+    def __init__(self, device: str) -> None:
+        super().__init__(OneDeviceExtended(self, device))
+
+
+class OneDeviceExtended(DistributesInput, StrategyExtended):
+    """One replica on one device."""
+
+    def __init__(self, container_strategy: Any, name: str) -> None:
+        super().__init__(container_strategy)
+        self._device = self._default_device = canonical_device(name)
+
+    @property
+    def _num_replicas_in_sync(self) -> int:
+        return 1
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The device of the replica."""
+        return (self._device,)
+
+    def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
+        """Return the device."""
+        return (self._device,)
+
+    def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
+        with device(self._device):
+            return next_creator(**arguments)
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
+        """Create variables in the block on the device."""
+        return device(self._device)
+
+    def value_container(self, value: Any) -> Any:
+        """Return the value itself: there is one copy of each variable."""
+        return container_of(value)
+
+    def _call_for_each_replica(self, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        with device(self._device), self._replica_context:
+            return fn(*args, **kwargs)
+
+    def _update(self, var: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool) -> Any:
+        return self._update_non_slot(var, fn, (var, *args), kwargs, group)
+
+    def _update_non_slot(
+        self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
+    ) -> Any:
+        with device(self._device), updating(0):
+            result = fn(*args, **kwargs)
+        is_operation = group and hasattr(result, "type")
+        return grouped(result) if is_operation else result

@@ -1,0 +1,110 @@
+"""Datasets and iterators of tf.data as the data of `fit`, `evaluate` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as PythonIterator
+from typing import Any
+
+from gpugraph.base.errors import OutOfRangeError
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.library.data.dataset_base import DatasetBase
+from gpugraph.library.data.dataset_queries import cardinality
+from gpugraph.library.data.iterators import Iterator, make_initializable
+from gpugraph.library.keras.backend.keras_session import get_session
+from gpugraph.library.keras.inputs.sequence import Sequence
+
+
+class DatasetBatches(Sequence):
+    """The batches of a dataset as a Sequence that is read in order, each epoch from the beginning.
+
+    steps: how many batches an epoch has; by default all.
+    """
+
+    def __init__(self, dataset: Any, steps: int | None) -> None:
+        self._session = get_session()
+        with dataset._variant_tensor.graph.as_default():
+            iterator = make_initializable(dataset)
+            self._next, self._begin = iterator.get_next(), iterator.initializer
+            number = cardinality(dataset)
+        self._steps = self._count(int(self._session.run(number)), steps)
+        self._position = 0
+        self._lock = new_lock()
+
+    def _count(self, number: int, steps: int | None) -> int:
+        if steps is not None:
+            return steps if number < 0 else min(steps, number)
+        if number == -1:
+            raise ValueError(
+                "When passing an infinitely repeating dataset, you must specify the "
+                "`steps_per_epoch` argument (`steps` to evaluate and predict)."
+            )
+        if number >= 0:
+            return number
+        self._session.run(self._begin)
+        count = 0
+        try:
+            while True:
+                self._session.run(self._next)
+                count += 1
+        except OutOfRangeError:
+            return count
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch."""
+        return self._steps
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the next batch, whatever the index: a dataset has one order."""
+        with self._lock:
+            if self._position == 0:
+                self._session.run(self._begin)
+            self._position = (self._position + 1) % max(self._steps, 1)
+            return self._session.run(self._next)
+
+
+def batches_of(data: Any, steps: int | None, is_repeated: bool = False) -> Any:
+    """Return a Sequence or generator for a dataset or an iterator; other data as it is.
+
+    is_repeated: whether each use starts at the beginning, as for validations; otherwise a number of
+    steps lets epochs go on where the last one ended.
+    """
+    if isinstance(data, Iterator):
+        return _values(data)
+    if not isinstance(data, DatasetBase):
+        return data
+    if steps is None or is_repeated:
+        return DatasetBatches(data, steps)
+    with data._variant_tensor.graph.as_default():
+        return _values(make_initializable(data))
+
+
+def _values(iterator: Iterator) -> PythonIterator[Any]:
+    session = get_session()
+    with iterator._iterator_resource.graph.as_default():
+        following = iterator.get_next()
+    if iterator._initializer is not None:
+        session.run(iterator._initializer)
+    return _generated(session, following)
+
+
+def _generated(session: Any, following: Any) -> PythonIterator[Any]:
+    while True:
+        try:
+            yield session.run(following)
+        except OutOfRangeError:
+            return
+
+
+def kind_of_data(x: Any) -> str:
+    """Return the name of a Sequence or a generator in messages."""
+    return "`keras.utils.Sequence`" if isinstance(x, Sequence) else "generator"
+
+
+def refuse_beside_generator(x: Any, **arguments: Any) -> None:
+    """Raise ValueError for an argument that goes with arrays only."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(
+                f"`{name}` argument is not supported when using {kind_of_data(x)} as input: it "
+                "yields targets and weights itself"
+            )

@@ -1,0 +1,241 @@
+"""The plans of one runner: for each set of shapes of its feeds, the plan that runs it.
+
+    exact    a set of shapes has a plan
+    opened   a plan of a unit with open sizes runs all sets of the unit, once its steps have their
+             final code (`compile/binding/open_plan.py`)
+    open     shapes without a unit: after several exact plans, one plan that leaves the varying
+             sizes open and allocates tensors during a run
+
+So the number of plans does not grow with new shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpugraph.devices import RunMemory
+from gpugraph.plan import Plan, PlanKey, TimeLimit
+from gpugraph.session.open_shapes import OpenShapes, UnitForShapes
+from gpugraph.session.plan_cache import CachedPlan, PlanCache
+from gpugraph.session.room_for_open_sizes import RoomForOpenSizes, Shapes
+
+EXACT_PLANS = 8
+"""The maximum number of plans that a runner has for one set of fed shapes each, before it gets a
+plan that leaves sizes open."""
+
+MOST_SHAPES = 4096
+"""The maximum number of sets of shapes of a runner whose plans are remembered."""
+
+OpenShape = tuple[int | None, ...] | None
+"""A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
+
+_ITS_RUNNERS = "runs of these fetches time-share this memory, since others ran at the same time"
+_BESIDE = "only this plan uses this memory, since runs overlapped"
+
+
+class RunnerPlans:
+    """One runner's plans: `exact` by the fed shapes, and `open` for all further shapes.
+
+    compile_plan: compiles a plan for feed shapes with None for open sizes, in a run memory. memory:
+    the run memory of all plans of the session. The caller must hold the cache's lock, except for
+    `drop_idle_spares` and `move_off_contended_memory`.
+    """
+
+    def __init__(
+        self,
+        cache: PlanCache,
+        compile_plan: Callable[[Sequence[OpenShape], RunMemory, UnitForShapes | None], Plan],
+        memory: RunMemory,
+    ) -> None:
+        self._cache = cache
+        self._compile_plan = compile_plan
+        self._memories = [memory, RunMemory(_ITS_RUNNERS, cache.drop_in)]
+        self._exact_shapes: dict[Shapes, None] = {}
+        self._unfit: set[Shapes] = set()
+        self.exact: dict[Shapes, CachedPlan] = {}
+        self.spares: dict[PlanKey, list[CachedPlan]] = {}
+        self.open: CachedPlan | None = None
+        self.room: RoomForOpenSizes | None = None
+        self.open_shapes: OpenShapes | None = None
+
+    def find(self, shapes: Shapes) -> CachedPlan | None:
+        """Return the plan for exactly these shapes; None if there is no such plan, or it is
+        stale."""
+        cached = self.exact.get(shapes)
+        return None if cached is None or cached.plan.stale else cached
+
+    def add(self, shapes: Shapes) -> CachedPlan:
+        """Compile and return a plan for new shapes; after several, one with open sizes."""
+        for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
+            self._cache.drop(stale)
+        unit = None if self.open_shapes is None else self.open_shapes.find(shapes)
+        if unit is not None and shapes not in self._unfit:
+            opened = self._opened(unit)
+            if opened is not None:
+                if len(self.exact) >= MOST_SHAPES:
+                    self._forget_shapes(opened.plan)
+                self.exact[shapes] = opened
+                return opened
+        is_known = unit is not None or shapes in self._exact_shapes
+        if not is_known and len(self._exact_shapes) >= EXACT_PLANS:
+            return self._add_open(shapes)
+        plan = self._compile(shapes, unit)
+        if unit is None:
+            self._exact_shapes[shapes] = None
+
+        def forget() -> None:
+            self._forget_shapes(plan)
+
+        cached = self.exact[shapes] = self._cache.add(plan, forget)
+        return cached
+
+    def refuse(self, shapes: Shapes) -> None:
+        """Give these shapes a plan of their own: they do not fit the open plan that they had."""
+        if len(self._unfit) >= MOST_SHAPES:
+            self._unfit.clear()
+        self._unfit.add(shapes)
+        self.exact.pop(shapes, None)
+
+    def key_of(self, plan: Plan, shapes: Shapes) -> PlanKey:
+        """Return the key of a plan for these shapes."""
+        if plan.sizes is None:
+            return plan.key
+        names = [name for name, _ in plan.key.feeds]
+        return plan.key._replace(feeds=tuple(zip(names, shapes)))
+
+    def _forget_shapes(self, plan: Plan) -> None:
+        for shapes in [shapes for shapes, cached in self.exact.items() if cached.plan is plan]:
+            del self.exact[shapes]
+
+    def _opened(self, unit: UnitForShapes) -> CachedPlan | None:
+        """Return the plan that runs all shapes of a unit; None if none of its plans can yet."""
+        distinct = {id(cached.plan): cached for cached in self.exact.values()}
+        plans = [
+            cached
+            for cached in distinct.values()
+            if cached.plan.opening is not None and cached.plan.opening.unit is unit.unit
+        ]
+        for cached in plans:
+            if cached.plan.sizes is not None and not cached.plan.stale:
+                return cached
+        for cached in plans:
+            if not cached.plan.stale and self._open(cached.plan, unit):
+                for other in plans:
+                    if other is not cached:
+                        self._cache.drop(other)
+                return cached
+        return None
+
+    def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
+        """Let a plan run all shapes of its unit; False if it is busy, or can't."""
+        if not plan.lock.acquire(blocking=False):
+            return False
+        try:
+            is_idle = not plan.running
+            return is_idle and plan.opening.open(plan, unit.values_of, self._cache.lock)
+        finally:
+            plan.lock.release()
+
+    def _add_open(self, shapes: Shapes) -> CachedPlan:
+        """Return a plan in which each size that has varied so far is open, compiled if necessary.
+
+        ResourceExhaustedError if the GPUs have too little memory for a run of these shapes
+        (`room`).
+        """
+        if self.room is not None:
+            self.room.check(shapes)
+        cached = self.open
+        if cached is not None and not cached.plan.stale and _fits(cached.plan.key, shapes):
+            return cached
+        shape_sets: list[Sequence[OpenShape]] = [*self._exact_shapes, shapes]
+        if cached is not None:
+            shape_sets.append([shape for _, shape in cached.plan.key.feeds])
+            self._cache.drop(cached)
+        plan = self._compile([_common_shape(feed_shapes) for feed_shapes in zip(*shape_sets)])
+
+        def forget() -> None:
+            if self.open is not None and self.open.plan is plan:
+                self.open = None
+
+        self.open = self._cache.add(plan, forget)
+        return self.open
+
+    def add_spare(self, key: PlanKey) -> CachedPlan:
+        """Compile and add a replica of the plan with this key."""
+        shapes = [shape for _, shape in key.feeds]
+        unit = None
+        if self.open_shapes is not None and not any(
+            shape is None or None in shape for shape in shapes
+        ):
+            unit = self.open_shapes.find(tuple(shapes))  # type: ignore[arg-type]
+        plan = self._compile_plan(shapes, RunMemory(_BESIDE), unit)
+        spares = self.spares.setdefault(key, [])
+
+        def forget() -> None:
+            spares[:] = [spare for spare in spares if spare.plan is not plan]
+
+        spares.append(self._cache.add(plan, forget))
+        return spares[-1]
+
+    def drop_idle_spares(self, running: Plan) -> None:
+        """Drop the replicas that no run holds, except for `running`, and free their memory.
+
+        Does nothing while another thread holds the cache's lock.
+        """
+        if not self.spares or not self._cache.lock.acquire(blocking=False):
+            return
+        try:
+            for spare in [spare for spares in self.spares.values() for spare in spares]:
+                if spare.plan is not running and spare.plan.lock.acquire(blocking=False):
+                    try:
+                        if not spare.plan.running:
+                            self._cache.drop(spare)
+                    finally:
+                        spare.plan.lock.release()
+            self.spares = {key: spares for key, spares in self.spares.items() if spares}
+        finally:
+            self._cache.lock.release()
+
+    def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
+        """Drop a plan whose memory another plan's run is using; its successor gets other memory.
+
+        Return False if the memory is free, or the plan itself is running.
+        """
+        plan = cached.plan
+        if plan.stale or not plan.lock.acquire(blocking=False):
+            return False
+        is_beside = not plan.running and bool(plan.holder)
+        plan.lock.release()
+        if is_beside:
+            with self._cache.locked(limit):
+                if plan.memory in self._memories:
+                    self._memories.remove(plan.memory)
+                self._cache.drop(cached)
+                plan.memory.trim()
+        return is_beside
+
+    def _compile(self, shapes: Sequence[OpenShape], unit: UnitForShapes | None = None) -> Plan:
+        """Compile a plan on memory that no run is using now."""
+        while self._memories and self._memories[0].holder:
+            del self._memories[0]
+        return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0], unit)
+
+
+def _fits(key: PlanKey, shapes: Shapes) -> bool:
+    """Return whether the plan with this key can run with fed values of these shapes."""
+    return all(
+        open_shape is None
+        or (
+            len(open_shape) == len(shape)
+            and all(size in (None, fed_size) for size, fed_size in zip(open_shape, shape))
+        )
+        for (_, open_shape), shape in zip(key.feeds, shapes)
+    )
+
+
+def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
+    """Return the common shape, with None for sizes that differ; None if the ranks differ."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known))
