@@ -61,6 +61,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "library": (
         "summary",
         "datasets distributions linear_operators losses train testing",
+        "bijectors",
+        "more_distributions",
         "distribute lookup metrics saved_models",
         "data feature_column",
         "keras",

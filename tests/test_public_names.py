@@ -24,6 +24,7 @@ CONTRIB = (
     tf.contrib.data,
     tf.contrib.distribute,
     tf.contrib.distributions,
+    tf.contrib.distributions.bijectors,
     tf.contrib.eager,
     tf.contrib.feature_column,
     tf.contrib.framework,
@@ -437,6 +438,121 @@ feature_column.weighted_categorical_column: categorical_column weight_feature_ke
 contrib.feature_column.sequence_input_layer: features feature_columns weight_collections trainable
 keras.layers.DenseFeatures: feature_columns trainable name
 keras.experimental.SequenceFeatures: feature_columns trainable name
+contrib.distributions.Cauchy: loc scale validate_args allow_nan_stats name
+contrib.distributions.ConditionalDistribution: dtype reparameterization_type validate_args
+    allow_nan_stats parameters graph_parents name
+contrib.distributions.ConditionalTransformedDistribution: distribution bijector batch_shape
+    event_shape validate_args name
+contrib.distributions.Binomial: total_count logits probs validate_args allow_nan_stats name
+contrib.distributions.BetaWithSoftplusConcentration: concentration1 concentration0 validate_args
+    allow_nan_stats name
+contrib.distributions.Chi2: df validate_args allow_nan_stats name
+contrib.distributions.Chi2WithAbsDf: df validate_args allow_nan_stats name
+contrib.distributions.Deterministic: loc atol rtol validate_args allow_nan_stats name
+contrib.distributions.VectorDeterministic: loc atol rtol validate_args allow_nan_stats name
+contrib.distributions.ExponentialWithSoftplusRate: rate validate_args allow_nan_stats name
+contrib.distributions.VectorExponentialDiag: loc scale_diag scale_identity_multiplier validate_args
+    allow_nan_stats name
+contrib.distributions.GammaWithSoftplusConcentrationRate: concentration rate validate_args
+    allow_nan_stats name
+contrib.distributions.Geometric: logits probs validate_args allow_nan_stats name
+contrib.distributions.HalfNormal: scale validate_args allow_nan_stats name
+contrib.distributions.Independent: distribution reinterpreted_batch_ndims validate_args name
+contrib.distributions.InverseGamma: concentration rate validate_args allow_nan_stats name
+contrib.distributions.InverseGammaWithSoftplusConcentrationRate: concentration rate validate_args
+    allow_nan_stats name
+contrib.distributions.Kumaraswamy: concentration1 concentration0 validate_args allow_nan_stats name
+contrib.distributions.LaplaceWithSoftplusScale: loc scale validate_args allow_nan_stats name
+contrib.distributions.Logistic: loc scale validate_args allow_nan_stats name
+contrib.distributions.NegativeBinomial: total_count logits probs validate_args allow_nan_stats name
+contrib.distributions.NormalWithSoftplusScale: loc scale validate_args allow_nan_stats name
+contrib.distributions.Poisson: rate log_rate validate_args allow_nan_stats name
+contrib.distributions.SeedStream: seed salt
+contrib.distributions.SinhArcsinh: loc scale skewness tailweight distribution validate_args
+    allow_nan_stats name
+contrib.distributions.StudentTWithAbsDfSoftplusScale: df loc scale validate_args allow_nan_stats
+    name
+contrib.distributions.MultivariateNormalFullCovariance: loc covariance_matrix validate_args
+    allow_nan_stats name
+contrib.distributions.MultivariateNormalDiagPlusLowRank: loc scale_diag scale_identity_multiplier
+    scale_perturb_factor scale_perturb_diag validate_args allow_nan_stats name
+contrib.distributions.MultivariateNormalDiagWithSoftplusScale: loc scale_diag validate_args
+    allow_nan_stats name
+contrib.distributions.VectorLaplaceDiag: loc scale_diag scale_identity_multiplier validate_args
+    allow_nan_stats name
+contrib.distributions.VectorSinhArcsinhDiag: loc scale_diag scale_identity_multiplier skewness
+    tailweight distribution validate_args allow_nan_stats name
+contrib.distributions.WishartCholesky: df scale cholesky_input_output_matrices validate_args
+    allow_nan_stats name
+contrib.distributions.WishartFull: df scale cholesky_input_output_matrices validate_args
+    allow_nan_stats name
+contrib.distributions.TransformedDistribution: distribution bijector batch_shape event_shape
+    validate_args name
+contrib.distributions.QuantizedDistribution: distribution low high validate_args name
+contrib.distributions.Mixture: cat components validate_args allow_nan_stats use_static_graph name
+contrib.distributions.MixtureSameFamily: mixture_distribution components_distribution validate_args
+    allow_nan_stats name
+contrib.distributions.ExpRelaxedOneHotCategorical: temperature logits probs dtype validate_args
+    allow_nan_stats name
+contrib.distributions.RelaxedBernoulli: temperature logits probs validate_args allow_nan_stats name
+contrib.distributions.RelaxedOneHotCategorical: temperature logits probs dtype validate_args
+    allow_nan_stats name
+contrib.distributions.fill_triangular: x upper name
+contrib.distributions.fill_triangular_inverse: x upper name
+contrib.distributions.matrix_diag_transform: matrix transform name
+contrib.distributions.reduce_weighted_logsumexp: logx w axis keep_dims return_sign name
+contrib.distributions.softplus_inverse: x name
+contrib.distributions.tridiag: below diag above name
+contrib.distributions.normal_conjugates_known_scale_posterior: prior scale s n
+contrib.distributions.normal_conjugates_known_scale_predictive: prior scale s n
+contrib.distributions.percentile: x q axis interpolation keep_dims validate_args name
+contrib.distributions.assign_moving_mean_variance: mean_var variance_var value decay name
+contrib.distributions.assign_log_moving_mean_exp: log_mean_exp_var log_value decay name
+contrib.distributions.moving_mean_variance: value decay collections name
+contrib.distributions.bijectors.AbsoluteValue: validate_args name
+contrib.distributions.bijectors.Affine: shift scale_identity_multiplier scale_diag scale_tril
+    scale_perturb_factor scale_perturb_diag validate_args name
+contrib.distributions.bijectors.AffineLinearOperator: shift scale validate_args name
+contrib.distributions.bijectors.AffineScalar: shift scale validate_args name
+contrib.distributions.bijectors.Bijector: graph_parents is_constant_jacobian validate_args dtype
+    forward_min_event_ndims inverse_min_event_ndims name
+contrib.distributions.bijectors.Chain: bijectors validate_args name
+contrib.distributions.bijectors.CholeskyOuterProduct: validate_args name
+contrib.distributions.bijectors.ConditionalBijector: graph_parents is_constant_jacobian
+    validate_args dtype forward_min_event_ndims inverse_min_event_ndims name
+contrib.distributions.bijectors.Exp: validate_args name
+contrib.distributions.bijectors.FillTriangular: upper validate_args name
+contrib.distributions.bijectors.Gumbel: loc scale validate_args name
+contrib.distributions.bijectors.Identity: validate_args name
+contrib.distributions.bijectors.Inline: forward_fn inverse_fn inverse_log_det_jacobian_fn
+    forward_log_det_jacobian_fn forward_event_shape_fn forward_event_shape_tensor_fn
+    inverse_event_shape_fn inverse_event_shape_tensor_fn is_constant_jacobian validate_args
+    forward_min_event_ndims inverse_min_event_ndims name
+contrib.distributions.bijectors.Invert: bijector validate_args name
+contrib.distributions.bijectors.Kumaraswamy: concentration1 concentration0 validate_args name
+contrib.distributions.bijectors.MaskedAutoregressiveFlow: shift_and_log_scale_fn
+    is_constant_jacobian validate_args unroll_loop name
+contrib.distributions.bijectors.MatrixInverseTriL: validate_args name
+contrib.distributions.bijectors.Ordered: validate_args name
+contrib.distributions.bijectors.Permute: permutation validate_args name
+contrib.distributions.bijectors.PowerTransform: power validate_args name
+contrib.distributions.bijectors.RealNVP: num_masked shift_and_log_scale_fn is_constant_jacobian
+    validate_args name
+contrib.distributions.bijectors.Reshape: event_shape_out event_shape_in validate_args name
+contrib.distributions.bijectors.ScaleTriL: diag_bijector diag_shift validate_args name
+contrib.distributions.bijectors.Sigmoid: validate_args name
+contrib.distributions.bijectors.SinhArcsinh: skewness tailweight validate_args name
+contrib.distributions.bijectors.SoftmaxCentered: validate_args name
+contrib.distributions.bijectors.Softplus: hinge_softness validate_args name
+contrib.distributions.bijectors.Softsign: validate_args name
+contrib.distributions.bijectors.Square: validate_args name
+contrib.distributions.bijectors.TransformDiagonal: diag_bijector validate_args name
+contrib.distributions.bijectors.Weibull: scale concentration validate_args name
+contrib.distributions.bijectors.masked_autoregressive_default_template: hidden_layers shift_only
+    activation log_scale_min_clip log_scale_max_clip log_scale_clip_gradient name
+contrib.distributions.bijectors.masked_dense: inputs units num_blocks exclusive kernel_initializer
+    reuse name
+contrib.distributions.bijectors.real_nvp_default_template: hidden_layers shift_only activation name
 contrib.distributions.Beta: concentration1 concentration0 validate_args allow_nan_stats name
 contrib.distributions.Categorical: logits probs dtype validate_args allow_nan_stats name
 contrib.distributions.Dirichlet: concentration validate_args allow_nan_stats name
@@ -2634,6 +2750,7 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"data.data_experimental": "data.experimental"}
     paths |= {"shared.python_io": "python_io", "shared.queue": "queue"}
+    paths |= {"contrib.bijectors": "contrib.distributions.bijectors"}
     paths |= {"autograph.autograph_experimental": "autograph.experimental"}
     paths |= {
         "contrib.autograph_names": "contrib.autograph",

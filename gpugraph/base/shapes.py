@@ -267,6 +267,12 @@ def shape_text(shape: TensorShape | Sequence[int | None] | None) -> str:
     return "[" + ",".join("?" if size is None else str(size) for size in sizes) + "]"
 
 
+def difference_text(a: TensorShape, b: TensorShape) -> str:
+    """Return TensorFlow's words at graph construction for two shapes that are not compatible."""
+    assert a.sizes is not None and b.sizes is not None
+    return _difference(a.sizes, b.sizes)
+
+
 def _difference(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> str:
     """Return how two incompatible shapes of known rank differ, worded as by TensorFlow's shape
     inference.

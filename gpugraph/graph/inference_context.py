@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.dtypes import DType
-from gpugraph.base.misfit import Misfit as Misfit
+from gpugraph.base.misfit import Misfit as Misfit, value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import whole
 from gpugraph.base.version import GRAPH_DEF_VERSION
@@ -139,8 +139,15 @@ def as_output_shape(value: Any) -> TensorShape:
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)
     if getattr(value, "ndim", 1) != 1:
-        raise ValueError(f"A shape must be a vector of sizes, but it is {value!r}")
+        raise value_error(
+            f"A shape must be a vector of sizes, but it is {value!r}",
+            f"Shape must be rank 1 but is rank {getattr(value, 'ndim', 1)}",
+        )
     sizes = tuple([whole(size) for size in value])
     if any(size < -1 for size in sizes):
-        raise ValueError(f"A shape has sizes of 0 or more (-1: unknown), but it is {list(sizes)}")
+        wrong = next(size for size in sizes if size < -1)
+        raise value_error(
+            f"A shape has sizes of 0 or more (-1: unknown), but it is {list(sizes)}",
+            f"Invalid value in tensor used for shape: {wrong}",
+        )
     return TensorShape.of(tuple(None if size == -1 else size for size in sizes))

@@ -305,7 +305,14 @@ contrib.data.python.ops.(batching enumerate_ops error_ops get_single_element gro
     iterator_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops sliding
     stats_ops threadpool unique): tf.contrib.data
 contrib.distributions.python.ops: tf.contrib.distributions
-contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
+contrib.distributions.python.ops.(binomial cauchy chi2 deterministic distribution_util geometric
+    half_normal independent inverse_gamma kumaraswamy logistic mixture mixture_same_family mvn_diag
+    mvn_diag_plus_low_rank mvn_full_covariance mvn_tril negative_binomial onehot_categorical poisson
+    quantized_distribution relaxed_bernoulli relaxed_onehot_categorical sample_stats seed_stream
+    vector_laplace_diag wishart): tf.contrib.distributions
+contrib.distributions.python.ops.bijectors: tf.contrib.distributions.bijectors
+python.ops.distributions.bijector: Bijector=tf.contrib.distributions.bijectors.Bijector
+python.ops.distributions.transformed_distribution: tf.contrib.distributions
 contrib.feature_column.python.feature_column.sequence_feature_column: tf.contrib.feature_column
     gpugraph.library.feature_column.sequence_columns
 contrib.framework.python.(framework ops): tf.contrib.framework

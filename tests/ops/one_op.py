@@ -13,7 +13,7 @@ import numpy as np
 import gpugraph as tf
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import ArgDef, host_slots
 from gpugraph.kernel import Call, reference

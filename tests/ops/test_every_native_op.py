@@ -27,7 +27,7 @@ from gpugraph.devices.native import (
     not_native,
     prepare,
 )
-from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.op_def import host_slots
 from gpugraph.kernel import Elementwise, Reduction
 from gpugraph.ops.framework.kernel_registry import find_kernel

@@ -18,7 +18,7 @@ import gpugraph as tf
 from gpugraph.base import dtypes
 from gpugraph.base.bfloat16 import BFLOAT16, finfo
 from gpugraph.base.shapes import TensorShape
-from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.kernel import Call, Elementwise, Reduction, Sized, Source
 from gpugraph.ops.arrays.indexed_slices_to_tensor import dense
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel

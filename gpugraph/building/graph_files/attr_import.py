@@ -13,8 +13,8 @@ from gpugraph.building.graph_files.op_def_text import signature_text, type_text,
 from gpugraph.formats.attr_value_messages import KINDS, as_text, read_attr_value
 from gpugraph.formats.tensor_proto import proto_value_count
 from gpugraph.graph.attr_values import quoted
-from gpugraph.graph.client.client_graph import arg_types
 from gpugraph.graph.client.node_messages import OWN_ATTRS
+from gpugraph.graph.client.op_inference import arg_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.default_types import default_of

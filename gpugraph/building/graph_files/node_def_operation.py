@@ -15,9 +15,10 @@ from gpugraph.building.graph_files.attr_import import (
 )
 from gpugraph.building.graph_files.graph_cutting import checked_message
 from gpugraph.building.graph_files.op_type_support import declared_op
-from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import here
 from gpugraph.graph.client.graph_scopes import is_name
+from gpugraph.graph.client.op_inference import infer_shapes, output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid

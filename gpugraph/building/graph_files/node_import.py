@@ -22,8 +22,9 @@ from gpugraph.building.graph_files.function_library import FunctionLibrary
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
 from gpugraph.building.graph_files.op_type_support import op_type_refusal
 from gpugraph.building.graph_files.undeclared_ops import OutputGuesses, raw_attrs
-from gpugraph.graph.client.client_graph import Graph, infer_shapes, output_types
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.creation_origin import here
+from gpugraph.graph.client.op_inference import infer_shapes, output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.device_names import check_valid

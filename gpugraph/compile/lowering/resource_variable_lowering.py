@@ -19,7 +19,7 @@ from gpugraph.base.dtypes import DType, int32, resource
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.unit.compile_unit import Unit
-from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.resource_handles import HANDLE_MOVES, handle_maker
 from gpugraph.graph.client.tensor import Tensor

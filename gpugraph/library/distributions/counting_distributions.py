@@ -48,7 +48,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
-def _logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
+def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
     """Return (logits, probs), one taken from the constructor's arguments, the other computed from
     it.
 
@@ -97,7 +97,7 @@ class _Discrete(Distribution):
         values = [arguments["logits"], arguments["probs"]]
         with name_scope(arguments["name"], values=values) as scope:
             self._tensors = {k: identity(v, name=k) for k, v in others.items()}
-            logits, probs = _logits_and_probs(arguments, classes)
+            logits, probs = logits_and_probs(arguments, classes)
             self._tensors |= {"logits": logits, "probs": probs}
         Distribution.__init__(
             self,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, as_dtype
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import text_of
 from gpugraph.graph.client.tensor import Tensor
@@ -109,7 +109,10 @@ def _pairs(value: Any) -> Widths:
 def _infer_padded(context: InferContext, sign: int) -> tuple[TensorShape, Widths | None]:
     rows, columns = of_rank(context.shapes[1], 2, "paddings")
     if columns not in (2, None):
-        raise ValueError(f"paddings must have two columns, but has {columns}")
+        raise value_error(
+            f"paddings must have two columns, but has {columns}",
+            f"Dimension must be 2 but is {columns}",
+        )
     sizes = context.shapes[0].sizes
     rank = rows if sizes is None else len(sizes)
     if rank is None:

@@ -16,7 +16,7 @@ from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.errors import OpError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import as_whole_numbers, has_open_sizes, is_open
-from gpugraph.graph.client.client_graph import output_types
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.op_def import OpDef, host_slots
 from gpugraph.kernel import Call

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import DType
 from gpugraph.graph.attr_values import read_attr
-from gpugraph.graph.client.client_graph import Graph, output_types
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.default_stacks import TRACED, traced_graph
 from gpugraph.graph.client.graph_scopes import as_name
+from gpugraph.graph.client.op_inference import output_types
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.op_def import OpDef

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, value_error
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.inference_context import (
@@ -89,6 +89,20 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
         words = f"Shape must be rank {rank} but is rank {len(shape.sizes)}"
         raise Misfit(words, in_run, detail=what)
     return shape.sizes
+
+
+def merge_sizes(first: int | None, second: int | None) -> int | None:
+    """Return the size of an axis that two inputs share, as far as it is known.
+
+    ValueError with TensorFlow's words for dimensions, which differ from those for shapes, if the
+    sizes are known and differ.
+    """
+    if None not in (first, second) and first != second:
+        raise value_error(
+            f"Shapes ({first},) and ({second},) are not compatible",
+            f"Dimensions must be equal, but are {first} and {second}",
+        )
+    return second if first is None else first
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:

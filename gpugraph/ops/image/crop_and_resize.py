@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import INTEGRAL, float16, float32, float64
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
+from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -36,7 +37,9 @@ def _check_boxes(context: InferContext, boxes: int) -> int | None:
     count, columns = of_rank(context.shapes[boxes], 2, "boxes")
     (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
     if columns not in (4, None):
-        raise ValueError(f"boxes need 4 columns, but have {columns}")
+        raise value_error(
+            f"boxes need 4 columns, but have {columns}", f"Dimension must be 4 but is {columns}"
+        )
     if count is not None and others is not None and count != others:
         raise ValueError(f"There are {count} boxes, but {others} numbers of images")
     return others if count is None else count

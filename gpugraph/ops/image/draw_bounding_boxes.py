@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
+from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -43,7 +44,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     batch, _, _, depth = of_rank(images, 4, "images")
     others, _, columns = of_rank(boxes, 3, "boxes")
     if columns not in (4, None):
-        raise ValueError(f"boxes need 4 columns, but have {columns}")
+        raise value_error(
+            f"boxes need 4 columns, but have {columns}", f"Dimension must be 4 but is {columns}"
+        )
     if batch is not None and others is not None and batch != others:
         raise ValueError(f"There are {batch} images, but boxes for {others}")
     if depth not in (1, 3, 4, None):

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.errors import invalid_argument
+from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -114,9 +115,14 @@ def _infer_boxes(context: InferContext) -> TensorShape:
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
-        raise ValueError(f"boxes need 4 columns, but have {columns}")
+        raise value_error(
+            f"boxes need 4 columns, but have {columns}", f"Dimension must be 4 but is {columns}"
+        )
     if count is not None and others is not None and count != others:
-        raise ValueError(f"There are {count} boxes, but {others} scores")
+        raise value_error(
+            f"There are {count} boxes, but {others} scores",
+            f"Dimensions must be equal, but are {count} and {others}",
+        )
     for shape in context.shapes[2:]:
         of_rank(shape, 0, "A limit")
     max_boxes = context.value(2)
@@ -287,9 +293,14 @@ def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
     batch, count, kinds, columns = of_rank(context.shapes[0], 4, "boxes")
     others, scores, classes = of_rank(context.shapes[1], 3, "scores")
     if columns not in (4, None):
-        raise ValueError(f"boxes need 4 columns, but have {columns}")
+        raise value_error(
+            f"boxes need 4 columns, but have {columns}", f"Dimension must be 4 but is {columns}"
+        )
     if count is not None and scores is not None and count != scores:
-        raise ValueError(f"There are {count} boxes, but scores of {scores}")
+        raise value_error(
+            f"There are {count} boxes, but scores of {scores}",
+            f"Dimensions must be equal, but are {count} and {scores}",
+        )
     if kinds not in (1, None) and classes is not None and kinds != classes:
         raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
     batch = others if batch is None else batch

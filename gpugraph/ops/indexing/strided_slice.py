@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, DType
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, value_error
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -138,7 +138,20 @@ def _infer_strided_slice(context: InferContext) -> Sequence[TensorShape]:
     vectors = [of_rank(shape, 1, "begin, end and strides") for shape in context.shapes[1:4]]
     counts = {sizes[0] for sizes in vectors} - {None}
     if len(counts) > 1:
-        raise ValueError("begin, end and strides must have equally many entries")
+        first, second = next(
+            (a[0], b[0])
+            for a, b in (
+                (vectors[0], vectors[1]),
+                (vectors[0], vectors[2]),
+                (vectors[1], vectors[2]),
+            )
+            if None not in (a[0], b[0]) and a[0] != b[0]
+        )
+        raise value_error(
+            "begin, end and strides must have equally many entries",
+            f"Dimension 0 in both shapes must be equal, but are {first} and {second}. "
+            f"Shapes are [{first}] and [{second}].",
+        )
     if not counts:
         return [UNKNOWN]
     count = counts.pop()

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.cuda_grids import THREADS
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, size_at
-from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.framework.shape_functions import UNKNOWN, merge_sizes, of_rank
 from gpugraph.ops.indexing.sort_launches import first_in_order
 
 # -- top k
@@ -149,8 +149,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
 
 def _infer_in_top_k(context: InferContext) -> Sequence[TensorShape]:
     rows = of_rank(context.shapes[0], 2, "predictions")[0]
-    targets = TensorShape.of(of_rank(context.shapes[1], 1, "targets"))
-    return [targets.merge_with(TensorShape.of((rows,)))]
+    (count,) = of_rank(context.shapes[1], 1, "targets")
+    return [TensorShape.of((merge_sizes(rows, count),))]
 
 
 def _bind_in_top_k(

@@ -18,7 +18,7 @@ import numpy as np
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import NUMERIC, REAL, DType, int32
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.misfit import Misfit
+from gpugraph.base.misfit import Misfit, value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Sized, Source
@@ -63,9 +63,13 @@ def _infer_unsorted(context: InferContext) -> Sequence[TensorShape]:
     if data is None or ids is None:
         return [UNKNOWN]
     if not TensorShape.of(data[: len(ids)]).is_compatible_with(TensorShape.of(ids)):
-        raise ValueError(
+        pairs = [(a, b) for a, b in zip(data, ids) if None not in (a, b) and a != b]
+        raise value_error(
             f"data's shape {shape_text(TensorShape.of(data))} must start with that of segment_ids, "
-            f"{shape_text(TensorShape.of(ids))}"
+            f"{shape_text(TensorShape.of(ids))}",
+            f"Dimensions must be equal, but are {pairs[0][0]} and {pairs[0][1]}"
+            if pairs and len(data) >= len(ids)
+            else f"Shape must be at least rank {len(ids)} but is rank {len(data)}",
         )
     return [TensorShape.of((count, *data[len(ids) :]))]
 

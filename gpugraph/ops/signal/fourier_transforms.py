@@ -16,6 +16,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import COMPLEX, as_dtype
+from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -152,8 +153,11 @@ def _infer_real(kind: str, axes: int) -> Any:
         sizes, value = _check_rank(context.shapes[0], axes), context.value(1)
         lengths = context.shapes[1]
         if not lengths.is_compatible_with(TensorShape.of((axes,))):
-            raise ValueError(
-                f"fft_length must have {axes} elements, but has shape {shape_text(lengths)}"
+            raise value_error(
+                f"fft_length must have {axes} elements, but has shape {shape_text(lengths)}",
+                f"Shape must be rank 1 but is rank {lengths.rank}"
+                if lengths.rank != 1
+                else f"Dimension must be {axes} but is {lengths[0]}",
             )
         if sizes is None:
             return [UNKNOWN]

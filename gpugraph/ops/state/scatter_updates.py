@@ -15,7 +15,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import ALL, NUMERIC, REAL, DType
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.misfit import value_error
+from gpugraph.base.shapes import TensorShape, difference_text, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Arg, Call, KernelContext, Launch, RowSource, Signature, Source
@@ -125,10 +126,11 @@ def _infer_rows(context: InferContext) -> Sequence[TensorShape]:
     if updates.rank != 0 and ref.sizes is not None:
         wanted = indices.concatenate(ref[1:])
         if not updates.is_compatible_with(wanted):
-            raise ValueError(
+            raise value_error(
                 "updates must be of shape indices.shape + ref.shape[1:], "
                 f"{shape_text(wanted)}, or a scalar, "
-                f"but are of shape {shape_text(updates)}"
+                f"but are of shape {shape_text(updates)}",
+                difference_text(updates, wanted),
             )
     return [ref]
 

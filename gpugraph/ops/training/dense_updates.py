@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from gpugraph.base.dtypes import FLOATING
+from gpugraph.base.misfit import value_error
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, Elementwise, KernelContext, Signature
@@ -39,8 +40,9 @@ def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorSha
             if index in arrays:
                 whole = whole.merge_with(shape)
             elif not shape.is_compatible_with(SCALAR):
-                raise ValueError(
-                    f"Input {index} must be a scalar but is of shape {shape_text(shape)}"
+                raise value_error(
+                    f"Input {index} must be a scalar but is of shape {shape_text(shape)}",
+                    f"Shape must be rank 0 but is rank {shape.rank}",
                 )
         return [whole]
 

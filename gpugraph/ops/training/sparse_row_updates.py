@@ -17,7 +17,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.base.errors import invalid_argument
-from gpugraph.base.shapes import TensorShape, shape_text
+from gpugraph.base.misfit import value_error
+from gpugraph.base.shapes import TensorShape, difference_text, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import (
     Arg,
@@ -64,22 +65,35 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
         if whole.sizes is not None:
             wanted = rows.concatenate(whole[1:])
             if not context.shapes[grad].is_compatible_with(wanted):
-                raise ValueError(
+                raise value_error(
                     "grad must be of shape indices.shape + var.shape[1:], "
                     f"{shape_text(wanted)}, but is of "
-                    f"shape {shape_text(context.shapes[grad])}"
+                    f"shape {shape_text(context.shapes[grad])}",
+                    _words_of_rows(whole, rows, context.shapes[grad]),
                 )
         for index in range(refs, len(context.shapes)):
             if index not in (grad, indices) and not context.shapes[index].is_compatible_with(
                 SCALAR
             ):
-                raise ValueError(
+                raise value_error(
                     f"Input {index} must be a scalar but is of shape "
-                    f"{shape_text(context.shapes[index])}"
+                    f"{shape_text(context.shapes[index])}",
+                    f"Shape must be rank 0 but is rank {context.shapes[index].rank}",
                 )
         return [whole]
 
     return infer
+
+
+def _words_of_rows(whole: TensorShape, rows: TensorShape, grad: TensorShape) -> str:
+    """Return TensorFlow's words at graph construction for a gradient of another shape."""
+    if not grad.sizes:
+        return "Shape must be at least rank 1 but is rank 0"
+    count, expected = grad.sizes[0], rows[0]
+    if None not in (count, expected) and count != expected:
+        return f"Dimensions must be equal, but are {expected} and {count}"
+    unknown = TensorShape.of((None,))
+    return difference_text(whole, unknown.concatenate(grad[1:]))
 
 
 class _Rows:

@@ -5,7 +5,7 @@ ci/against_tensorflow/linear_operators.py compares 1,775 answers with TensorFlow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,13 @@ import scipy.linalg
 import gpugraph as tf
 
 la = tf.linalg
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    """Each test has a graph of its own."""
+    with tf.Graph().as_default():
+        yield
 
 
 def numbers(*shape: int, seed: int = 0) -> Any:

@@ -131,7 +131,7 @@ def test_refused():
             raw_ops.ApplyMomentum(var, accum, 0.1, np.zeros((3, 2), np.float32), 0.9)
         with pytest.raises(ValueError):
             raw_ops.ApplyMomentum(var, variable([2]), 0.1, np.zeros((2, 3), np.float32), 0.9)
-        with pytest.raises(ValueError, match="scalar"):
+        with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
             raw_ops.ApplyGradientDescent(var, [0.1], np.zeros((2, 3), np.float32))
         with pytest.raises(TypeError):
             raw_ops.ApplyGradientDescent(placeholder(dtypes.float32), 0.1, 1.0)

@@ -10,6 +10,7 @@ from typing import Any
 from gpugraph.base.dtypes import float32
 from gpugraph.building.variable_scope import get_variable
 from gpugraph.building.variable_scope.scope_entry_and_reuse import pure_variable_scope
+from gpugraph.building.variables import variable_parts
 from gpugraph.graph.client.default_graph_functions import name_scope
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.feature_column.column_classes import (
@@ -219,13 +220,16 @@ class LinearFeatures(Layer):
                     column.create_state(self._state_manager)
                     sizes = (input_size(column), self._units)
                     self._state_manager.create_variable(column, "weights", sizes, **options)
-            self.bias = self.add_weight(
+            bias = self.add_weight(
                 name="bias_weights",
                 shape=[self._units],
                 use_resource=True,
                 getter=get_variable,
                 **options,
             )
+        # In a scope with a partitioner, the layer's list of weights has the parts.
+        parts = variable_parts(bias)
+        self.bias = parts[0] if len(parts) == 1 else bias
         super().build(None)
 
     def call(self, features: Any) -> Tensor:

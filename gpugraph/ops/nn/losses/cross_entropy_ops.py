@@ -26,7 +26,7 @@ from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of, size_at
-from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.shape_functions import merge_sizes, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
 from gpugraph.ops.nn.activations.softmax import Rows, axis_moved_to_end, shifted_and_powers
@@ -146,8 +146,8 @@ _dense = op(
 
 def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
     sizes = of_rank(context.shapes[0], 2, "logits")
-    rows = TensorShape.of(_label_sizes(context.shapes[1]))
-    return [rows.merge_with(TensorShape.of(sizes[:1])), TensorShape.of(sizes)]
+    (count,) = _label_sizes(context.shapes[1])
+    return [TensorShape.of((merge_sizes(sizes[0], count),)), TensorShape.of(sizes)]
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:

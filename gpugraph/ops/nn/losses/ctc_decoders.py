@@ -27,7 +27,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
-from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.framework.shape_functions import merge_sizes, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.coordinate_gather_scatter import scatter_nd
 from gpugraph.ops.indexing.gather import boolean_mask
@@ -62,7 +62,7 @@ def _batch(context: InferContext) -> int | None:
     """Return the number of sequences, or None; raise ValueError for inputs of other ranks."""
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
-    return of_rank(times.merge_with(TensorShape.of((batch,))), 1, "sequence_length")[0]
+    return merge_sizes(batch, of_rank(times, 1, "sequence_length")[0])
 
 
 # -- the most likely label at each time

@@ -1,0 +1,1 @@
+"""Bijectors: functions with an inverse, which transform distributions."""

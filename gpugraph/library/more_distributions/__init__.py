@@ -1,0 +1,1 @@
+"""Distributions of `tf.contrib.distributions` beyond those of `tf.distributions`."""
