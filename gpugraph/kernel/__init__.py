@@ -27,11 +27,16 @@ from gpugraph.kernel.native_forms import (
     CSource as CSource,
     Decomposition as Decomposition,
     Epilogue as Epilogue,
+    FunctionCall as FunctionCall,
     MatmulWithEpilogue as MatmulWithEpilogue,
     MatrixProducts as MatrixProducts,
     Native as Native,
+    NewArray as NewArray,
     RowSource as RowSource,
+    SourceStages as SourceStages,
+    Stage as Stage,
     ViewCopies as ViewCopies,
+    ViewCopy as ViewCopy,
 )
 from gpugraph.kernel.node_signature import NodeSignature as NodeSignature
 from gpugraph.kernel.signature_and_context import (

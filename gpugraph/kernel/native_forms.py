@@ -5,6 +5,7 @@ ViewCopies          the op as copies from views to views
 MatrixProducts      the op as matrix products
 MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
+SourceStages        C functions of one file of `kernels/`, with copies between them
 RowSource           a C function over arrays of several dtypes, such as indices and rows, whose
                     results have the bits of the NumPy kernel's
 """
@@ -129,6 +130,39 @@ class CSource(NamedTuple):
     turned: Callable[[Signature], Mapping[int, tuple[int, ...]]] = _as_they_are
 
 
+class ViewCopy(NamedTuple):
+    """A copy of a view, or of a number, to a view."""
+
+    source: Any
+    target: Any
+
+
+class FunctionCall(NamedTuple):
+    """A call of a C function with integers and C-ordered arrays, the last of which it writes."""
+
+    function: str
+    parameters: Sequence[int]
+    arrays: Sequence[Any]
+
+
+Stage = ViewCopy | FunctionCall
+NewArray = Callable[[int, tuple[int, ...], Any], Any]
+"""new_array(number, shape, dtype): memory for the time that a step runs; each number has separate
+memory."""
+
+
+class SourceStages(NamedTuple):
+    """An op as copies and calls of functions of the file `kernels/<file>`, in order.
+
+    `stages(signature, arrays, new_array)` returns them for the op's arrays, float32 or float64
+    inputs and an output; arrays between stages are `new_array`. NotImplementedError, with the
+    reason, for attrs, dtypes or shapes without native code.
+    """
+
+    file: str
+    stages: Callable[[Signature, Sequence[Any], NewArray], Sequence[Stage]]
+
+
 def _no_macros(_: Signature) -> Mapping[str, str]:
     return {}
 
@@ -160,4 +194,12 @@ class RowSource(NamedTuple):
     takes_empty: bool = False
 
 
-Native = Decomposition | ViewCopies | MatrixProducts | MatmulWithEpilogue | CSource | RowSource
+Native = (
+    Decomposition
+    | ViewCopies
+    | MatrixProducts
+    | MatmulWithEpilogue
+    | CSource
+    | SourceStages
+    | RowSource
+)

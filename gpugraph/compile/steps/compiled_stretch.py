@@ -24,13 +24,12 @@ from typing import Any
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.guarded_regions import Entry
-from gpugraph.compile.steps.native_calls import native_step, step_beside_native
+from gpugraph.compile.steps.native_calls import library_of, native_step, step_beside_native
 from gpugraph.compile.steps.native_node_code import (
     Calls,
     Piece,
     Programs,
     compile_pieces,
-    library_of,
     translate,
 )
 from gpugraph.compile.steps.native_verification import run_verified

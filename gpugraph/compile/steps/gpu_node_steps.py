@@ -30,6 +30,7 @@ from gpugraph.kernel import (
     Reduction,
     RowSource,
     Source,
+    SourceStages,
     State,
     ViewCopies,
     reference,
@@ -103,7 +104,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
         stored = partial(_stored, runner, context)
         return launcher.source(kernel, context, arrays, context.scratch, refused, stored)
     native = native_form(node, runner.device_type)
-    if native is None or isinstance(native, (CSource, RowSource)):
+    if native is None or isinstance(native, (CSource, SourceStages, RowSource)):
         raise NotNativeError("it has no kernel for GPUs")
     if isinstance(native, ViewCopies):
         return launcher.moves(native, context, arrays)

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpugraph.base.errors import InternalError
-from gpugraph.compile.steps.native_node_code import Calls, NativeCall
-from gpugraph.devices.native import failed_at, one_blas_thread, sequence
+from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall
+from gpugraph.devices.native import NotNativeError, failed_at, is_tiled, one_blas_thread, sequence
+from gpugraph.kernel import MatmulWithEpilogue, MatrixProducts
 from gpugraph.plan import NATIVE, Step, StepCode, noting_step
 
 
@@ -65,3 +67,28 @@ def _native_call(members: Sequence[tuple[Step, Calls]]) -> NativeCall:
     if not any(calls.may_fail for _, calls in members):
         return call
     return RefusableCall(call, [step for step, calls in members for _ in calls.calls])
+
+
+def library_of(step: Candidate, known: dict[Any, str]) -> str:
+    """Return the name of the library that computes a step's matrix products; "" for other steps.
+
+    known: results for equal steps; a new one is added.
+    """
+    native = step.native
+    if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
+        return ""
+    layouts = [(array.shape, array.strides, array.dtype.char) for array in step.arrays]
+    key = id(native), id(step.context.attrs), *layouts
+    if key not in known:
+        known[key] = _library_of(native, step)
+    return known[key]
+
+
+def _library_of(native: MatrixProducts | MatmulWithEpilogue, step: Candidate) -> str:
+    try:
+        form = native if isinstance(native, MatrixProducts) else native.products
+        triples = form.matrices(step.context, *step.arrays)
+        is_own = not isinstance(native, MatrixProducts) or is_tiled(triples)
+    except (NotNativeError, NotImplementedError):
+        return ""
+    return "tiles" if is_own else "NumPy's BLAS"

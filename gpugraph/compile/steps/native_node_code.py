@@ -17,7 +17,12 @@ import numpy as np
 from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
-from gpugraph.compile.steps.source_layouts import NewArray, function_arrays, function_dtype
+from gpugraph.compile.steps.source_layouts import (
+    function_arrays,
+    function_dtype,
+    in_place_of,
+    span_of,
+)
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.c_types import EXPENSIVE
 from gpugraph.devices.native import (
@@ -45,9 +50,12 @@ from gpugraph.kernel import (
     MatmulWithEpilogue,
     MatrixProducts,
     Native,
+    NewArray,
     RowSource,
     Signature,
+    SourceStages,
     ViewCopies,
+    ViewCopy,
 )
 from gpugraph.ops.framework.kernel_registry import is_ours
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -94,16 +102,16 @@ class Candidate(NamedTuple):
         copies of variables, so that no other run changes its inputs. changed: returns the
         replacement of an input array.
         """
-        written = {_span(array) for array in self.written}
+        written = {span_of(array) for array in self.written}
         copies: dict[tuple[int, int], Any] = {}
         for index, array in enumerate(self.arrays):
-            span, is_input = _span(array), index < self.num_inputs
+            span, is_input = span_of(array), index < self.num_inputs
             is_own = span in written or (isolated and index in self.variables)
             if is_input and (changed or is_own):
                 copies[span] = changed(array) if changed else array.copy()
             elif not is_input and span not in copies:
                 copies[span] = np.empty_like(array)
-        arrays = [_in_place_of(array, copies.get(_span(array))) for array in self.arrays]
+        arrays = [in_place_of(array, copies.get(span_of(array))) for array in self.arrays]
         return self._replace(arrays=arrays)
 
     def new_scratch(self, size: int) -> Any:
@@ -122,22 +130,6 @@ class Candidate(NamedTuple):
         finally:
             for container in owned:
                 container.release()
-
-
-def _span(array: Any) -> tuple[int, int]:
-    """Return the address and size in bytes of an array. Two arrays of a plan that overlap agree in
-    both.
-    """
-    return array.ctypes.data, array.nbytes
-
-
-def _in_place_of(array: Any, memory: Any) -> Any:
-    """Return `memory` viewed with the dtype and shape of `array`, or `array` itself if `memory` is
-    None.
-    """
-    if memory is None:
-        return array
-    return memory.reshape(-1).view(array.dtype).reshape(array.shape)
 
 
 class Calls(NamedTuple):
@@ -213,6 +205,8 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
             return _products(native, step)
         if isinstance(native, CSource):
             return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
+        if isinstance(native, SourceStages):
+            return stages_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
             return row_piece(native, step.context, arrays, step.new_scratch)
         return _program(native, step, {} if known is None else known)
@@ -235,6 +229,32 @@ def source_piece(
         return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
 
     return Piece(FileOf(native.file, function_dtype(arrays)), bind)
+
+
+def stages_piece(
+    native: SourceStages,
+    signature: Signature,
+    arrays: Sequence[Any],
+    new_scratch: Callable[[int], Any],
+    new_array: NewArray,
+) -> Piece:
+    """Return the code of copies and functions of one file."""
+    dtype = str(arrays[-1].dtype)
+    if dtype not in ("float32", "float64"):
+        raise NotImplementedError(f"its functions are of float32 and float64, not {dtype}")
+    stages = native.stages(signature, arrays, new_array)
+
+    def bind(code: Any) -> Calls:
+        return Calls(
+            [
+                move(*stage)
+                if isinstance(stage, ViewCopy)
+                else code.bind(stage.function, stage.parameters, stage.arrays, new_scratch)
+                for stage in stages
+            ]
+        )
+
+    return Piece(FileOf(native.file, dtype), bind)
 
 
 def row_piece(
@@ -286,31 +306,6 @@ def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: E
         )
 
     return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind)
-
-
-def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products; "" for other steps.
-
-    known: results for equal steps; a new one is added.
-    """
-    native = step.native
-    if not isinstance(native, (MatrixProducts, MatmulWithEpilogue)) or not step.inputs:
-        return ""
-    layouts = [(array.shape, array.strides, array.dtype.char) for array in step.arrays]
-    key = id(native), id(step.context.attrs), *layouts
-    if key not in known:
-        known[key] = _library_of(native, step)
-    return known[key]
-
-
-def _library_of(native: MatrixProducts | MatmulWithEpilogue, step: Candidate) -> str:
-    try:
-        form = native if isinstance(native, MatrixProducts) else native.products
-        triples = form.matrices(step.context, *step.arrays)
-        is_own = not isinstance(native, MatrixProducts) or is_tiled(triples)
-    except (NotNativeError, NotImplementedError):
-        return ""
-    return "tiles" if is_own else "NumPy's BLAS"
 
 
 def program_of(

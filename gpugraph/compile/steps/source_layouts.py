@@ -15,12 +15,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.devices.native import move
-from gpugraph.kernel import CSource, Signature
-
-NewArray = Callable[[int, tuple[int, ...], Any], Any]
-"""new_array(number, shape, dtype): returns temporary memory that is valid while the step runs; each
-number has separate memory.
-"""
+from gpugraph.kernel import CSource, NewArray, Signature
 
 
 class FunctionArrays(NamedTuple):
@@ -95,3 +90,15 @@ def _turn(
     else:
         result.before.append(lambda _: move(view, operand))
     return operand
+
+
+def span_of(array: Any) -> tuple[int, int]:
+    """Return the address and size of an array. Arrays of a plan that overlap are the same."""
+    return array.ctypes.data, array.nbytes
+
+
+def in_place_of(array: Any, memory: Any) -> Any:
+    """Return `memory` as an array of the same dtype and shape; if it is None the array itself."""
+    if memory is None:
+        return array
+    return memory.reshape(-1).view(array.dtype).reshape(array.shape)

@@ -48,7 +48,7 @@ _TYPES = {
 ROW_TYPES = tuple(_TYPES)
 """The dtypes for which files with functions over rows are compiled."""
 
-_INCLUDE = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "(\w+\.(?:h|cuh))"$', re.MULTILINE)
 
 _MOST_ARRAYS = 12
 _LINE = 64

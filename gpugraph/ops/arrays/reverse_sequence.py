@@ -46,13 +46,15 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
     source, target = (np.moveaxis(array, axes, (0, 1)) for array in (value, out))
     if source.shape[0] != lengths.shape[0]:
         raise invalid_argument(f"{lengths.shape[0]} seq_lengths for a batch of {source.shape[0]}")
+    rows = np.arange(source.shape[0])[:, None]
 
     def run() -> None:
-        counts = [int(length) for length in lengths]
-        _check(counts, source.shape[1], axes[1])
-        np.copyto(target, source)
-        for row, count in enumerate(counts):
-            np.copyto(target[row, :count], source[row, :count][::-1])
+        size = source.shape[1]
+        if lengths.size and (lengths.min() < 0 or lengths.max() > size):
+            _check(lengths.tolist(), size, axes[1])
+        places, counts = np.arange(size), lengths.astype(np.int64)[:, None]
+        places = np.where(places < counts, counts - 1 - places, places)
+        np.copyto(target, source[rows, places])
 
     return run
 

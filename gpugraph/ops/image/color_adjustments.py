@@ -16,7 +16,7 @@ from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.attr_values import real_number
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call
+from gpugraph.kernel import Call, RowSource
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op, raw_ops
@@ -25,6 +25,14 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import ImagesFunction, public_function
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.image.native_image_sources import (
+    HUE,
+    SATURATION,
+    TO_HSV,
+    TO_RGB,
+    colored,
+    contrasted,
+)
 from gpugraph.ops.linalg.tensordot import tensordot
 from gpugraph.ops.random.random_ops import random_uniform
 
@@ -77,7 +85,13 @@ def _to_rgb(hsv: Any, out: Any) -> None:
 
 
 def _image_op(
-    op_type: str, inputs: str, types: Any, infer: InferFunction, kernel: Any, doc: str
+    op_type: str,
+    inputs: str,
+    types: Any,
+    infer: InferFunction,
+    kernel: Any,
+    native: RowSource,
+    doc: str,
 ) -> OpFunction:
     call = Call(kernel)
     return op(
@@ -88,14 +102,17 @@ def _image_op(
         infer=infer,
         cpu=call,
         gpu=call,
+        native=native,
         grad=NO_GRADIENT,
         doc=doc,
     )
 
 
-def _conversion(op_type: str, name: str, kernel: Callable[[Any, Any], None], doc: str) -> Any:
-    doc = f"{doc} [..., 3]. No gradient."
-    declared = _image_op(op_type, "images: T", FLOATING, _infer_colors, kernel, doc)
+def _conversion(
+    op_type: str, name: str, kernel: Callable[[Any, Any], None], conversion: int, doc: str
+) -> Any:
+    doc, native = f"{doc} [..., 3]. No gradient.", colored(conversion)
+    declared = _image_op(op_type, "images: T", FLOATING, _infer_colors, kernel, native, doc)
     return public_function(declared, name)
 
 
@@ -103,12 +120,14 @@ rgb_to_hsv: ImagesFunction = _conversion(
     "RGBToHSV",
     "rgb_to_hsv",
     _to_hsv,
+    TO_HSV,
     "Hue, saturation and value, each in [0, 1], of floating colours",
 )
 hsv_to_rgb: ImagesFunction = _conversion(
     "HSVToRGB",
     "hsv_to_rgb",
     _to_rgb,
+    TO_RGB,
     "Red, green and blue of floating hues, saturations and values",
 )
 
@@ -136,16 +155,23 @@ def _infer_contrast(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0].with_rank_at_least(3)]
 
 
-_CHANGES: tuple[tuple[str, str, Any, Any, str], ...] = (
-    ("AdjustContrastv2", "contrast_factor", _infer_contrast, _contrast, "distance from the mean"),
-    ("AdjustSaturation", "scale", _infer_colors, _saturation, "saturation"),
-    ("AdjustHue", "delta", _infer_colors, _hue, "hue, of which 1 is the whole circle,"),
+_CHANGES: tuple[tuple[str, str, Any, Any, RowSource, str], ...] = (
+    (
+        "AdjustContrastv2",
+        "contrast_factor",
+        _infer_contrast,
+        _contrast,
+        contrasted(),
+        "distance from the mean",
+    ),
+    ("AdjustSaturation", "scale", _infer_colors, _saturation, colored(SATURATION), "saturation"),
+    ("AdjustHue", "delta", _infer_colors, _hue, colored(HUE), "hue, of which 1 is the circle,"),
 )
 
-for _name, _factor, _infer, _kernel, _what in _CHANGES:
+for _name, _factor, _infer, _kernel, _native, _what in _CHANGES:
     _inputs, _types = f"images: T, {_factor}: float32", (dtypes.float32, dtypes.float16)
     _doc = f"Images whose {_what} is changed by {_factor}."
-    _image_op(_name, _inputs, _types, _infer, _kernel, _doc)
+    _image_op(_name, _inputs, _types, _infer, _kernel, _native, _doc)
 
 
 def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:

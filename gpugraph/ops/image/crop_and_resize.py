@@ -23,6 +23,7 @@ from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.native_image_sources import cropped
 
 _ON_HOST = HostOnly("where it reads depends on boxes, which the host must read")
 
@@ -172,6 +173,7 @@ op(
     host=[3],
     cpu=Call(make=_bind_crops),
     gpu=_ON_HOST,
+    native=cropped("gg_crop", images=0, crops=3),
     grad=_crops_back,
     doc=(
         "The boxes of images, each resized to crop_size. box_ind has the image of each "
@@ -210,6 +212,7 @@ op(
     host=[3],
     cpu=Call(make=_bind_image_grad),
     gpu=_ON_HOST,
+    native=cropped("gg_crop_back", images=3, crops=0),
     grad=NO_GRADIENT,
     doc=("The gradient of CropAndResize with respect to the images, whose shape is image_size."),
 )
@@ -247,6 +250,7 @@ op(
     infer=_infer_box_grad,
     cpu=Call(_box_grad),
     gpu=_ON_HOST,
+    native=cropped("gg_box_back", images=1, crops=0),
     grad=NO_GRADIENT,
     doc="The gradient of a bilinear CropAndResize with respect to the boxes.",
 )

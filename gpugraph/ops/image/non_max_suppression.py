@@ -25,6 +25,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.box_selection import choose_boxes, overlaps_of_boxes, overlaps_without_nan
+from gpugraph.ops.image.native_box_selection import chosen_boxes, chosen_boxes_with_scores
 
 _REASON = "how many boxes it selects depends on values, which the host must read"
 _ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
@@ -76,6 +77,7 @@ op(
     outputs="selected_indices: int32",
     infer=_infer_overlaps,
     cpu=Call(_of_overlaps, dynamic=True),
+    native=chosen_boxes(by_overlaps=True),
     **_ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
@@ -172,6 +174,7 @@ op(
     attrs={"T": (float32, float16), "T_threshold": (float32, float16)},
     infer=lambda context: [_infer_boxes(context)],
     cpu=Call(_best, dynamic=True),
+    native=chosen_boxes(),
     **_ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
@@ -190,6 +193,7 @@ op(
     },
     infer=lambda context: [_infer_boxes(context), SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
+    native=chosen_boxes(),
     **_ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
@@ -205,6 +209,7 @@ op(
     attrs={"T": (float32, float16), "pad_to_max_output_size": Attr("bool", False)},
     infer=lambda context: [*[_infer_boxes(context)] * 2, SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
+    native=chosen_boxes_with_scores(),
     **_ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first; their scores, "

@@ -22,6 +22,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.native_image_sources import nearest_pixels, resized
 from gpugraph.ops.image.resize_launches import nearest_gpu, resize_back_gpu, resize_gpu
 
 _REAL = (float64, float32, float16, bfloat16, *INTEGRAL)
@@ -214,6 +215,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         host=[1],
         cpu=Call(make=partial(_bind_resize, _kind)),
         gpu=resize_gpu(Call(make=partial(_bind_resize, _kind)), _taps, _scale),
+        native=resized(_WEIGHTS[_kind]),
         grad=partial(_resize_back, _kind),
         doc=f"Images [batch, height, width, channels] of another size, by {_kind.lower()} "
         "interpolation, in float32.",
@@ -226,6 +228,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         infer=_infer_original,
         cpu=Call(make=partial(_bind_resize_grad, _kind)),
         gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
+        native=resized(_WEIGHTS[_kind], is_back=True, has_original=True),
         grad=partial(_by_size, f"Resize{_kind}"),
         doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
     )
@@ -239,6 +242,7 @@ op(
     host=[1],
     cpu=Call(make=partial(_bind_resize, "Area")),
     gpu=Call(make=partial(_bind_resize, "Area")),
+    native=resized(_area),
     grad=NO_GRADIENT,
     doc=(
         "Images of another size, in float32: each pixel is the mean of the area of the "
@@ -271,9 +275,13 @@ def _bind_nearest(context: KernelContext, images: Any, out: Any) -> Callable[[],
     return lambda: np.copyto(out, images[:, rows[:, None], columns])
 
 
+def _nearest_matrix(size: int, new: int, attrs: Any) -> Any:
+    return np.eye(size)[_nearest(size, new, attrs)]
+
+
 def _bind_nearest_grad(context: KernelContext, grads: Any, out: Any) -> Callable[[], Any]:
     rows, columns = (
-        np.asarray(np.eye(size)[_nearest(size, new, context.attrs)].T, like=out)
+        np.asarray(_nearest_matrix(size, new, context.attrs).T, like=out)
         for size, new in zip(out.shape[1:3], grads.shape[1:3], strict=True)
     )
     return partial(_multiply, rows, columns, grads, out)
@@ -288,6 +296,7 @@ op(
     host=[1],
     cpu=Call(make=_bind_nearest),
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
+    native=nearest_pixels(_nearest),
     grad=partial(_by_size, "ResizeNearestNeighborGrad"),
     doc="Images of another size: each pixel is a copy of the nearest pixel of the input.",
 )
@@ -300,6 +309,7 @@ op(
     host=[1],
     cpu=Call(make=_bind_nearest_grad),
     gpu=resize_back_gpu(Call(make=_bind_nearest_grad), 1, _scale, 1),
+    native=resized(_nearest_matrix, is_back=True),
     grad=partial(_by_size, "ResizeNearestNeighbor"),
     doc=(
         "The gradient of ResizeNearestNeighbor with respect to images of height and width `size`."

@@ -135,6 +135,18 @@ def scattered_in_tensor(rule: int) -> RowSource:
     return RowSource("host_scatter.h", "gg_scatter", parameters)
 
 
+def added_at(rule: int) -> RowSource:
+    """Return the native kernel that copies tensor 3 (2 is on the host) and combines its elements at
+    coordinates 0 with input 1."""
+
+    def parameters(signature: Signature) -> list[int]:
+        sizes, count = signature.output_shapes[0], signature.input_shapes[0][0]
+        described = places(count, signature.input_types[0], sizes)
+        return [*described, prod(sizes), 1, rule, _OF_TENSOR, 3, 0, 1, 2, 0]
+
+    return RowSource("host_scatter.h", "gg_scatter", parameters, element=1)
+
+
 def scattered_in_zeros() -> RowSource:
     """Return the native kernel that adds input 1 to zeros at coordinates 0; host input 2 is the
     shape.

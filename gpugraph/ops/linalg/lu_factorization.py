@@ -28,6 +28,7 @@ from gpugraph.ops.linalg.matmul import matmul
 from gpugraph.ops.linalg.matrix_compositions import eye
 from gpugraph.ops.linalg.matrix_diag_and_band import matrix_band_part
 from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_set_diag
+from gpugraph.ops.linalg.native_factor_sources import lu_factors
 from gpugraph.ops.linalg.solve_and_cholesky import (
     LAPACK_TYPES,
     adjoint_of,
@@ -104,6 +105,7 @@ _lu = lapack_op(
     infer=_infer_lu,
     kernel=Call(make=_bind_lu),
     grad=_lu_back,
+    native=lu_factors(),
     doc=(
         "The triangles of each square matrix whose rows are in the order p, in one "
         "matrix: the upper triangle, and the lower triangle without its diagonal of ones."

@@ -16,13 +16,14 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.linalg.matmul import matmul, matrix_transpose
+from gpugraph.ops.linalg.native_factor_sources import triangular_solution
 
 LAPACK_TYPES = (float64, float32, *COMPLEX)
 """The dtypes of matrices for which LAPACK has routines."""
@@ -51,11 +52,13 @@ def lapack_op(
     inputs: str = "input: T",
     outputs: str = "output: T",
     host: Sequence[int] = (),
+    native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
-    attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
+    native: the kernel in C for matrices that are not large. attrs: `T`, if given, holds the
+    allowed dtypes, by default LAPACK_TYPES.
     """
     return op(
         op_type,
@@ -66,6 +69,7 @@ def lapack_op(
         host=host,
         cpu=kernel,
         gpu=kernel,
+        native=native,
         grad=grad,
         doc=doc,
     )
@@ -337,6 +341,7 @@ _matrix_triangular_solve = lapack_op(
     "MatrixTriangularSolve",
     **_SOLVER,
     grad=_triangular_back,
+    native=triangular_solution(),
     doc=(
         "The solution of matrix @ output = rhs for triangular matrices or, with "
         "`adjoint`, for their adjoints. Only the lower (or upper) triangle is read. "

@@ -15,6 +15,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import find_kernel
 from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr
+from gpugraph.ops.image.native_box_selection import chosen_boxes
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 _LIKE = "NonMaxSuppressionV3"
@@ -42,6 +43,7 @@ numpy_op(
     "boxes: float32, scores: float32, max_output_size: int32 -> selected_indices: int32",
     {"iou_threshold": Attr("float", 0.5)}, _infer,
     Call(make=_bind, dynamic=True), _DOC + "by more than the attr iou_threshold.",
+    native=chosen_boxes(),
 )  # fmt: skip
 numpy_op(
     "NonMaxSuppressionV2",
@@ -49,4 +51,5 @@ numpy_op(
     "selected_indices: int32", {"T": (float32, float16), "T_threshold": (float32, float16)},
     _infer,
     Call(make=_bind, dynamic=True), _DOC + "by more than iou_threshold.",
+    native=chosen_boxes(),
 )  # fmt: skip

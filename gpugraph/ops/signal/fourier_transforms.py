@@ -29,6 +29,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope, shape_of
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.signal.fourier_engines import transformed
 
 _PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 _WHOLE = {part: whole for whole, part in _PART.items()}
@@ -52,8 +53,8 @@ def _transform(function: str, axes: int) -> Call:
     places = tuple(range(-axes, 0))
 
     def run(x: Any, out: Any) -> None:
-        if x.size:  # NumPy loads its Fourier transforms on first use
-            np.copyto(out, getattr(np.fft, function)(x, axes=places), casting="same_kind")
+        if x.size:  # NumPy loads its transforms at first use
+            np.copyto(out, transformed(function, x, places, None), casting="same_kind")
 
     return Call(run)
 
@@ -132,7 +133,7 @@ def _real_transform(kind: str, axes: int) -> Call:
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         lengths = ints(context.value(1))
-        function = np.fft.rfftn if kind == "RFFT" else np.fft.irfftn
+        function = "rfftn" if kind == "RFFT" else "irfftn"
 
         def run() -> None:
             if not out.size:
@@ -140,7 +141,7 @@ def _real_transform(kind: str, axes: int) -> Call:
             if not x.size:
                 out.fill(0)
                 return
-            np.copyto(out, function(x, s=lengths, axes=places), casting="same_kind")
+            np.copyto(out, transformed(function, x, places, lengths), casting="same_kind")
 
         return run
 

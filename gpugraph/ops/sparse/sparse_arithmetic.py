@@ -16,6 +16,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_rank
+from gpugraph.ops.sparse.native_sparse_sources import sparse_sum, sparse_sum_gradient
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     add_by_rank,
@@ -81,6 +82,7 @@ sparse_op(
     inputs=f"{_PAIR}, thresh: Treal",
     outputs="sum_indices: int64, sum_values: T, sum_shape: int64",
     attrs={"T": NUMERIC, "Treal": REAL},
+    native=sparse_sum(),
     doc=(
         "The sum of two sparse tensors of the same shape. A sum of two elements is left "
         "out if its magnitude is below thresh."
@@ -111,6 +113,7 @@ sparse_op(
     "sum_indices: matrix int64",
     outputs="a_val_grad: T, b_val_grad: T",
     attrs={"T": NUMERIC},
+    native=sparse_sum_gradient(),
     doc=(
         "The gradient of SparseAdd: for each element, the gradient of its sum, or 0 if "
         "the sum was left out."

@@ -27,6 +27,7 @@ from gpugraph.ops.framework.row_update_launches import (
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
 from gpugraph.ops.linalg.matmul import matrix_transpose
+from gpugraph.ops.sparse.native_sparse_sources import dense_sum, sparse_product, to_dense
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     check_increasing,
@@ -125,6 +126,7 @@ sparse_to_dense_op = op(
     host=[1],
     cpu=Call(make=_bind_to_dense),
     gpu=Source("row_gather_and_put.cu", _launch_to_dense, Call(make=_bind_to_dense)),
+    native=to_dense(),
     grad=_to_dense_back,
     doc=(
         "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and "
@@ -198,6 +200,7 @@ sparse_dense_matmul_op = sparse_op(
         "adjoint_b": Attr("bool", False),
     },
     host=[2],
+    native=sparse_product(),
     doc=(
         "The product of a sparse and a dense matrix, or of their adjoints. Raises "
         "InvalidArgumentError for indices out of bounds."
@@ -233,6 +236,7 @@ sparse_dense_add_op = sparse_op(
     outputs="output: T",
     attrs={"T": NUMERIC, "Tindices": INDEX},
     host=[2],
+    native=dense_sum(),
     doc="A dense tensor plus a sparse tensor of the same shape.",
 )  # fmt: skip
 

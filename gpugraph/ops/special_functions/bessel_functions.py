@@ -15,6 +15,7 @@ import numpy as np
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.public_function import UnaryFunction, scoped_function
 from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
+from gpugraph.ops.special_functions.native_special_source import special_elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,8 @@ def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> Una
     """
     times = " times exp(-|x|)" if scaled else ""
     op_doc = f"The modified Bessel function of order {order}{times}, elementwise."
-    op_function = unary_in_double(op_type, _function(order, scaled), grad, op_doc)
+    native = special_elements(f"gg_bessel_i{order}{'e' * scaled}s", 15)
+    op_function = unary_in_double(op_type, _function(order, scaled), grad, op_doc, native)
     return scoped_function(op_function, f"bessel_{op_type.removeprefix('Bessel').lower()}", doc)
 
 

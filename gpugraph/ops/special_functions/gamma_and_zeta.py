@@ -17,7 +17,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import FLOATING
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call
+from gpugraph.kernel import Call, RowSource
 from gpugraph.ops.elementwise.arithmetic_functions import BINARY
 from gpugraph.ops.elementwise.element_launches import special_pair_source, special_source
 from gpugraph.ops.elementwise.error_function import erfc_into
@@ -26,6 +26,7 @@ from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.public_function import UnaryFunction, public_function
 from gpugraph.ops.framework.shape_functions import IN_PLACE
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
+from gpugraph.ops.special_functions.native_special_source import special_elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,12 +50,18 @@ def in_double(function: Callable[..., Array]) -> Call:
 
 
 def unary_in_double(
-    name: str, function: Callable[[Array], Array], grad: Any, doc: str, source: str = ""
+    name: str,
+    function: Callable[[Array], Array],
+    grad: Any,
+    doc: str,
+    native: RowSource,
+    source: str = "",
 ) -> Any:
     """Declare an elementwise op that is computed in double precision.
 
     The op has no C expression, because C's functions differ from these by more than rounding.
-    function: a function of float64 arrays. source: the name of the CUDA function, if there is one.
+    function: a function of float64 arrays. native: the same in C. source: the name of the CUDA
+    function, if there is one.
     """
     call = in_double(function)
     return op(
@@ -65,6 +72,7 @@ def unary_in_double(
         **IN_PLACE,
         cpu=call,
         gpu=special_source(source, call) if source else call,
+        native=native,
         grad=grad,
         doc=doc,
     )
@@ -189,6 +197,7 @@ lgamma: UnaryFunction = public_function(
         log_gamma_of,
         lambda op, dy: raw_ops.Mul(dy, raw_ops.Digamma(op.inputs[0])),
         "The logarithm of |gamma(x)|, elementwise; infinite at 0, -1, -2, ...",
+        special_elements("gg_lgammas", 10),
         "gg_lgamma",
     )
 )
@@ -198,6 +207,7 @@ digamma: UnaryFunction = public_function(
         digamma_of,
         _digamma_gradient,
         "The derivative of lgamma, elementwise; NaN at 0, -1, -2, ...",
+        special_elements("gg_digammas", 15),
         "gg_digamma",
     )
 )
@@ -222,7 +232,10 @@ def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
 def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> Any:
     shared = {**BINARY, "inputs": inputs, "attrs": {"T": _DOUBLE}}
     kernel = special_pair_source(f"gg_{name.lower()}", call)
-    return public_function(op(name, **shared, cpu=call, gpu=kernel, grad=grad, doc=doc))
+    native = special_elements(f"gg_{name.lower()}s", 200)
+    return public_function(
+        op(name, **shared, cpu=call, gpu=kernel, native=native, grad=grad, doc=doc)
+    )
 
 
 zeta: Callable[..., Tensor] = _declare_binary(

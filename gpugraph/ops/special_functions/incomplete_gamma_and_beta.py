@@ -27,6 +27,7 @@ from gpugraph.ops.framework.public_function import public_function
 from gpugraph.ops.framework.unbroadcasting import unbroadcast, unbroadcast_pair
 from gpugraph.ops.special_functions import uniform_expansions
 from gpugraph.ops.special_functions.gamma_and_zeta import digamma_of, in_double, log_gamma_of
+from gpugraph.ops.special_functions.native_special_source import special_elements
 from gpugraph.ops.special_functions.uniform_expansions import is_near
 
 if TYPE_CHECKING:
@@ -201,9 +202,11 @@ def _refuse(op: Any, dz: Any) -> Any:
     raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
 
 
-def _declare(name: str, function: Any, grad: Any, doc: str, **declaration: Any) -> OpFunction:
-    """Declare a broadcasting op, without a C expression, because C lacks these functions."""
-    kernels = numpy_kernels(in_double(function))
+def _declare(
+    name: str, function: Any, grad: Any, native: str, doc: str, **declaration: Any
+) -> OpFunction:
+    """Declare a broadcasting op; `native` is its function in host_special.h."""
+    kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 120)}
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)
 
@@ -213,6 +216,7 @@ igamma: Callable[..., Tensor] = public_function(
         "Igamma",
         _lower,
         _igamma_gradient,
+        "gg_igammas",
         """The lower regularized incomplete gamma function P(a, x), elementwise: the integral of
     t^(a - 1) exp(-t) from 0 to x over gamma(a), of float32 or float64; NaN for a <= 0, x < 0.""",
     )
@@ -222,14 +226,22 @@ igammac: Callable[..., Tensor] = public_function(
         "Igammac",
         _upper,
         _igammac_gradient,
+        "gg_igammacs",
         "The upper regularized incomplete gamma function 1 - P(a, x), elementwise; see `igamma`.",
     )
 )
-_declare("IgammaGradA", _lower_slope, _refuse, "The derivative of Igamma by a, elementwise.")
+_declare(
+    "IgammaGradA",
+    _lower_slope,
+    _refuse,
+    "gg_igamma_slopes",
+    "The derivative of Igamma by a, elementwise.",
+)
 _declare(
     "RandomGammaGrad",
     _sample_slope,
     _refuse,
+    "gg_gamma_sample_slopes",
     "The derivative by alpha of a gamma sample at constant probability, elementwise.",
     inputs="alpha: T, sample: T",
     outputs="output: T",
@@ -298,6 +310,7 @@ betainc: Callable[..., Tensor] = public_function(
         "Betainc",
         _beta,
         _beta_gradient,
+        "gg_betaincs",
         """The regularized incomplete beta function I(a, b; x), elementwise: the integral of
     t^(a - 1) (1 - t)^(b - 1) from 0 to x over that to 1, of float32 or float64.
 

@@ -20,6 +20,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.public_function import scoped_function
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.special_functions.gamma_and_zeta import unary_in_double
+from gpugraph.ops.special_functions.native_special_source import special_elements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +92,8 @@ def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> 
         bell = raw_ops.Exp(square if power == 1 else raw_ops.Mul(square, power))
         return raw_ops.Mul(raw_ops.Mul(dy, slope), bell)
 
-    return unary_in_double(name, function, back, f"{doc}, elementwise.")
+    native = special_elements(f"gg_{name.lower()}s", 15)
+    return unary_in_double(name, function, back, f"{doc}, elementwise.", native)
 
 
 erfinv = scoped_function(

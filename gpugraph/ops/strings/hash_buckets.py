@@ -19,6 +19,7 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
 from gpugraph.ops.strings.native_hashes import ManyHashes
+from gpugraph.ops.strings.native_texts import hashed
 from gpugraph.ops.strings.string_ops import host_op
 
 
@@ -41,18 +42,33 @@ def _bind(
 
 
 _KEY = {"key": Attr("list(int)", required=True)}
-_BUCKETS: tuple[tuple[str, str, Any, dict[str, Any], str], ...] = (
-    ("", "string_tensor", _by(murmur, "gg_murmur_hash"), {}, "hash of each string (MurmurHash64A)"),
+_BUCKETS: tuple[tuple[str, str, Any, str, dict[str, Any], str], ...] = (
+    (
+        "",
+        "string_tensor",
+        _by(murmur, "gg_murmur_hash"),
+        "gg_text_murmur",
+        {},
+        "hash of each string (MurmurHash64A)",
+    ),
     (
         "Fast",
         "input",
         _by(farm_fingerprint, "gg_farm_hash"),
+        "gg_text_farm",
         {},
         "fingerprint of each string (FarmHash's)",
     ),
-    ("Strong", "input", _by_key, _KEY, "hash of each string under a key of two ints (SipHash-2-4)"),
+    (
+        "Strong",
+        "input",
+        _by_key,
+        "gg_text_sip",
+        _KEY,
+        "hash of each string under a key of two ints (SipHash-2-4)",
+    ),
 )
-for _suffix, _input, _function, _attrs, _what in _BUCKETS:
+for _suffix, _input, _function, _native, _attrs, _what in _BUCKETS:
     host_op(
         f"StringToHashBucket{_suffix}",
         Call(make=partial(_bind, _function)),
@@ -60,6 +76,7 @@ for _suffix, _input, _function, _attrs, _what in _BUCKETS:
         f"{_input}: string",
         "output: int64",
         same_shape(0),
+        native=hashed(_native),
         num_buckets=Attr("int", required=True, minimum=1),
         **_attrs,
     )

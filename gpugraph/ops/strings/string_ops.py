@@ -19,12 +19,13 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.public_function import InputFunction, public_function
 from gpugraph.ops.framework.shape_functions import same_shape
+from gpugraph.ops.strings.native_texts import cased, lengths, parts, texts
 
 _HOST = HostOnly("strings live on the host")
 _SAME_SHAPE = same_shape(0)
@@ -39,11 +40,12 @@ def host_op(
     outputs: Any = "output: string",
     infer: InferFunction = _SAME_SHAPE,
     stateful: bool = False,
+    native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
     """Declare an op on strings, which runs on the host and has no gradient.
 
-    Defaults: one input and one output, both strings of the same shape.
+    Defaults: one input and one output, both strings of the same shape. native: its kernel in C.
     """
     return op(
         op_type,
@@ -53,6 +55,7 @@ def host_op(
         infer=infer,
         cpu=kernel,
         gpu=_HOST,
+        native=native,
         grad=NO_GRADIENT,
         stateful=stateful,
         doc=doc,
@@ -66,6 +69,7 @@ def string_op(
     inputs: str = "input: string",
     output: str = "output: string",
     infer: InferFunction = _SAME_SHAPE,
+    native: RowSource | None = None,
     **attrs: Any,
 ) -> OpFunction:
     """Declare an elementwise op on strings.
@@ -81,7 +85,7 @@ def string_op(
 
         return run
 
-    return host_op(op_type, Call(make=bind), doc, inputs, output, infer, **attrs)
+    return host_op(op_type, Call(make=bind), doc, inputs, output, infer, native=native, **attrs)
 
 
 def _starts(text: bytes) -> list[int]:
@@ -103,6 +107,7 @@ _string_length = string_op(
     _length,
     "The number of bytes, or UTF-8 characters by `unit`, of each string.",
     output="output: int32",
+    native=lengths(),
     unit=_UNIT,
 )
 
@@ -121,6 +126,7 @@ string_strip: InputFunction = public_function(
         "StringStrip",
         lambda _: bytes.strip,
         "Strip ASCII white space from both ends of each string.",
+        native=texts("gg_text_strip"),
     )
 )
 
@@ -156,6 +162,7 @@ for _type, _ascii, _whole, _what in (
         _type,
         _case_converter(_ascii, _whole),
         f"Each string in {_what} case: its ASCII letters, or all with the encoding 'utf-8'.",
+        native=cased(f"gg_text_{_what}"),
         encoding=Attr("string", ""),
     )
 
@@ -218,6 +225,7 @@ _substr = host_op(
     "`len` bytes (or UTF-8 characters) from `pos` on, or as many as there are; broadcast.",
     inputs="input: string, pos: T, len: T",
     infer=_infer_substr,
+    native=parts(),
     T=(dtypes.int32, dtypes.int64),
     unit=_UNIT,
 )
@@ -263,6 +271,7 @@ _encode_base64 = string_op(
     "EncodeBase64",
     _encode,
     "Each string in web-safe base64 (- and _), with = at the end if `pad`.",
+    native=texts("gg_text_base64", lambda signature: [int(signature.attrs["pad"])]),
     pad=Attr("bool", False),
 )
 decode_base64: InputFunction = public_function(

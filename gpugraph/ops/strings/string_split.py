@@ -19,6 +19,7 @@ from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+from gpugraph.ops.strings.native_texts import cuts
 from gpugraph.ops.strings.string_ops import host_op
 
 _SPACE = b" \t\n\v\f\r"
@@ -94,6 +95,12 @@ def _at_each(attrs: Any, separator: bytes) -> Cut:
     return cut
 
 
+def _whole_cuts(attrs: Any) -> int:
+    if attrs["maxsplit"] != -1:
+        raise NotImplementedError("native code cuts any number of times")
+    return 2
+
+
 _OUTPUTS = "indices: int64, values: string, shape: int64"
 host_op(
     "StringSplit",
@@ -102,6 +109,7 @@ host_op(
     "input: string, delimiter: string",
     _OUTPUTS,
     _infer,
+    native=cuts(lambda attrs: int(bool(attrs["skip_empty"]))),
     skip_empty=Attr("bool", True),
 )
 host_op(
@@ -111,6 +119,7 @@ host_op(
     "input: string, sep: string",
     _OUTPUTS,
     _infer,
+    native=cuts(_whole_cuts),
     maxsplit=Attr("int", -1),
 )
 

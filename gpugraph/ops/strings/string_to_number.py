@@ -15,6 +15,7 @@ from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.native_texts import decimals, numbers_read
 from gpugraph.ops.strings.string_ops import string_op
 
 # -- numbers as text
@@ -77,6 +78,7 @@ _as_string = string_op(
     _writer,
     "Each element as text, as C's printf writes it with the format that the attrs describe.",
     inputs="input: T",
+    native=decimals(),
     T=(*dtypes.NUMERIC, dtypes.bool, dtypes.string),
     precision=Attr("int", -1),
     scientific=Attr("bool", False),
@@ -205,6 +207,7 @@ _string_to_number = string_op(
     "Each string read as a number of `out_type`. InvalidArgumentError for other strings.",
     inputs="string_tensor: string",
     output="output: out_type",
+    native=numbers_read(),
     out_type=Attr("type", dtypes.float32, allowed=_OUT_TYPES),
 )
 

@@ -2,7 +2,11 @@
 
    variants: T=float,double CALL=gg_zeta,gg_polygamma,gg_next */
 
+#include "gpu_kernel.cuh"
 #include "special_functions.cuh"
+
+GG_INLINE float gg_next(float x, float y) { return nextafterf(x, y); }
+GG_INLINE double gg_next(double x, double y) { return nextafter(x, y); }
 
 /* Over four axes, of which the last three have n1, n2, n3 elements; x and y have a stride along
    each. */

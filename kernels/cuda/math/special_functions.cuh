@@ -1,7 +1,5 @@
-/* Special functions, as in gpugraph/ops/special_functions/gamma_and_zeta.py: in double precision. */
-
-#pragma once
-#include "gpu_kernel.cuh"
+/* Special functions, as in gpugraph/ops/special_functions/gamma_and_zeta.py: in double precision.
+   A file that includes this one has GG_INLINE: gpu_kernel.cuh on GPUs, host_math.h on the host. */
 
 #define GG_FAR 10 /* from here on the asymptotic series hold */
 #define GG_PI 3.141592653589793
@@ -21,7 +19,6 @@ GG_INLINE double gg_digamma_above(double x) {
     for (; x < GG_FAR; x += 1) total -= 1 / x;
     const double inverse = 1 / (x * x);
     double power = inverse, series = 0;
-#pragma unroll
     for (int k = 1; k <= GG_NUMBERS; k++) {
         series += gg_bernoulli(k) / (2 * k) * power;
         power *= inverse;
@@ -47,7 +44,6 @@ GG_INLINE double gg_zeta(double x, double q) {
     const double at = q + GG_FAR, last = pow(at, -x);
     total += last * at / (x - 1) + last / 2;
     double factor = x, scale = last / at, faculty = 2;
-#pragma unroll
     for (int k = 1; k <= GG_NUMBERS; k++) {
         total += gg_bernoulli(k) / faculty * factor * scale;
         factor *= (x + 2 * k - 1) * (x + 2 * k);
@@ -63,6 +59,3 @@ GG_INLINE double gg_polygamma(double a, double x) {
     const double size = exp(lgamma(a + 1)) * gg_zeta(a + 1, x);
     return fmod(a, 2.0) == 0 ? -size : size;
 }
-
-GG_INLINE float gg_next(float x, float y) { return nextafterf(x, y); }
-GG_INLINE double gg_next(double x, double y) { return nextafter(x, y); }

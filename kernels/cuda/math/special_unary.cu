@@ -2,6 +2,7 @@
 
    variants: T=half,bfloat16,float,double CALL=gg_lgamma,gg_digamma */
 
+#include "gpu_kernel.cuh"
 #include "special_functions.cuh"
 
 extern "C" __global__ void gg_unary(const T *x, T *out, long long total) {

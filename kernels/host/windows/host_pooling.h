@@ -4,7 +4,11 @@
    sign of zeros and the bits of NaN: the maximum is the first element that is greater than all
    before, and a NaN makes the maximum NaN and gets no gradient.
 
-   Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each for y and x. */
+   In volumes a NaN makes the maximum NaN, and gets no gradient; a window without a number above
+   -infinity has no largest element. A volume is pooled over height and width, then over depth.
+
+   Parameters: n, h, w, c, kh, kw, oh, ow, then stride and padding before, each for y and x; whether
+   they are of a volume. */
 
 #include "host_half.h"
 GG_BRIEF
@@ -23,6 +27,7 @@ typedef struct {
     gg_source *source;
     int64_t images, channels;
     gg_pool_axis y, x;
+    int64_t of_volume;
     int64_t is_tiled; /* whether each element is in one window, and all windows are inside */
     int64_t by_windows, rows, rows_each, parts; /* rows: of all windows, or of all images */
 } gg_pool;
@@ -44,6 +49,7 @@ static gg_pool gg_pool_of(gg_source *source, int by_windows) {
     const int64_t *at = source->parameters;
     gg_pool p = {source, at[0], at[3], {at[1], at[4], at[6], at[8], at[10]},
                  {at[2], at[5], at[7], at[9], at[11]}};
+    p.of_volume = at[12];
     p.is_tiled = gg_pool_fits(&p.y) && gg_pool_fits(&p.x);
     p.by_windows = by_windows;
     int64_t along = by_windows ? p.y.windows : p.y.size;
@@ -155,13 +161,17 @@ GG_ALWAYS void GG_NAME(gg_put_first)(GG_NAME(gg_vector) x, int64_t count, gg_rea
     for (int64_t lane = 0; lane < count; lane++) to[lane] = first[lane];
 }
 
-/* The lowest number, the initial value of a search for the maximum. */
-#define GG_LOWEST (sizeof(gg_real) == 4 ? (gg_real)-__FLT_MAX__ : (gg_real)-__DBL_MAX__)
+/* The initial value of a search for the maximum: the lowest number, in volumes -infinity. */
+#define GG_LOWEST                                                                                  \
+    (is_max == 2 ? (gg_real)-INFINITY                                                              \
+                 : sizeof(gg_real) == 4 ? (gg_real)-__FLT_MAX__ : (gg_real)-__DBL_MAX__)
 
-/* One more element of a window. As in np.fmax a NaN is ignored. */
+/* One more element of a window, by `is_max`: 0 the sum; 1 the maximum of images, which ignores NaN
+   as np.fmax does; 2 that of volumes. */
 GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_pooled)(const int is_max, GG_NAME(gg_vector) best,
                                                 GG_NAME(gg_vector) x) {
     if (!is_max) return best + x;
+    if (is_max == 2) return GG_NAME(gg_chosen)((x > best) | (x != x), x, best);
     return GG_NAME(gg_chosen)(x > best, x, best);
 }
 
@@ -258,6 +268,7 @@ GG_ALWAYS void GG_NAME(gg_pool_fours)(const int is_max, const gg_pool *p, const 
 
 /* images -> windows */
 GG_POOL_FORWARD(gg_max_pool, 1)
+GG_POOL_FORWARD(gg_max_volume, 2)
 GG_POOL_FORWARD(gg_mean_pool, 0)
 
 #include "host_pooling_gradients.h"

@@ -17,7 +17,7 @@ static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t 
     for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
         GG_NAME(gg_vector) best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0}, found, number;
         found = number = (GG_NAME(gg_vector)){0};
-        if (w->rows > 0 && w->columns > 0)
+        if (w->rows > 0 && w->columns > 0 && !p->of_volume)
             best = GG_NAME(gg_first)(work->images + from + c, channels - c, work->images_end);
         else
             found -= 1;
@@ -69,6 +69,50 @@ static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *give
     }
 }
 
+GG_BRIEF_END
+
+/* Both at once for one vector of channels: the maximum's number stays in a register. The rows `low`
+   to `high` of the window get the gradient. */
+GG_ALWAYS void GG_NAME(gg_max_back_vector)(const gg_pool *p, const gg_window *w, int64_t low,
+                                           int64_t high, const gg_real *from, const gg_real *given,
+                                           gg_real *out) {
+    const int64_t channels = p->channels, row = p->x.size * channels;
+    GG_NAME(gg_mask) found = {0}, number = {0};
+    GG_NAME(gg_vector) best = *(const GG_NAME(gg_vector) *)from;
+    if (p->of_volume) {
+        best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0};
+        found -= 1;
+    }
+    for (int64_t i = 0; i < w->rows; i++)
+        for (int64_t j = 0; j < w->columns; j++, number += 1) {
+            const GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(from + i * row + j * channels);
+            const GG_NAME(gg_mask) is_larger = x > best;
+            best = GG_NAME(gg_chosen)(is_larger, x, best);
+            found = (is_larger & number) | (~is_larger & found);
+        }
+    const GG_NAME(gg_mask) slope = *(const GG_NAME(gg_mask) *)given;
+    number = (GG_NAME(gg_mask)){0} + (int)(low * w->columns);
+    for (int64_t i = low; i < high; i++)
+        for (int64_t j = 0; j < w->columns; j++, number += 1) {
+            GG_NAME(gg_vector) *to = (GG_NAME(gg_vector) *)(out + i * row + j * channels);
+            const GG_NAME(gg_mask) more = (found == number) & slope;
+            *to += (GG_NAME(gg_vector))more;
+        }
+}
+
+static void GG_NAME(gg_max_back_whole)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
+                                       int64_t first, int64_t last) {
+    const gg_pool *p = work->p;
+    const int64_t at = w->from * p->channels, to = w->to * p->channels;
+    const int64_t low = gg_max(first - w->y, 0), high = gg_min(w->rows, last - w->y);
+    if (w->rows <= 0 || w->columns <= 0) return;
+    for (int64_t c = 0; c < p->channels; c += GG_REAL_LANES)
+        GG_NAME(gg_max_back_vector)(p, w, low, high, work->images + at + c, work->given + to + c,
+                                    work->out + at + c);
+}
+
+GG_BRIEF
+
 /* Adds a window's contribution to the rows `first` to `last` of the image. */
 static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
                                         int64_t first, int64_t last) {
@@ -80,6 +124,10 @@ static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, cons
         int64_t from = w->from * p->channels;
         GG_NAME(gg_max_back_four)(work->images + from, work->given + w->to * p->channels,
                                   p->channels, p->x.size * p->channels, work->out + from);
+        return;
+    }
+    if (!p->is_tiled && p->channels % GG_REAL_LANES == 0) {
+        GG_NAME(gg_max_back_whole)(work, w, first, last);
         return;
     }
     for (int64_t start = 0; start < p->channels; start += GG_POOL_CHANNELS) {

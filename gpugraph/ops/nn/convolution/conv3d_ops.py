@@ -21,6 +21,11 @@ from gpugraph.ops.nn.convolution.convolution_launches import (
     filter_gradient_gpu,
     input_gradient_gpu,
 )
+from gpugraph.ops.nn.windows.native_volume_sources import (
+    CONVOLUTION,
+    FILTER_GRADIENT,
+    INPUT_GRADIENT,
+)
 from gpugraph.ops.nn.windows.window_geometry import (
     PADDING,
     VOLUMES,
@@ -141,9 +146,13 @@ def _bind_filter_gradient(
 conv3d_op = declare_convolution(
     VOLUMES,
     _ATTRS,
-    ConvolutionOp("Conv3D", _bind_forward, convolution_gpu),
-    ConvolutionOp("Conv3DBackpropInputV2", _bind_input_gradient, input_gradient_gpu),
-    ConvolutionOp("Conv3DBackpropFilterV2", _bind_filter_gradient, filter_gradient_gpu),
+    ConvolutionOp("Conv3D", _bind_forward, convolution_gpu, CONVOLUTION),
+    ConvolutionOp(
+        "Conv3DBackpropInputV2", _bind_input_gradient, input_gradient_gpu, INPUT_GRADIENT
+    ),
+    ConvolutionOp(
+        "Conv3DBackpropFilterV2", _bind_filter_gradient, filter_gradient_gpu, FILTER_GRADIENT
+    ),
     doc="The convolution of volumes (n, d, h, w, c) with a filter (kd, kh, kw, c, outputs).",
     size_types=(int32, int64),
 )

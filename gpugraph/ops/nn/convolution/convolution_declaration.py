@@ -17,7 +17,7 @@ from gpugraph.base.dtypes import FLOATING, DType
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext, Misfit
-from gpugraph.kernel import Call, CSource, Source
+from gpugraph.kernel import Call, CSource, Source, SourceStages
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of
@@ -38,7 +38,7 @@ class ConvolutionOp(NamedTuple):
     op_type: str
     bind: Bind
     gpu: Callable[[Layout, Call], Source]
-    native: CSource | None = None
+    native: CSource | SourceStages | None = None
 
     def function(self) -> OpFunction:
         """Return the function that adds an op of this type to a graph."""

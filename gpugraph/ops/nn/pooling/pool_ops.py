@@ -36,6 +36,7 @@ from gpugraph.ops.nn.pooling.pool_launches import (
     max_gradient_launches,
     mean_gradient_launches,
 )
+from gpugraph.ops.nn.windows.native_volume_sources import VOLUME_POOLING
 from gpugraph.ops.nn.windows.native_window_sources import Shapes, pooling_source
 from gpugraph.ops.nn.windows.window_geometry import (
     IMAGES,
@@ -300,8 +301,7 @@ def _op(
     host: Sequence[int] = (),
     more_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> OpFunction:
-    """Declare a pooling op, or the gradient of a pooling op; only ops over images have native
-    kernels.
+    """Declare a pooling op, or the gradient of a pooling op.
 
     host: the indices of the inputs that are in host memory. more_types: further attrs for dtypes.
     """
@@ -315,7 +315,7 @@ def _op(
         host=host,
         cpu=kernel,
         gpu=Source("pooling.cu", partial(launches, layout), kernel),
-        native=pooling_source(*native) if layout is IMAGES else None,
+        native=pooling_source(*native) if layout is IMAGES else VOLUME_POOLING.get(native[0]),
         grad=grad,
         doc=doc,
     )

@@ -128,6 +128,6 @@ def pooling_source(function: str, shapes: Shapes) -> CSource:
         images, windows = (_last(signature, shape) for shape in shapes(signature))
         y, x = IMAGES.axes(signature.attrs, images[1:3])
         sizes = [*images, y.window, x.window, windows[1], windows[2]]
-        return [*sizes, y.stride, x.stride, y.before, x.before]
+        return [*sizes, y.stride, x.stride, y.before, x.before, 0]
 
     return CSource("host_pooling.h", function, parameters, partial(_transposes, range(4)))

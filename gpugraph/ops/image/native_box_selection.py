@@ -1,0 +1,43 @@
+"""The native kernel of non-maximum suppression in all its variants (host_box_selection.h)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import float32
+from gpugraph.kernel import RowSource, Signature
+
+
+def chosen_boxes(by_overlaps: bool = False) -> RowSource:
+    """Return the kernel that chooses boxes: inputs are boxes or overlaps, scores, the maximum
+    number, and limits, which are the threshold, the minimum score and sigma, as far as there are.
+    """
+
+    def parameters(signature: Signature) -> list[int]:
+        types = [dtype.base_dtype for dtype in signature.input_types]
+        if any(dtype is not float32 for slot, dtype in enumerate(types) if slot != 2):
+            raise NotImplementedError("boxes, scores and limits are not all float32")
+        shapes, attrs = signature.input_shapes, signature.attrs
+        pads = int(bool(attrs.get("pad_to_max_output_size", False)))
+        bits = int(np.float32(attrs.get("iou_threshold", 0.0)).view(np.int32))
+        [count], [room] = shapes[1], signature.output_shapes[0]
+        outputs, limits = len(signature.output_types), len(types) - 3
+        return [count, int(by_overlaps), pads, outputs, room, limits, bits]
+
+    def sizes(signature: Signature, *inputs: Any) -> list[tuple[int, ...]]:
+        most, count = max(int(inputs[2]), 0), len(inputs[1])
+        room = most if signature.attrs.get("pad_to_max_output_size") else min(most, count)
+        outputs = len(signature.output_types)
+        return [*[(room,)] * max(1, outputs - 1), *[()] * (outputs > 1)]
+
+    name = "gg_choose_boxes"
+    return RowSource(
+        "host_box_selection.h", name, parameters, sizes=sizes, counted=[0], is_exact=False
+    )
+
+
+def chosen_boxes_with_scores() -> RowSource:
+    """Return the kernel of `chosen_boxes` whose second output are scores."""
+    return chosen_boxes()._replace(counted=[0, 1])

@@ -1,0 +1,41 @@
+"""Native kernels of LU factors and of triangular equations (host_triangular.h)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from gpugraph.kernel import RowSource, Signature
+
+_MAX_SIZE = 256
+"""The maximum size of a matrix: the factors of larger ones are LAPACK's, in blocks."""
+
+
+def _size_of(signature: Signature) -> tuple[int, int]:
+    """Return the number of matrices and their size; NotImplementedError for large ones."""
+    *batch, size, _ = signature.input_shapes[0]
+    if size > _MAX_SIZE:
+        raise NotImplementedError(f"matrices of {size} rows are LAPACK's")
+    return prod(batch), size
+
+
+def triangular_solution() -> RowSource:
+    """Return the native kernel of MatrixTriangularSolve."""
+
+    def parameters(signature: Signature) -> list[int]:
+        count, size = _size_of(signature)
+        *batch, _, columns = signature.output_shapes[0]
+        if prod(batch) != count:
+            raise NotImplementedError("matrices are broadcast")
+        attrs = signature.attrs
+        return [count, size, columns, int(attrs["lower"]), int(attrs["adjoint"])]
+
+    return RowSource("host_triangular.h", "gg_triangular", parameters, is_exact=False)
+
+
+def lu_factors() -> RowSource:
+    """Return the native kernel of Lu."""
+
+    def parameters(signature: Signature) -> list[int]:
+        return [*_size_of(signature), signature.output_types[1].size]
+
+    return RowSource("host_triangular.h", "gg_lu", parameters, is_exact=False)

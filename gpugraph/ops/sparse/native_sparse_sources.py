@@ -1,0 +1,79 @@
+"""Native kernels of sparse tensors (host_sparse.h), with their integer parameters."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gpugraph.base.dtypes import float32, float64, int64, string
+from gpugraph.kernel import RowSource, Signature
+from gpugraph.ops.framework.kernel_helpers import ints
+from gpugraph.ops.indexing.row_sources import ADD, added_at, places
+
+
+def sparse_product() -> RowSource:
+    """Return the native kernel of SparseTensorDenseMatMul, of dense matrices as they are."""
+
+    def parameters(signature: Signature) -> list[int]:
+        attrs, sizes = signature.attrs, ints(signature.value(2))
+        if attrs["adjoint_b"]:
+            raise NotImplementedError("the dense matrix is transposed")
+        count, columns = signature.input_shapes[0][0], signature.output_shapes[0][1]
+        if signature.output_types[0].base_dtype not in (float32, float64):
+            raise NotImplementedError("products are of float32 and float64")
+        described = places(count, signature.input_types[0], sizes)
+        return [*described, int(attrs["adjoint_a"]), columns]
+
+    return RowSource("host_sparse.h", "gg_sparse_product", parameters, element=1, is_exact=False)
+
+
+def dense_sum() -> RowSource:
+    """Return the native kernel that adds values at positions to a copy of a dense tensor."""
+    return added_at(ADD)
+
+
+def to_dense() -> RowSource:
+    """Return the native kernel of SparseToDense."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape, dtype = signature.output_shapes[0], signature.output_types[0].base_dtype
+        if dtype is string or dtype.size not in (1, 2, 4, 8):
+            raise NotImplementedError(f"elements of {dtype.name} are not moved as one word")
+        indices, values = signature.input_shapes[0], signature.input_shapes[2]
+        if len(indices) != 2 or indices[1] != len(shape):
+            raise NotImplementedError("indices are no matrix")
+        described = places(indices[0], signature.input_types[0], shape)
+        one, checked = int(len(values) == 0), int(signature.attrs["validate_indices"])
+        return [*described, dtype.size, one, checked, prod(shape)]
+
+    return RowSource("host_sparse_to_dense.h", "gg_to_dense", parameters, None)
+
+
+def sparse_sum() -> RowSource:
+    """Return the native kernel of SparseAdd, for positions in ascending order."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shapes, types = signature.input_shapes, signature.input_types
+        if types[1].base_dtype is not types[6].base_dtype:
+            raise NotImplementedError("the threshold has another dtype")
+        return [shapes[0][0], shapes[3][0], shapes[0][1]]
+
+    def sizes(_: Signature, a: Any, *others: Any) -> list[tuple[int, ...]]:
+        room = len(a) + len(others[2])
+        return [(room, a.shape[1]), (room,), (a.shape[1],)]
+
+    return RowSource(
+        "host_sparse.h", "gg_sparse_add", parameters, element=1, sizes=sizes, counted=[0, 1]
+    )
+
+
+def sparse_sum_gradient() -> RowSource:
+    """Return the native kernel of SparseAddGrad, for positions in ascending order."""
+
+    def parameters(signature: Signature) -> list[int]:
+        given, a, b, _ = signature.input_shapes
+        if signature.input_types[1].base_dtype is not int64:
+            raise NotImplementedError("positions are int64")
+        return [a[0], b[0], given[0], a[1]]
+
+    return RowSource("host_sparse.h", "gg_sparse_add_back", parameters)

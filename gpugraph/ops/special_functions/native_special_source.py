@@ -1,0 +1,29 @@
+"""The native kernel of special functions, element by element (host_special_elements.h)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from gpugraph.kernel import RowSource, Signature
+
+
+def special_elements(function: str, nanoseconds: int) -> RowSource:
+    """Return the native kernel of a function of host_special.h, of one to three inputs.
+
+    nanoseconds: the approximate time of an element. The shape of an input is that of the output or
+    its last part: it is repeated. The kernel refuses numbers for which it has no expansion; NumPy
+    computes these."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape = tuple(signature.output_shapes[0])
+        for given in signature.input_shapes:
+            last = tuple(given[next((i for i, n in enumerate(given) if n != 1), len(given)) :])
+            if last != shape[len(shape) - len(last) :]:
+                raise NotImplementedError("inputs of several shapes are broadcast")
+        sizes = [prod(given) for given in signature.input_shapes]
+        return [prod(shape), len(sizes), nanoseconds, *sizes]
+
+    macros = {"GG_SPECIAL_FUNCTION": function}
+    return RowSource(
+        "host_special_elements.h", "gg_special", parameters, macros=lambda _: macros, is_exact=False
+    )

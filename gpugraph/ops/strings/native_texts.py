@@ -1,0 +1,147 @@
+"""Native kernels on strings (host_texts.h), which read bytes objects where CPython keeps them.
+
+They need CPython's layout of bytes, and refuse arrays with other objects; NumPy's kernels run then.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from gpugraph.base import dtypes
+from gpugraph.kernel import RowSource, Signature
+
+_FUNCTIONS = ("PyBytes_FromStringAndSize", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release")
+_BYTES_BEFORE = 32
+"""The bytes of a bytes object before its content."""
+
+Numbers = Callable[[Signature], Sequence[int]]
+
+
+@cache
+def _addresses() -> list[int]:
+    """Return the addresses of the type bytes and of CPython's functions; NotImplementedError if
+    bytes have another layout."""
+    is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"
+    if not is_usual or bytes.__basicsize__ != _BYTES_BEFORE + 1:
+        raise NotImplementedError("strings have another layout than CPython's")
+    found = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _FUNCTIONS]
+    return [id(bytes), *(int(function.value or 0) for function in found)]
+
+
+def text_numbers(signature: Signature) -> list[int]:
+    """Return the parameters that all functions have, for the strings of input 0."""
+    return [prod(signature.input_shapes[0]), *_addresses()]
+
+
+def texts(function: str, numbers: Numbers = lambda _: ()) -> RowSource:
+    """Return the native kernel of a function of each string; numbers: its own parameters."""
+    return RowSource(
+        "host_texts.h",
+        function,
+        lambda signature: [*text_numbers(signature), *numbers(signature)],
+        None,
+    )
+
+
+def hashed(function: str) -> RowSource:
+    """Return the native kernel that assigns strings to buckets."""
+
+    def numbers(signature: Signature) -> list[int]:
+        key = list(signature.attrs.get("key", (0, 0)))
+        if len(key) != 2:
+            raise NotImplementedError("the key has not two numbers")
+        return [signature.attrs["num_buckets"], *(n - (n >> 63 << 64) for n in key)]
+
+    return texts(function, numbers)
+
+
+def lengths() -> RowSource:
+    """Return the native kernel of the numbers of bytes."""
+
+    def numbers(signature: Signature) -> list[int]:
+        return _only_bytes(signature)
+
+    return texts("gg_text_length", numbers)
+
+
+def _only_bytes(signature: Signature) -> list[int]:
+    if signature.attrs["unit"] != "BYTE":
+        raise NotImplementedError("characters are counted by NumPy")
+    return []
+
+
+_NUMBERS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
+"""The dtypes of numbers that are read, in the order of host_texts.h."""
+
+
+def numbers_read() -> RowSource:
+    """Return the native kernel of StringToNumber."""
+
+    def numbers(signature: Signature) -> list[int]:
+        dtype = signature.output_types[0].base_dtype
+        if dtype not in _NUMBERS:
+            raise NotImplementedError(f"numbers of {dtype.name} are read by NumPy")
+        return [_NUMBERS.index(dtype)]
+
+    return texts("gg_text_to_number", numbers)
+
+
+def cased(function: str) -> RowSource:
+    """Return the native kernel that converts ASCII letters."""
+
+    def numbers(signature: Signature) -> list[int]:
+        if signature.attrs["encoding"]:
+            raise NotImplementedError("letters of UTF-8 are converted by NumPy")
+        return []
+
+    return texts(function, numbers)
+
+
+def decimals() -> RowSource:
+    """Return the native kernel of integers as text."""
+
+    def numbers(signature: Signature) -> list[int]:
+        dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
+        is_plain = attrs["width"] < 0 and attrs["precision"] < 0 and not attrs["fill"]
+        if dtype not in (dtypes.int32, dtypes.int64) or not is_plain:
+            raise NotImplementedError("native code writes plain int32 and int64")
+        if attrs["scientific"] or attrs["shortest"]:
+            raise NotImplementedError("native code writes plain int32 and int64")
+        return [dtype.size]
+
+    return texts("gg_text_of_integer", numbers)
+
+
+def parts() -> RowSource:
+    """Return the native kernel of Substr."""
+
+    def numbers(signature: Signature) -> list[int]:
+        _only_bytes(signature)
+        strings, positions, _ = signature.input_shapes
+        one = int(prod(positions) == 1)
+        if prod(strings) != prod(signature.output_shapes[0]) or (
+            not one and tuple(positions) != tuple(strings)
+        ):
+            raise NotImplementedError("strings and positions are broadcast")
+        return [signature.input_types[1].size, one]
+
+    return texts("gg_text_part", numbers)
+
+
+def cuts(mode: Callable[[Any], int]) -> RowSource:
+    """Return the native kernel of StringSplit; `mode(attrs)` is that of host_texts.h."""
+
+    def parameters(signature: Signature) -> list[int]:
+        room, chosen = signature.output_shapes[1][0], mode(signature.attrs)
+        return [*text_numbers(signature), room, chosen]
+
+    def sizes(_: Signature, strings: Any, delimiter: Any) -> list[tuple[int, ...]]:
+        room = sum(map(len, strings.ravel().tolist())) + strings.size
+        return [(room, 2), (room,), (2,)]
+
+    return RowSource("host_texts.h", "gg_text_cut", parameters, None, sizes=sizes, counted=[0, 1])

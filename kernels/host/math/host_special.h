@@ -1,0 +1,321 @@
+/* Special functions of blocks of numbers, in double precision: the arithmetic of
+   gpugraph/ops/special_functions and of kernels/cuda/math/special_functions.cuh, which is included.
+
+   A function of a block takes three arrays of GG_SPECIAL numbers, of which it may use fewer, and
+   writes a fourth. `close` is the relative size of terms that don't matter: less is needed for
+   float. A block whose numbers have no function here sets *refused. */
+
+#include "host_math.h"
+
+#define GG_SPECIAL 64
+#define GG_SPECIAL_TERMS 20000
+
+extern double lgamma_r(double x, int *sign);
+
+GG_INLINE double gg_lgamma_of(double x) {
+    int sign;
+    return lgamma_r(x, &sign);
+}
+#undef lgamma
+#define lgamma(x) gg_lgamma_of(x)
+#include "special_functions.cuh"
+
+typedef struct {
+    const double *x, *y, *z;
+    double *out, close;
+    int *refused;
+} gg_special_block;
+
+#define GG_EACH GG_LOOP for (int64_t i = 0; i < GG_SPECIAL; i++)
+
+#define GG_SPECIAL_OF_ONE(name, function)                                                          \
+    static __attribute__((unused)) void name(const gg_special_block *b) {                          \
+        for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = function(b->x[i]);                    \
+    }
+#define GG_SPECIAL_OF_TWO(name, function)                                                          \
+    static __attribute__((unused)) void name(const gg_special_block *b) {                          \
+        for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = function(b->x[i], b->y[i]);           \
+    }
+#define GG_SPECIAL_BLOCK(name)                                                                     \
+    static __attribute__((unused)) void name(const gg_special_block *b)
+
+GG_SPECIAL_OF_TWO(gg_zetas, gg_zeta)
+GG_SPECIAL_OF_TWO(gg_polygammas, gg_polygamma)
+GG_SPECIAL_OF_TWO(gg_atan2s, atan2)
+
+/* -- gamma. Positive numbers are moved above 8 (10), where the asymptotic series hold. */
+
+GG_SPECIAL_BLOCK(gg_lgammas) {
+    int usual = b->close > 1e-12; /* near 1 and 2 this is precise enough for float only */
+    for (int64_t i = 0; i < GG_SPECIAL; i++) usual &= b->x[i] > 0 && b->x[i] < 1e30;
+    if (!usual) {
+        for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_lgamma_of(b->x[i]);
+        return;
+    }
+    GG_EACH {
+        double x = b->x[i], product = 1;
+        for (int step = 0; step < 8; step++) {
+            product = x < 8 ? product * x : product;
+            x = x < 8 ? x + 1 : x;
+        }
+        const double w = 1 / x, v = w * w;
+        const double series = w * (1.0 / 12 - v * (1.0 / 360 - v * (1.0 / 1260 - v * (1.0 / 1680 -
+                                   v * (1.0 / 1188 - v * (691.0 / 360360))))));
+        b->out[i] = (x - 0.5) * log(x) - x + 0.91893853320467274178 + series - log(product);
+    }
+}
+
+GG_SPECIAL_BLOCK(gg_digammas) {
+    int usual = 1;
+    for (int64_t i = 0; i < GG_SPECIAL; i++) usual &= b->x[i] > 0;
+    if (!usual) {
+        for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_digamma(b->x[i]);
+        return;
+    }
+    GG_EACH {
+        double x = b->x[i], total = 0;
+        for (int step = 0; step < GG_FAR; step++) {
+            total = x < GG_FAR ? total - 1 / x : total;
+            x = x < GG_FAR ? x + 1 : x;
+        }
+        const double v = 1 / (x * x);
+        const double series = v * (1.0 / 12 - v * (1.0 / 120 - v * (1.0 / 252 - v * (1.0 / 240 -
+                              v * (5.0 / 660 - v * (691.0 / 32760 - v * (1.0 / 12 -
+                              v * (3617.0 / 8160))))))));
+        b->out[i] = total + (log(x) - 0.5 / x - series);
+    }
+}
+
+/* -- the inverse of the normal distribution's function: M. Wichura, Algorithm AS 241, 1988.
+   q is p - 1/2, r the smaller of p and 1 - p. */
+
+#define GG_POLY_8(t, c0, c1, c2, c3, c4, c5, c6, c7)                                               \
+    (c0 + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * (c5 + t * (c6 + t * c7)))))))
+
+GG_INLINE double gg_quantile(double q, double r) {
+    const double s = 0.180625 - q * q;
+    const double middle =
+        q * GG_POLY_8(s, 3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427,
+                      13731.693765509461125, 45921.953931549871457, 67265.770927008700853,
+                      33430.575583588128105, 2509.0809287301226727) /
+        GG_POLY_8(s, 1.0, 42.313330701600911252, 687.18700749205790830, 5394.1960214247511077,
+                  21213.794301586595867, 39307.895800092710610, 28729.085735721942674,
+                  5226.4952788528545610);
+    const double root = sqrt(-log(r > 0 ? r : 0.5)), t = root - 1.6, u = root - 5;
+    const double near =
+        GG_POLY_8(t, 1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550,
+                  3.64784832476320460504, 1.27045825245236838258, 0.241780725177450611770,
+                  0.0227238449892691845833, 7.74545014278341407640e-4) /
+        GG_POLY_8(t, 1.0, 2.05319162663775882187, 1.67638483018380384940, 0.689767334985100004550,
+                  0.148103976427480074590, 0.0151986665636164571966, 5.47593808499534494600e-4,
+                  1.05075007164441684324e-9);
+    const double far =
+        GG_POLY_8(u, 6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580,
+                  0.296560571828504891230, 0.0265321895265761230930, 0.00124266094738807843860,
+                  2.71155556874348757815e-5, 2.01033439929228813265e-7) /
+        GG_POLY_8(u, 1.0, 0.599832206555887937690, 0.136929880922735805310,
+                  0.0148753612908506148525, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
+                  1.42151175831644588870e-7, 2.04426310338993978564e-15);
+    const double outer = root <= 5 ? near : far;
+    return fabs(q) <= 0.425 ? middle : q < 0 ? -outer : outer;
+}
+
+GG_SPECIAL_BLOCK(gg_ndtris) {
+    GG_EACH {
+        const double p = b->x[i], r = p < 1 - p ? p : 1 - p;
+        const double inner = gg_quantile(p - 0.5, r);
+        const double edge = p == 0 ? -(double)INFINITY : p == 1 ? (double)INFINITY : (double)NAN;
+        b->out[i] = r > 0 ? inner : edge;
+    }
+}
+
+GG_SPECIAL_BLOCK(gg_erfinvs) {
+    GG_EACH {
+        const double y = b->x[i], size = fabs(y);
+        const double inner = gg_quantile(y / 2, (1 - size) / 2) * 0.70710678118654752440;
+        const double edge = size == 1 ? y * (double)INFINITY : (double)NAN;
+        b->out[i] = size < 1 ? inner + 0.0 : edge;
+    }
+}
+
+/* -- Bessel functions: the power series up to 20, the asymptotic one beyond */
+
+#define GG_BESSEL_FAR 20.0
+
+GG_ALWAYS void gg_bessel(const int order, const int scaled, const gg_special_block *b) {
+    double square[GG_SPECIAL], term[GG_SPECIAL], total[GG_SPECIAL];
+    double far_term[GG_SPECIAL], far[GG_SPECIAL], inverse[GG_SPECIAL];
+    int any_far = 0, more = 1;
+    GG_EACH {
+        const double size = fabs(b->x[i]), small = size < GG_BESSEL_FAR ? size : GG_BESSEL_FAR;
+        square[i] = small * small / 4;
+        term[i] = total[i] = order ? small / 2 : 1;
+    }
+    for (int k = 1; k < 60 && more; k++) {
+        const double by = 1.0 / (k * (k + order));
+        double largest = 0;
+        GG_EACH {
+            term[i] *= square[i] * by;
+            total[i] += term[i];
+            const double share = term[i] - b->close * total[i];
+            largest = share > largest ? share : largest;
+        }
+        more = largest > 0;
+    }
+    for (int64_t i = 0; i < GG_SPECIAL; i++) any_far |= fabs(b->x[i]) > GG_BESSEL_FAR;
+    if (any_far) {
+        GG_EACH {
+            const double size = fabs(b->x[i]);
+            const int is_far = size > GG_BESSEL_FAR && size < (double)INFINITY;
+            inverse[i] = 1 / (is_far ? size : GG_BESSEL_FAR);
+            far_term[i] = far[i] = 1;
+        }
+        for (int k = 1; k < 36; k++) {
+            const double by = ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8.0 * k);
+            GG_EACH {
+                far_term[i] *= by * inverse[i];
+                far[i] += far_term[i];
+            }
+        }
+    }
+    GG_EACH {
+        const double x = b->x[i], size = fabs(x);
+        const int is_infinite = size == (double)INFINITY;
+        const double half = exp((is_infinite ? 0 : size) / (scaled ? -1 : 2));
+        double value = scaled ? total[i] * half : total[i];
+        if (any_far && size > GG_BESSEL_FAR) {
+            value = far[i] / sqrt(2 * GG_PI / inverse[i]);
+            value = scaled ? value : value * half * half;
+            value = is_infinite ? (scaled ? 0 : (double)NAN) : value;
+        }
+        value = x != x ? x : value;
+        b->out[i] = !order ? value : x == 0 ? 0 : __builtin_copysign(value, x);
+    }
+}
+
+GG_SPECIAL_BLOCK(gg_bessel_i0s) { gg_bessel(0, 0, b); }
+GG_SPECIAL_BLOCK(gg_bessel_i0es) { gg_bessel(0, 1, b); }
+GG_SPECIAL_BLOCK(gg_bessel_i1s) { gg_bessel(1, 0, b); }
+GG_SPECIAL_BLOCK(gg_bessel_i1es) { gg_bessel(1, 1, b); }
+
+/* -- the incomplete gamma function. Large parameters near x have other expansions: refused. */
+
+typedef struct {
+    double value, slope;
+} gg_with_slope;
+
+static gg_with_slope gg_gamma_series(double a, double x, double close, int sloped) {
+    double term = 1, slope = 0, total = 1, change = 0;
+    for (int n = 1; n < GG_SPECIAL_TERMS; n++) {
+        const double inverse = 1 / (a + n), ratio = x * inverse;
+        if (sloped) slope = slope * ratio - term * ratio * inverse;
+        term *= ratio;
+        total += term;
+        change += slope;
+        if (term <= close * total && fabs(slope) <= close * fabs(change)) break;
+    }
+    return (gg_with_slope){total, change};
+}
+
+/* The continued fraction, forwards (W. Lentz, 1976); with a slope backwards. */
+static gg_with_slope gg_gamma_fraction(double a, double x, double close, int sloped) {
+    if (!sloped) {
+        double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+        for (int k = 1; k < GG_SPECIAL_TERMS; k++) {
+            const double above = k * (a - k);
+            b += 2;
+            d = above * d + b, c = b + above / c;
+            d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+            c = fabs(c) < 1e-300 ? 1e-300 : c;
+            h *= c * d;
+            if (fabs(c * d - 1) <= close + 3e-16) break;
+        }
+        return (gg_with_slope){h, 0};
+    }
+    const int count = (int)fmin(GG_SPECIAL_TERMS, 120 + 6 * sqrt(fmin(a, 1e12)));
+    double value = x + (2 * count + 1) - a, slope = -1;
+    for (int k = count; k > 0; k--) {
+        const double above = k * (a - k), inverse = 1 / value;
+        slope = -1 + k * inverse - above * slope * inverse * inverse;
+        value = x + (2 * k - 1) - a + above * inverse;
+    }
+    return (gg_with_slope){1 / value, -slope / (value * value)};
+}
+
+enum { GG_LOWER, GG_UPPER, GG_SLOPE, GG_SAMPLE };
+
+static double gg_gamma_inside(int what, double a, double x, double close) {
+    const int near = x <= 1 || x <= a, sloped = what >= GG_SLOPE;
+    const double of = near ? a + 1 : a, logs = log(x);
+    gg_with_slope part = near ? gg_gamma_series(a, x, close, sloped)
+                              : gg_gamma_fraction(a, x, close, sloped);
+    if (sloped) {
+        const double moved = part.value * (logs - gg_digamma(of)) + part.slope;
+        const double signed_slope = near ? moved : -moved;
+        if (what == GG_SAMPLE) return near ? -(x / a) * moved : x * moved;
+        return exp(a * logs - x - gg_lgamma_of(of)) * signed_slope;
+    }
+    const double value = exp(a * logs - x - gg_lgamma_of(of)) * part.value;
+    return near == (what == GG_LOWER) ? value : 1 - value;
+}
+
+GG_ALWAYS void gg_incomplete_gammas(const int what, const gg_special_block *b) {
+    for (int64_t i = 0; i < GG_SPECIAL; i++) {
+        const double a = b->x[i], x = b->y[i];
+        const int inside = a > 0 && x > 0 && isfinite(a) && isfinite(x);
+        if (inside && a > 1e4 && x > a / 2 && x < 2 * a) *b->refused = 1;
+        double value = inside ? gg_gamma_inside(what, a, x, b->close) : (double)NAN;
+        if (what <= GG_UPPER) {
+            const double zero = what == GG_UPPER;
+            if (a > 0 && x == (double)INFINITY) value = (1 - zero) * isfinite(a);
+            const int edge = x == 0 || (a == (double)INFINITY && x > 0 && isfinite(x));
+            if ((a > 0 || zero == 0) && edge) value = zero;
+        }
+        if (what == GG_SLOPE && a > 0 && (x == 0 || x == (double)INFINITY)) value = 0;
+        b->out[i] = value;
+    }
+}
+
+GG_SPECIAL_BLOCK(gg_igammas) { gg_incomplete_gammas(GG_LOWER, b); }
+GG_SPECIAL_BLOCK(gg_igammacs) { gg_incomplete_gammas(GG_UPPER, b); }
+GG_SPECIAL_BLOCK(gg_igamma_slopes) { gg_incomplete_gammas(GG_SLOPE, b); }
+GG_SPECIAL_BLOCK(gg_gamma_sample_slopes) { gg_incomplete_gammas(GG_SAMPLE, b); }
+
+/* -- the incomplete beta function */
+
+static double gg_beta_fraction(double a, double b, double x, double close) {
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+    double h = d;
+    for (int m = 1; m < GG_SPECIAL_TERMS; m++) {
+        double product = 1;
+        for (int half = 0; half < 2; half++) {
+            const double above =
+                half ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+                     : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+            d = 1 + above * d, c = 1 + above / c;
+            d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+            c = fabs(c) < 1e-300 ? 1e-300 : c;
+            product = c * d;
+            h *= product;
+        }
+        if (fabs(product - 1) <= close + 3e-16) break;
+    }
+    return h;
+}
+
+GG_SPECIAL_BLOCK(gg_betaincs) {
+    for (int64_t i = 0; i < GG_SPECIAL; i++) {
+        const double a = b->x[i], c = b->y[i], x = b->z[i];
+        double value = a > 0 && c > 0 && (x == 0 || x == 1) ? x : (double)NAN;
+        if (a > 0 && c > 0 && x > 0 && x < 1 && isfinite(a) && isfinite(c)) {
+            const int reflected = x > (a + 1) / (a + c + 2);
+            const double p = reflected ? c : a, q = reflected ? a : c, z = reflected ? 1 - x : x;
+            const double logs = p * log(z) + q * log1p(-z);
+            const double front = gg_lgamma_of(p + q) - gg_lgamma_of(p) - gg_lgamma_of(q);
+            const double part = exp(logs + front) / p * gg_beta_fraction(p, q, z, b->close);
+            value = reflected ? 1 - part : part;
+        }
+        b->out[i] = value;
+    }
+}
