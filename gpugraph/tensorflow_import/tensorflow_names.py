@@ -136,6 +136,12 @@ def library_module(path: str) -> str | None:
     return None
 
 
+@functools.cache
+def _installed_libraries() -> tuple[str, ...]:
+    """Return the paths of modules whose names are those of an installed library."""
+    return tuple(path for path in ESTIMATOR if library_module(path) is not None)
+
+
 def _is_installed(module: str) -> bool:
     """Return whether a module can be imported, without the import of its package."""
     root, *rest = module.split(".")
@@ -242,7 +248,7 @@ def names(path: str) -> list[str]:
     below = f"{here}." if here else ""
     known |= {
         other[len(below) :].partition(".")[0]
-        for other in (*module_paths(), *TREES)
+        for other in (*module_paths(), *TREES, *_installed_libraries())
         if other != here and other.startswith(below)
     }
     for source in sources(here):

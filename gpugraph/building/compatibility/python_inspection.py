@@ -12,8 +12,12 @@ ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`)."""
-    return inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
+    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`).
+
+    There are no annotations: functions of TensorFlow 1 have none, and programs compare the results.
+    """
+    spec = inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
+    return spec._replace(annotations={})
 
 
 def getargspec(obj: Any) -> ArgSpec:

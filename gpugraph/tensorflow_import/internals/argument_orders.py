@@ -11,7 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.library import losses, metrics
-from gpugraph.tensorflow_import.version_2_parameters import with_parameters
+from gpugraph.tensorflow_import.version_2_parameters import (
+    Parameters,
+    parameters_of,
+    with_parameters,
+)
 
 _LOSSES = """
 absolute_difference=absolute_difference predictions labels weights scope
@@ -29,6 +33,12 @@ sigmoid_cross_entropy=sigmoid_cross_entropy logits multi_class_labels weights la
 softmax_cross_entropy=softmax_cross_entropy logits onehot_labels weights label_smoothing scope
 sparse_softmax_cross_entropy=sparse_softmax_cross_entropy logits labels weights scope
 """
+
+_OPTIONAL = set(
+    "weights scope name epsilon label_smoothing loss_collection add_regularization_losses normalizer "
+    "num_thresholds metrics_collections updates_collections curve axis dim=axis labels".split()
+)
+"""Parameters with defaults; those of the functions here count."""
 
 _COLLECTIONS = "metrics_collections updates_collections name"
 
@@ -56,9 +66,10 @@ def _metric_parameters(name: str) -> str:
     return f"predictions labels {further} {_AUC_LAST.get(name, _COLLECTIONS)}"
 
 
-def _pairs(parameters: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (name, other or name) for name, _, other in (p.partition("=") for p in parameters.split())
+def _parameters(text: str) -> Parameters:
+    """Return the parameters of a row; those with the name of a default value are optional."""
+    return parameters_of(
+        " ".join(f"{word}:" if word in _OPTIONAL else word for word in text.split())
     )
 
 
@@ -72,7 +83,7 @@ class _Functions:
         if name.startswith("__") or name not in self._rows:
             raise AttributeError(name)
         target, parameters = self._rows[name]
-        return with_parameters(getattr(self._module, target), name, _pairs(parameters))
+        return with_parameters(getattr(self._module, target), name, _parameters(parameters))
 
     def __dir__(self) -> list[str]:
         return sorted(self._rows)
