@@ -1632,6 +1632,37 @@ linalg.logdet: matrix name
 linalg.logm: input name
 linalg.LinearOperator: dtype graph_parents is_non_singular is_self_adjoint is_positive_definite
     is_square name
+linalg.LinearOperatorAdjoint: operator is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorBlockDiag: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorCirculant: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorCirculant2D: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorCirculant3D: spectrum input_output_dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorComposition: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorDiag: diag is_non_singular is_self_adjoint is_positive_definite is_square name
+linalg.LinearOperatorFullMatrix: matrix is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorHouseholder: reflection_axis is_non_singular is_self_adjoint
+    is_positive_definite is_square name
+linalg.LinearOperatorIdentity: num_rows batch_shape dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
+linalg.LinearOperatorInversion: operator is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorKronecker: operators is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorLowRankUpdate: base_operator u diag_update v is_diag_update_positive
+    is_non_singular is_self_adjoint is_positive_definite is_square name
+linalg.LinearOperatorScaledIdentity: num_rows multiplier is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
+linalg.LinearOperatorToeplitz: col row is_non_singular is_self_adjoint is_positive_definite
+    is_square name
+linalg.LinearOperatorZeros: num_rows num_columns batch_shape dtype is_non_singular is_self_adjoint
+    is_positive_definite is_square assert_proper_shapes name
 linalg.LinearOperatorLowerTriangular: tril is_non_singular is_self_adjoint is_positive_definite
     is_square name
 linalg.lu: input output_idx_type name

@@ -149,7 +149,13 @@ python.ops.init_ops: tf tf.initializers Constant=tf.initializers.constant
     VarianceScaling=tf.initializers.variance_scaling Zeros=tf.initializers.zeros
 python.ops.init_ops_v2: tf.initializers
 python.ops.(io_ops parsing_ops): tf tf.io gen
-python.ops.linalg.(linalg linalg_impl linear_operator linear_operator_lower_triangular): tf.linalg
+python.ops.linalg.(linalg linalg_impl linear_operator linear_operator_adjoint
+    linear_operator_block_diag linear_operator_circulant linear_operator_composition
+    linear_operator_diag linear_operator_full_matrix linear_operator_householder
+    linear_operator_identity linear_operator_inversion linear_operator_kronecker
+    linear_operator_low_rank_update linear_operator_lower_triangular linear_operator_toeplitz
+    linear_operator_zeros): tf.linalg
+python.ops.linalg.linear_operator_algebra: gpugraph.library.linear_operators.operator_algebra
 python.ops.linalg_ops: tf tf.linalg gen
 python.ops.losses.(losses losses_impl util): tf.losses
 python.ops.manip_ops: tf.manip

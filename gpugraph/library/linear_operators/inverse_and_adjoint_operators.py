@@ -14,15 +14,15 @@ from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
-def shared_promise(operator: LinearOperator, name: str, given: bool | None, relation: str) -> Any:
-    """Return the promise of an operator, or `given` if it has none; ValueError if they differ.
+def shared_promise(operator: LinearOperator, name: str, promise: bool | None, relation: str) -> Any:
+    """Return the promise of an operator, or `promise` if it has none; ValueError if they differ.
 
     relation: the reason why they can't differ, for the message.
     """
-    own = getattr(operator, name)
-    if None not in (own, given) and own != given:
-        raise ValueError(f"{relation}  Found: operator.{name}={own}, {name}={given}")
-    return given if own is None else own
+    value = getattr(operator, name)
+    if None not in (value, promise) and value != promise:
+        raise ValueError(f"{relation}  Found: operator.{name}={value}, {name}={promise}")
+    return promise if value is None else value
 
 
 class DerivedOperator(LinearOperator):
@@ -51,10 +51,10 @@ class DerivedOperator(LinearOperator):
             key: shared_promise(
                 operator,
                 key,
-                given,
+                promise,
                 f"An operator is {word} if and only if its {self._kind} is {word}.",
             )
-            for key, (word, given) in words.items()
+            for key, (word, promise) in words.items()
         }
         name = name or operator.name + self._suffix
         with name_scope(name, values=operator.graph_parents):
@@ -93,12 +93,12 @@ class LinearOperatorInversion(DerivedOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        for key, given in (("is_non_singular", is_non_singular), ("is_square", is_square)):
-            own = getattr(operator, key)
-            if own is False or given is False:
+        for key, promise in (("is_non_singular", is_non_singular), ("is_square", is_square)):
+            value = getattr(operator, key)
+            if value is False or promise is False:
                 raise ValueError(
                     f"operator and supplied hints must have `{key}` equal to `True` or `None`.  "
-                    f"Found {own}, {given}"
+                    f"Found {value}, {promise}"
                 )
         super().__init__(
             operator, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name

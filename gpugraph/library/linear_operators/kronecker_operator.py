@@ -57,7 +57,7 @@ class LinearOperatorKronecker(ListedOperator):
 
     def _shape(self) -> TensorShape:
         rows, columns = (
-            reduce(lambda a, b: a * b, (getattr(each, name) for each in self._operators))
+            reduce(lambda a, b: a * b, (getattr(part, name) for part in self._operators))
             for name in ("range_dimension", "domain_dimension")
         )
         batch: TensorShape = self._static_batch()
@@ -102,11 +102,11 @@ class LinearOperatorKronecker(ListedOperator):
         return cast(ratio, self.dtype)
 
     def _determinant(self) -> Tensor:
-        powers = [power(each.determinant(), self._copies(each)) for each in self._operators]
+        powers = [power(part.determinant(), self._copies(part)) for part in self._operators]
         return reduce(lambda a, b: a * b, powers)
 
     def _log_abs_determinant(self) -> Tensor:
-        terms = [each.log_abs_determinant() * self._copies(each) for each in self._operators]
+        terms = [part.log_abs_determinant() * self._copies(part) for part in self._operators]
         return reduce(lambda a, b: a + b, terms)
 
     def _trace(self) -> Tensor:

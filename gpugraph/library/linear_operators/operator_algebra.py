@@ -27,7 +27,7 @@ class Registry:
         if not callable(function):
             raise TypeError(f"{self._kind}_fn must be callable, received: {function}")
         if classes in self._functions:
-            names = ", ".join(each.__name__ for each in classes)
+            names = ", ".join(one.__name__ for one in classes)
             kind = self._kind.capitalize()
             raise ValueError(
                 f"{kind}({names}) has already been registered to: {self._functions[classes]}"
@@ -39,7 +39,7 @@ class Registry:
         """Call the function of the nearest classes; ValueError if there is none."""
         orders = [enumerate(type(operator).__mro__) for operator in operators]
         candidates = (
-            (sum(distance for distance, _ in row), tuple(each for _, each in row))
+            (sum(distance for distance, _ in row), tuple(parent for _, parent in row))
             for row in itertools.product(*map(list, orders))
         )
         known = [pair for pair in candidates if pair[1] in self._functions]

@@ -58,7 +58,7 @@ def _is_non_singular(a: LinearOperator, b: LinearOperator) -> bool | None:
 def commuting(a: LinearOperator, b: LinearOperator) -> dict[str, Any]:
     """Return the promises that hold for the product of two operators that commute."""
     is_adjoint = {a.is_self_adjoint, b.is_self_adjoint}
-    is_definite = all(each.is_positive_definite and each.is_self_adjoint for each in (a, b))
+    is_definite = all(part.is_positive_definite and part.is_self_adjoint for part in (a, b))
     return {
         "is_non_singular": _is_non_singular(a, b),
         "is_self_adjoint": is_adjoint == {True} or (False if is_adjoint == {True, False} else None),
@@ -120,7 +120,7 @@ def _adjoint_of_diagonal(operator: LinearOperatorDiag) -> LinearOperator:
 @RegisterAdjoint(LinearOperatorBlockDiag)
 @RegisterAdjoint(LinearOperatorKronecker)
 def _adjoint_of_each(operator: Any) -> LinearOperator:
-    adjoints = [each.adjoint() for each in operator.operators]
+    adjoints = [part.adjoint() for part in operator.operators]
     adjoint: LinearOperator = type(operator)(adjoints, **promises_of(operator))
     return adjoint
 
@@ -159,13 +159,13 @@ def _cholesky_of_multiple(operator: LinearOperatorScaledIdentity) -> LinearOpera
 
 @RegisterCholesky(LinearOperatorBlockDiag)
 def _cholesky_of_blocks(operator: LinearOperatorBlockDiag) -> LinearOperator:
-    factors = [each.cholesky() for each in operator.operators]
+    factors = [part.cholesky() for part in operator.operators]
     return LinearOperatorBlockDiag(factors, is_non_singular=True, is_square=True)
 
 
 @RegisterCholesky(LinearOperatorKronecker)
 def _cholesky_of_kronecker(operator: LinearOperatorKronecker) -> LinearOperator:
-    factors = [each.cholesky() for each in operator.operators]
+    factors = [part.cholesky() for part in operator.operators]
     return LinearOperatorKronecker(factors, is_non_singular=True, is_square=True)
 
 
@@ -203,7 +203,7 @@ def _inverse_of_multiple(operator: LinearOperatorScaledIdentity) -> LinearOperat
 @RegisterInverse(LinearOperatorBlockDiag)
 @RegisterInverse(LinearOperatorKronecker)
 def _inverse_of_each(operator: Any) -> LinearOperator:
-    inverses = [each.inverse() for each in operator.operators]
+    inverses = [part.inverse() for part in operator.operators]
     inverse: LinearOperator = type(operator)(inverses, **promises_of(operator))
     return inverse
 
@@ -298,7 +298,7 @@ def _product_of_circulants(
 
 @RegisterMatmul(LinearOperatorBlockDiag, LinearOperatorBlockDiag)
 def _product_of_blocks(a: LinearOperatorBlockDiag, b: LinearOperatorBlockDiag) -> LinearOperator:
-    sizes = [[each.domain_dimension.value for each in part.operators] for part in (a, b)]
+    sizes = [[part.domain_dimension.value for part in whole.operators] for whole in (a, b)]
     if sizes[0] != sizes[1] or None in sizes[0]:
         return _product(a, b)
     products = [left.matmul(right) for left, right in zip(a.operators, b.operators)]

@@ -71,5 +71,5 @@ class ListedOperator(LinearOperator):
         return reduce(lambda a, b: a * b, self._results(method))
 
     def _results(self, method: str) -> Sequence[Any]:
-        functions: list[Callable[[], Any]] = [getattr(each, method) for each in self._operators]
+        functions: list[Callable[[], Any]] = [getattr(part, method) for part in self._operators]
         return [function() for function in functions]
