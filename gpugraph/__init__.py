@@ -31,9 +31,11 @@ from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 if TYPE_CHECKING:
     from gpugraph import config as config, devices as devices, memory as memory, session as session
     from gpugraph.api import (
+        autograph as autograph,
         bitwise as bitwise,
         compat as compat,
         contrib as contrib,
+        data as data,
         debugging as debugging,
         dtypes as dtypes,
         gfile as gfile,

@@ -50,8 +50,11 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "checks",
         "gradients trackable",
         "variables",
+        "autograph",
         "variable_scope",
+        "functions",
         "graph_files",
+        "function_calls",
         "compatibility",
     ),
     "library": (
@@ -59,6 +62,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "datasets distributions linear_operators losses train testing",
         "lookup metrics saved_models",
         "feature_column",
+        "data",
         "keras",
         "layers",
         "contrib",
@@ -71,6 +75,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "attr_values default_types",
         "op_library",
         "client nodes",
+        "functions",
     ),
     "base/sizes": ("size_traces", "size_functions", "size_arrays"),
     "memory": (
@@ -99,6 +104,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "nn strings",
         "collectives files fusion image parsing queues state",
         "readers summaries tables",
+        "datasets",
         "older_types",
     ),
     "library/keras": (
@@ -209,6 +215,7 @@ ONE_FILE = {  # of others' packages: the only file or folder that imports them
     "cupy": "devices",
     "google": "formats",  # protobuf
     "grpc": "cluster",
+    "malt": "building/autograph/malt_transpiler.py",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
     "cairosvg": "library/keras/pictures/plot_model.py",
@@ -245,6 +252,11 @@ DOORS = frozenset(
         ("gpugraph.session.session_factory", COMPUTED),
         ("gpugraph.formats.messages_pb2", "gpugraph.formats.messages.message_classes"),
         ("gpugraph.library.keras.applications.applications_package", "keras_applications"),
+        # An extra, for functions that branch on tensors.
+        (
+            "gpugraph.building.autograph.function_conversion",
+            "gpugraph.building.autograph.malt_transpiler",
+        ),
         # An extra, for servers and their sessions.
         ("gpugraph.cluster.grpc_package", "grpc"),
         ("gpugraph.cluster.ray_actors", "ray"),

@@ -19,9 +19,12 @@ from gpugraph.api.import_paths import PUBLIC_MODULES, TENSORFLOW_MODULES
 
 CONTRIB = (
     tf.contrib,
+    tf.contrib.autograph,
     tf.contrib.crf,
+    tf.contrib.data,
     tf.contrib.distributions,
     tf.contrib.feature_column,
+    tf.contrib.eager,
     tf.contrib.framework,
     tf.contrib.layers,
     tf.contrib.legacy_seq2seq,
@@ -39,7 +42,11 @@ CONTRIB = (
 )
 FACES = (
     tf,
+    tf.autograph,
+    tf.autograph.experimental,
     tf.bitwise,
+    tf.data,
+    tf.data.experimental,
     tf.debugging,
     tf.graph_util,
     tf.image,
@@ -173,6 +180,13 @@ as_dtype: type_value
 as_string: input precision scientific shortest width fill name
 asin: x name
 asinh: x name
+autograph.experimental.do_not_convert: func
+autograph.experimental.set_loop_options: parallel_iterations back_prop swap_memory \
+    maximum_iterations shape_invariants
+autograph.set_verbosity: level alsologtostdout
+autograph.to_code: entity recursive arg_values arg_types indentation experimental_optional_features
+autograph.to_graph: entity recursive arg_values arg_types experimental_optional_features
+autograph.trace:
 assert_equal: x y data summarize message name
 assert_greater: x y data summarize message name
 assert_greater_equal: x y data summarize message name
@@ -281,6 +295,15 @@ conj: x name
 constant: value dtype shape name verify_shape
 constant_initializer: value dtype verify_shape
 container: container_name
+contrib.autograph.AutoGraphError:
+contrib.autograph.convert: recursive optional_features user_requested
+contrib.autograph.converted_call: f args kwargs caller_fn_scope options
+contrib.autograph.set_element_type: entity dtype shape
+contrib.autograph.stack: list_or_tensor element_dtype strict
+contrib.eager.Checkpointable:
+contrib.eager.defun: func input_signature autograph experimental_autograph_options \
+    experimental_relax_shapes
+contrib.autograph.tensor_list: elements element_dtype element_shape use_tensor_array
 contrib.checkpoint.Checkpointable:
 contrib.checkpoint.CheckpointableBase:
 contrib.checkpoint.List:
@@ -1961,6 +1984,9 @@ polygamma: a x name
 pow: x y name
 print:
 py_func: func inp Tout stateful name
+py_function: func inp Tout name
+function: func input_signature autograph experimental_autograph_options experimental_relax_shapes \
+    experimental_compile
 qr: input full_matrices name
 random.categorical: logits num_samples dtype seed name
 random.gamma: shape alpha beta dtype seed name
@@ -2441,6 +2467,7 @@ make_tensor_proto: values dtype shape verify_shape allow_broadcast
 
 # Names that TensorFlow lacks, or has with uninformative parameters.
 OURS = """
+autograph.experimental.Feature contrib.eager.ResourceVariable
 AUTO_REUSE AggregationMethod Attr Call ConfigProto DType Elementwise GPUOptions GraphKeys
 GraphOptions
 HostOnly OpDef Operation OptimizerOptions Reduction RunMetadata RunOptions
@@ -2460,6 +2487,85 @@ errors.OperatorNotAllowedInGraphError
 losses.Reduction nn.rnn_cell.LSTMStateTuple contrib.seq2seq.AttentionWrapperState
 contrib.seq2seq.BasicDecoderOutput contrib.seq2seq.BeamSearchDecoderOutput
 contrib.seq2seq.BeamSearchDecoderState contrib.seq2seq.FinalBeamSearchDecoderOutput
+contrib.data.AutoShardPolicy:
+contrib.data.CheckpointInputPipelineHook: estimator
+contrib.data.Counter: start step dtype
+contrib.data.CsvDataset: filenames record_defaults compression_type buffer_size header field_delim
+    use_quote_delim na_value select_cols
+contrib.data.Dataset: variant_tensor spec inputs
+contrib.data.DatasetStructure: element_spec dataset_shape version_2
+contrib.data.DistributeOptions:
+contrib.data.FixedLengthRecordDataset: filenames record_bytes header_bytes footer_bytes buffer_size
+    compression_type num_parallel_reads
+contrib.data.Iterator: iterator_resource initializer output_types output_shapes output_classes
+contrib.data.MapVectorizationOptions:
+contrib.data.OptimizationOptions:
+contrib.data.Optional:
+contrib.data.OptionalStructure: value_structure
+contrib.data.RandomDataset: seed
+contrib.data.Reducer: init_func reduce_func finalize_func
+contrib.data.SqlDataset: driver_name data_source_name query output_types
+contrib.data.StatsAggregator:
+contrib.data.StatsOptions:
+contrib.data.TFRecordDataset: filenames compression_type buffer_size num_parallel_reads
+contrib.data.TFRecordWriter: filename compression_type
+contrib.data.TextLineDataset: filenames compression_type buffer_size num_parallel_reads
+contrib.data.ThreadingOptions:
+contrib.data.assert_cardinality: expected_cardinality
+contrib.data.assert_element_shape: expected_shapes
+contrib.data.batch_and_drop_remainder: batch_size
+contrib.data.bucket_by_sequence_length: element_length_func bucket_boundaries bucket_batch_sizes
+    padded_shapes padding_values pad_to_bucket_boundary no_padding drop_remainder
+contrib.data.bytes_produced_stats: tag
+contrib.data.cardinality: dataset
+contrib.data.choose_from_datasets: datasets choice_dataset
+contrib.data.copy_to_device: target_device source_device
+contrib.data.dense_to_ragged_batch: batch_size drop_remainder row_splits_dtype
+contrib.data.dense_to_sparse_batch: batch_size row_shape
+contrib.data.enumerate_dataset: start
+contrib.data.from_variant: variant structure
+contrib.data.get_next_as_optional: iterator
+contrib.data.get_single_element: dataset
+contrib.data.get_structure: dataset_or_iterator
+contrib.data.group_by_reducer: key_func reducer
+contrib.data.group_by_window: key_func reduce_func window_size window_size_func
+contrib.data.ignore_errors:
+contrib.data.make_batched_features_dataset: file_pattern batch_size features reader label_key
+    reader_args num_epochs shuffle shuffle_buffer_size shuffle_seed prefetch_buffer_size
+    reader_num_threads parser_num_threads sloppy_ordering drop_final_batch
+contrib.data.make_csv_dataset: file_pattern batch_size column_names column_defaults label_name
+    select_columns field_delim use_quote_delim na_value header num_epochs shuffle
+    shuffle_buffer_size shuffle_seed prefetch_buffer_size num_parallel_reads sloppy
+    num_rows_for_inference compression_type ignore_errors
+contrib.data.make_saveable_from_iterator: iterator
+contrib.data.map_and_batch: map_func batch_size num_parallel_batches drop_remainder
+    num_parallel_calls
+contrib.data.padded_batch_and_drop_remainder: batch_size padded_shapes padding_values
+contrib.data.parallel_interleave: map_func cycle_length block_length sloppy buffer_output_elements
+    prefetch_input_elements
+contrib.data.parse_example_dataset: features num_parallel_calls
+contrib.data.prefetch_to_device: device buffer_size
+contrib.data.read_batch_features: file_pattern batch_size features reader label_key reader_args
+    num_epochs shuffle shuffle_buffer_size shuffle_seed prefetch_buffer_size reader_num_threads
+    parser_num_threads sloppy_ordering drop_final_batch
+contrib.data.reduce_dataset: dataset reducer
+contrib.data.rejection_resample: class_func target_dist initial_dist seed
+contrib.data.sample_from_datasets: datasets weights seed
+contrib.data.scan: initial_state scan_func
+contrib.data.set_stats_aggregator: stats_aggregator prefix counter_prefix
+contrib.data.shuffle_and_repeat: buffer_size count seed
+contrib.data.sliding_window_batch: window_size stride window_shift window_stride
+contrib.data.sloppy_interleave: map_func cycle_length block_length
+contrib.data.take_while: predicate
+contrib.data.to_variant: dataset
+contrib.data.unbatch:
+contrib.data.unique:
+data.Options:
+data.get_legacy_output_classes: dataset_or_iterator
+data.get_legacy_output_shapes: dataset_or_iterator
+data.get_legacy_output_types: dataset_or_iterator
+data.make_initializable_iterator: dataset shared_name
+data.make_one_shot_iterator: dataset
 """
 
 # Parameters that we take beyond TensorFlow's, after all of them.
@@ -2473,6 +2579,11 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths = {"rnn_cell": "nn.rnn_cell", "gfile_v2": "io.gfile"}
     paths |= {"v2": "compat.v2", "v2.nn_v2": "compat.v2.nn"}
     paths |= {"shared.python_io": "python_io", "shared.queue": "queue"}
+    paths |= {"autograph.autograph_experimental": "autograph.experimental"}
+    paths |= {
+        "contrib.autograph_names": "contrib.autograph",
+        "contrib.eager_names": "contrib.eager",
+    }
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}
     paths |= {f"keras.keras_{name}": f"keras.{name}" for name in KERAS_MODULES}

@@ -21,11 +21,12 @@ from gpugraph.base.deferred_names import one_import_at_a_time
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
-    bitwise compat contrib contrib.checkpoint contrib.crf contrib.distributions
-    contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
-    contrib.rnn
+    autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
+    contrib.distributions contrib.feature_column contrib.framework contrib.layers
+    contrib.legacy_seq2seq contrib.lookup contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
-    contrib.tensorboard.plugins.projector contrib.training contrib.util debugging dtypes
+    contrib.tensorboard.plugins.projector contrib.training contrib.util data
+    debugging dtypes
     gfile graph_util image initializers io linalg manip math nn quantization random saved_model
     saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants
@@ -42,9 +43,15 @@ _SLIM = """
 
 _ELSEWHERE = """
 app platform.app
+autograph.experimental api.autograph.autograph_experimental
+contrib.autograph api.contrib.autograph_names
+contrib.eager api.contrib.eager_names
 app.flags platform.flags
 compat.v2 api.v2
+compat.v2.data api.v2.data_v2
+compat.v2.data.experimental api.v2.data_v2.experimental_v2
 compat.v2.nn api.v2.nn_v2
+data.experimental api.data.data_experimental
 config.optimizer config.rewriting_options
 config.threading config.threading_settings
 errors base.errors

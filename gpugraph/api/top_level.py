@@ -151,6 +151,8 @@ from gpugraph.ops.indexing.tensor_scatter import (
     tensor_scatter_add as tensor_scatter_add, tensor_scatter_sub as tensor_scatter_sub,
     tensor_scatter_update as tensor_scatter_update,
 )
+from gpugraph.building.function_calls.polymorphic_function import function as function
+from gpugraph.building.function_calls.python_function_ops import py_function as py_function
 from gpugraph.ops.control.py_func import numpy_function as numpy_function, py_func as py_func
 from gpugraph.ops.indexing.one_hot_where_unique import (
     dynamic_stitch as dynamic_stitch, lin_space as lin_space, linspace as linspace,

@@ -107,17 +107,20 @@ class Resources:
         self.shared: dict[tuple[str, str], Any] = {}
         self.constants: dict[tuple[str, int], tuple[weakref.ref[Any], Block]] = {}
         self._unused: deque[tuple[str, int]] = deque()
+        self.functions: Any = None  # `session.graph_functions.GraphFunctions`, of one session
 
     def for_session(self) -> Resources:
         """Return the resources for another session on the same devices.
 
         Both sessions share variables, constants, and objects with a container and a name, such as
-        queues. Kernel states and kept tensors are separate.
+        queues. Kernel states and kept tensors are separate. Functions are those of this session
+        until the other has its own.
         """
         other = Resources()
         other.lock, other.access = self.lock, self.access
         other.variables, other.shared = self.variables, self.shared
         other.constants, other._unused = self.constants, self._unused
+        other.functions = self.functions
         return other
 
     def end_session(self) -> None:
@@ -212,11 +215,20 @@ class Resources:
                     self.variables.pop(key).release()
             for key in list(self.shared):
                 if containers is None or key[0] in containers:
-                    del self.shared[key]
+                    _end(self.shared.pop(key))
             if containers is None:
                 self.kept.clear()
+                for state in self.states.values():
+                    _end(state)
                 self.states.clear()
                 self.release_unused()
                 for _, block in self.constants.values():
                     block.release()
                 self.constants.clear()
+
+
+def _end(held: Any) -> None:
+    """Stop the threads and close the files of an object that the session drops."""
+    end = getattr(held, "end_of_session", None)
+    if end is not None:
+        end()

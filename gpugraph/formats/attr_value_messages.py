@@ -1,7 +1,7 @@
 """Values of attrs as AttrValue messages, and back.
 
 A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
-of these; a function's name with its attrs is a NameAttrList message. The attr's kind, such as
+of these; a function is a NameAttrList message or an object that makes one. The attr's kind, such as
 `"list(int)"`, determines the field of the AttrValue. If the kind is unknown, as for attrs without a
 signature (`_class`), it is derived from the value.
 """
@@ -50,7 +50,9 @@ def kind_of(value: Any) -> str:
     ):
         if isinstance(value, types):
             return kind
-    if getattr(getattr(value, "DESCRIPTOR", None), "name", "") == "NameAttrList":
+    if getattr(getattr(value, "DESCRIPTOR", None), "name", "") == "NameAttrList" or hasattr(
+        value, "as_name_attr_list"
+    ):
         return "func"
     raise TypeError(f"An attr can't hold {value!r}")
 
@@ -65,7 +67,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 _MESSAGES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda shape: as_shape(shape).as_proto(),
     "tensor": lambda array: tensor_proto_of(array, as_dtype(array.dtype), array.shape),
-    "func": lambda name_attr_list: name_attr_list,
+    "func": lambda function: getattr(function, "as_name_attr_list", lambda: function)(),
 }
 
 

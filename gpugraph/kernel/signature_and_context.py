@@ -110,3 +110,6 @@ class KernelContext(Signature, Protocol):
 
     def keep(self, container: Any) -> None:
         """Call `container.release()` when the current run is over."""
+
+    def function(self, function: Any) -> Any:
+        """Return a new call of a `GraphFunction`, the value of an attr: arrays in, arrays out."""

@@ -36,9 +36,38 @@ collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGat
     CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
 control.optional_ops OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
-control.py_func PyFunc PyFuncStateless
+control.py_func EagerPyFunc PyFunc PyFuncStateless
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter
     RefExit RefIdentity RefMerge RefNextIteration RefSwitch Switch
+datasets.ahead_stages ExperimentalMapAndBatchDataset ExperimentalParallelInterleaveDataset
+    MapAndBatchDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2
+    ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 PrefetchDataset
+datasets.batch_stages BatchDataset BatchDatasetV2 DenseToSparseBatchDataset
+    ExperimentalDenseToSparseBatchDataset ExperimentalUnbatchDataset PaddedBatchDataset
+    PaddedBatchDatasetV2 UnbatchDataset WindowDataset
+datasets.file_stages CacheDataset CacheDatasetV2 FixedLengthRecordDataset
+    FixedLengthRecordDatasetV2 TFRecordDataset TextLineDataset
+datasets.function_stages ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset
+    MapDataset ParallelMapDataset ParallelMapDatasetV2 ScanDataset TakeWhileDataset
+datasets.iterator_ops DatasetCardinality DatasetToSingleElement DeserializeIterator
+    ExperimentalDatasetCardinality Iterator IteratorFromStringHandle IteratorFromStringHandleV2
+    IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle
+    IteratorV2 MakeIterator OneShotIterator ReduceDataset SerializeIterator
+datasets.nested_stages DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset
+    ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset FlatMapDataset
+    GroupByReducerDataset GroupByWindowDataset InterleaveDataset
+datasets.order_stages AssertCardinalityDataset ConcatenateDataset ExperimentalIgnoreErrorsDataset
+    ExperimentalMaxIntraOpParallelismDataset ExperimentalPrivateThreadPoolDataset
+    ExperimentalUniqueDataset IgnoreErrorsDataset MaxIntraOpParallelismDataset ModelDataset
+    OptimizeDataset OptionsDataset PrivateThreadPoolDataset RepeatDataset ShardDataset SkipDataset
+    TakeDataset UniqueDataset ZipDataset
+datasets.position_ops DatasetToTFRecord ExperimentalDatasetToTFRecord MultiDeviceIterator
+    MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit _IteratorPosition
+    _SetIteratorPosition
+datasets.shuffle_stages ShuffleAndRepeatDataset ShuffleDataset ShuffleDatasetV3
+datasets.source_stages ExperimentalRandomDataset GeneratorDataset RandomDataset RangeDataset
+    SparseTensorSliceDataset TensorDataset TensorSliceDataset
+datasets.table_stages CSVDataset ExperimentalCSVDataset ExperimentalSqlDataset SqlDataset
 debugging.assert_kernel Assert
 debugging.check_numerics CheckNumerics
 debugging.ensure_shape EnsureShape

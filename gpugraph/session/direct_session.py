@@ -44,6 +44,7 @@ from gpugraph.plan import Plan
 from gpugraph.runtime import Rendezvous
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanation import Explanation, log_placements
+from gpugraph.session.graph_functions import GraphFunctions
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
 
@@ -74,6 +75,7 @@ class DirectSession(SessionBackend):
             is_on("GPUGRAPH_VERIFY"),
             Rendezvous,
         )
+        self.functions = self.resources.functions = GraphFunctions(self.target, options)
         self.graph: Graph | None = None
         self.closed = False
         self._closing: dict[int, int] = {}  # {0: thread id} while a thread closes the session
@@ -265,7 +267,8 @@ class DirectSession(SessionBackend):
                 self.last_traced = None
             plans = list(self._leaving.values())
             for plan in plans:
-                plan.clock.cancel()  # its run may be in an endless loop
+                plan.clock.cancel()  # the run may be in an endless loop
+            self.functions.close()
             wait_for(plans)
             self.close_devices()
             self._leaving.clear()

@@ -30,25 +30,23 @@ _REWRITE = (
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
 _PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
-_FUNCTIONS = "there is no eager execution, and there are no tf.functions to save"
-_DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
+_FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
 audio: there is no audio codec: tf.signal has transforms of audio
-autograph: programs build their graphs: use tf.cond and tf.while_loop
 compat.v2.summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter
 core.*._[A-Z]* core.*.DESCRIPTOR: descriptors are attributes of the classes of messages
 config.experimental_connect_to_cluster config.experimental_connect_to_host: there is no eager
     execution: give a Session its target
-config.experimental_run_functions_eagerly: there is no eager execution: there are no tf.functions
+config.experimental_run_functions_eagerly: there is no eager execution:
+    a tf.function is traced
 CriticalSection: runs that touch a resource variable take turns: use tf.control_dependencies
-data OptionalSpec: {_DATASETS}, or a tf.keras.utils.Sequence
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
-function wrap_function: there is no eager execution: build a graph and run it in a Session
+wrap_function: there is no eager execution: build a graph and run it in a Session
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
 image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
     image.encode_jpeg image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
@@ -77,7 +75,6 @@ nn.quantized_conv2d: {_QUANTIZED}nn.conv2d
 nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
 profiler: {_PROFILER}
-py_function: there is no eager execution: use tf.py_func or tf.numpy_function
 tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
 random.create_rng_state random.experimental random.Generator random.get_global_generator

@@ -10,7 +10,6 @@ _ELSEWHERE = "another library's functions can be called in tf.py_func"
 _NOT_HERE = f"it is a separate library: {_ELSEWHERE}"
 _ESTIMATORS = "there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession"
 _NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
-_DATASETS = "there are no datasets: feed batches, or use tf.train.batch and other queues"
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
@@ -24,7 +23,6 @@ _QUEUES = "use tf.train.batch, tf.train.shuffle_batch and other queues"
 ROWS = f"""
 all_reduce nccl: variables of several GPUs are added by tf.add_n
 android cmake hvx makefile pi_examples remote_fused_graph: {_TOOLS}
-autograph: programs build their graphs: use tf.cond and tf.while_loop
 batching: inputs of several runs are not batched: feed a batch, or use tf.train.batch
 bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
@@ -35,7 +33,7 @@ compiler: {_COMPILED}, all of them: there is no scope to request it
 constrained_optimization: write the Lagrangian, and train it by two optimizers
 copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_graph_def
 cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
-data: {_DATASETS}
+data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_generator
 deprecated: use tf.summary
 distribute: there are no strategies: use tf.device, and tf.add_n for gradients of several GPUs
 eager: there is no eager execution: build a graph and run it in a Session

@@ -39,6 +39,34 @@ python.client.device_lib: list_local_devices=gpugraph.devices.list_local_devices
 python.client.timeline: gpugraph.inspection.timeline
 python.client.session: tf BaseSession=gpugraph.session.BaseSession
     register_session_run_conversion_functions=gpugraph.session.register_session_run_conversion_functions
+python.autograph: tf.contrib.autograph
+python.autograph.(core.converter impl.api): tf.contrib.autograph
+    tf_convert=gpugraph.building.autograph.function_conversion.tf_convert
+python.autograph.core.ag_ctx: gpugraph.graph.client.autograph_status
+python.autograph.lang.directives: tf.contrib.autograph
+python.eager.def_function: function=tf.function
+    Function=gpugraph.building.function_calls.polymorphic_function.Function
+python.eager.function: defun=gpugraph.building.function_calls.polymorphic_function.defun
+    Function=gpugraph.building.function_calls.polymorphic_function.Function
+    ConcreteFunction=gpugraph.building.function_calls.concrete_function.ConcreteFunction
+python.data: tf.data
+python.data.experimental: tf.data.experimental
+python.data.experimental.ops: tf.data.experimental
+python.data.experimental.ops.(batching cardinality counter enumerate_ops error_ops
+    get_single_element grouping interleave_ops iterator_ops optimization optimization_options
+    parsing_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops sleep
+    stats_aggregator stats_ops stats_options take_while_ops threading_options unique
+    writers): tf.data.experimental
+python.data.ops: tf.data
+python.data.ops.dataset_ops: tf.data gpugraph.library.data.dataset_versions
+    gpugraph.library.data.dataset_base tf.data.experimental
+python.data.ops.iterator_ops: tf.data gpugraph.library.data.iterators tf.data.experimental
+python.data.ops.multi_device_iterator_ops: gpugraph.library.data.saved_iterators
+python.data.ops.optional_ops: tf.data.experimental gpugraph.library.data.data_optional
+python.data.ops.readers: tf.data gpugraph.library.data.file_datasets
+python.data.util: tf.data
+python.data.util.nest: gpugraph.library.data.data_nest
+python.data.util.structure: gpugraph.library.data.element_structure tf.data.experimental
 python.eager.context: gpugraph.building.compatibility.graph_mode tf
 python.feature_column: tf.feature_column
 python.feature_column.(feature_column feature_column_v2 feature_column_lib sequence_feature_column):
@@ -57,7 +85,11 @@ python.feature_column.dense_features_v2:
 python.feature_column.serialization: gpugraph.library.keras.feature_column_configs
 python.feature_column.utils: gpugraph.tensorflow_import.private_feature_columns
 python.framework.common_shapes: gpugraph.ops.framework.shape_functions
-python.framework.(constant_op function importer indexed_slices load_library op_def_library
+python.framework.auto_control_deps:
+    gpugraph.building.control_flow.automatic_control_dependencies
+python.framework.func_graph: gpugraph.graph.functions.func_graph
+python.framework.function: gpugraph.building.function_calls.defined_function tf
+python.framework.(constant_op importer indexed_slices load_library op_def_library
     tensor_spec): tf
 python.framework.type_spec: gpugraph.graph.client.type_spec
 python.framework.device: DeviceSpec=tf.DeviceSpec
@@ -118,14 +150,16 @@ python.ops.array_ops: tf tf.manip gen
 python.ops.bitwise_ops: tf.bitwise gen
 python.ops.candidate_sampling_ops: tf.nn tf.random
 python.ops.(check_ops numerics): tf tf.debugging
-python.ops.(clip_ops logging_ops script_ops standard_ops state_ops tensor_array_ops): tf gen
+python.ops.script_ops: eager_py_func=tf.py_function tf gen
+python.ops.(clip_ops logging_ops standard_ops state_ops tensor_array_ops): tf gen
 python.ops.collective_ops: gpugraph.ops.collectives.collective_ops gen
 python.ops.(gen_array_ops gen_bitwise_ops gen_candidate_sampling_ops
     gen_control_flow_ops gen_data_flow_ops gen_image_ops gen_io_ops gen_linalg_ops gen_logging_ops
     gen_lookup_ops gen_manip_ops gen_math_ops gen_nn_ops gen_parsing_ops gen_random_ops
     gen_resource_variable_ops gen_rnn_ops gen_script_ops gen_set_ops gen_sparse_ops
     gen_spectral_ops gen_state_ops gen_string_ops gen_user_ops inplace_ops list_ops): gen
-python.ops.(cond_v2 control_flow_util custom_gradient functional_ops gradients_util histogram_ops
+python.ops.functional_ops: gpugraph.building.function_calls.functional_ops tf
+python.ops.(cond_v2 control_flow_util custom_gradient gradients_util histogram_ops
     map_fn partitioned_variables session_ops sort_ops summary_ops_v2 template): tf
 python.ops.confusion_matrix: tf.math tf
     remove_squeezable_dimensions=gpugraph.ops.nn.losses.loss_weights.remove_squeezable_dimensions
@@ -266,6 +300,10 @@ python.training.checkpoint_state_pb2: gpugraph.formats.messages_pb2
 
 _CONTRIB = """
 contrib.crf.python.ops.crf: tf.contrib.crf
+contrib.data.python.ops: tf.contrib.data
+contrib.data.python.ops.(batching enumerate_ops error_ops get_single_element grouping interleave_ops
+    iterator_ops prefetching_ops random_ops readers resampling scan_ops shuffle_ops sliding
+    stats_ops threadpool unique): tf.contrib.data
 contrib.distributions.python.ops: tf.contrib.distributions
 contrib.distributions.python.ops.(mvn_diag mvn_tril onehot_categorical): tf.contrib.distributions
 contrib.feature_column.python.feature_column.sequence_feature_column: tf.contrib.feature_column

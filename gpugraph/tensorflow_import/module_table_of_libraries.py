@@ -24,10 +24,7 @@ python.math_ops: tf tf.math gen
 python.state_ops: tf gen
 python.array_ops: tf tf.manip gen
 python.nn_ops: tf.nn gen
-python.autograph.impl.api: do_not_convert=internals.training_internals.unconverted
 python.client.session: _FetchHandler=internals.training_internals.FetchHandler
-python.data.util.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
-    is_sequence=tf.nest.is_nested
 python.distribute.(distribute_lib distribution_strategy_context): internals.default_strategy
     StrategyV1=internals.default_strategy.Strategy
 python.training.(distribute distribution_strategy_context): internals.default_strategy

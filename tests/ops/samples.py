@@ -13,6 +13,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import as_dtype
 from gpugraph.ops.older_types.renamed_op_types import RENAMED
+from gpugraph.ops.op_index import MODULE_OF
 from gpugraph.ops.state.resource_variable_ops import LOWERED
 
 from . import (
@@ -109,6 +110,11 @@ UNSAMPLED = {
         ),
         "it works on lists in variants: test_list_making_ops.py has it run",
     ),
+    **{
+        op_type: "it works on datasets in variants: tests/library/data has it run"
+        for op_type, module in MODULE_OF.items()
+        if module.partition(".")[0] == "datasets"
+    },
     **dict.fromkeys(
         ("OptionalFromValue", "OptionalGetValue", "OptionalHasValue", "OptionalNone"),
         "it works on optionals in variants: test_optional_ops.py has it run",
@@ -245,7 +251,7 @@ UNSAMPLED = {
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
-        ("PyFunc", "PyFuncStateless"),
+        ("PyFunc", "PyFuncStateless", "EagerPyFunc"),
         "what it computes is a Python function of its own: test_script.py has some",
     ),
     **dict.fromkeys(

@@ -133,6 +133,7 @@ def test_an_old_program_is_run_and_read(tmp_path: Path) -> None:
 
 
 CALLS = {
+    "autograph": "tf.autograph.to_graph(lambda x: x)",
     "hdf5": """model.save("m.h5")
 keras.models.save_model(model, "m.h5")
 model.save_weights("m.h5")

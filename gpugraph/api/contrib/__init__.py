@@ -6,9 +6,12 @@ from gpugraph.base.deferred_names import deferred_names
 
 if TYPE_CHECKING:
     from gpugraph.api.contrib import (
+        autograph_names as autograph_names,
         checkpoint as checkpoint,
         crf as crf,
+        data as data,
         distributions as distributions,
+        eager_names as eager_names,
         feature_column as feature_column,
         framework as framework,
         layers as layers,
@@ -22,5 +25,8 @@ if TYPE_CHECKING:
         training as training,
         util as util,
     )
+
+    autograph = autograph_names
+    eager = eager_names
 else:
     __getattr__, __dir__, __all__ = deferred_names(__name__)

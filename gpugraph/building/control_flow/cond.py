@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.nest import assert_same_structure
+from gpugraph.building.control_flow.automatic_control_dependencies import InnerBlocks
 from gpugraph.building.control_flow.composite_flow import (
     check_kinds,
     flat_tensors,
@@ -20,6 +21,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph, nam
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def cond(
@@ -53,10 +55,11 @@ def cond(
         if isinstance(pred, bool):
             raise TypeError(f"pred must not be a Python bool, but it is {pred}")
         graph = get_default_graph()
-        pred, pivots = _forked(graph, pred)
+        blocks = InnerBlocks(graph)
+        pred, pivots = _forked(graph, blocks.after_pending([convert_to_tensor(pred)])[0])
         if_true, if_false = (CondContext(pred, pivots[branch], branch) for branch in (1, 0))
-        true_result, true_tensors = _branch(if_true, true_fn, "true_fn")
-        false_result, false_tensors = _branch(if_false, false_fn, "false_fn")
+        true_result, true_tensors = _branch(if_true, true_fn, "true_fn", blocks)
+        false_result, false_tensors = _branch(if_false, false_fn, "false_fn", blocks)
         if not strict:
             true_result, false_result = _lone(true_result), _lone(false_result)
         _check_structures(true_result, false_result)
@@ -65,6 +68,7 @@ def cond(
             false_tensors = with_indices_alike(false_result, false_tensors)
         _check_dtypes(true_tensors, false_tensors)
         merged = [merge(pair) for pair in zip(false_tensors, true_tensors)]
+        blocks.finish(merged)
         if if_true.outer is None:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, if_true)
             graph.add_to_collection(GraphKeys.COND_CONTEXT, if_false)
@@ -99,17 +103,17 @@ def _forked(graph: Graph, pred: Any) -> tuple[Tensor, tuple[Tensor, Tensor]]:
 
 
 def _branch(
-    context: CondContext, function: Callable[[], Any], name: str
+    context: CondContext, function: Callable[[], Any], name: str, blocks: InnerBlocks
 ) -> tuple[Any, list[Tensor]]:
     """Return the result of the branch's function, as returned and as a flat list of tensors.
 
     name: the name of the argument of `cond`, for messages.
     """
-    with within(context.graph, context):
+    with within(context.graph, context), blocks.block() as completed:
         returned, tensors = context.build(function)
-    if returned is None:
-        raise ValueError(f"{name} must have a return value.")
-    flat = flat_tensors(tensors)
+        if returned is None:
+            raise ValueError(f"{name} must have a return value.")
+        flat = completed(flat_tensors(tensors))
     context.leave(flat)
     return returned, flat
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugraph.base.nest import assert_same_structure, flatten, is_nested
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.automatic_control_dependencies import InnerBlocks
 from gpugraph.building.control_flow.composite_flow import (
     check_kinds,
     flat_tensors,
@@ -140,7 +141,8 @@ class _Loop:
         self.graph = context.graph
         self.structure = loop_vars
         self.originals = flatten(loop_vars)
-        self.tensors = flat_tensors(loop_vars)
+        self.blocks = InnerBlocks(self.graph)
+        self.tensors = self.blocks.after_pending(flat_tensors(loop_vars))
         invariants = [None] * len(self.originals)
         if shape_invariants is not None:
             invariants = flatten(shape_invariants)
@@ -155,21 +157,25 @@ class _Loop:
         context = self.context
         with within(self.graph, context):
             merged = self._merged(self._entered())
-            context.pred = raw_ops.LoopCond(
-                convert_to_tensor(cond(*packed(self.structure, merged))), name="LoopCond"
-            )
+            with self.blocks.block() as completed:
+                pred = convert_to_tensor(cond(*packed(self.structure, merged)))
+                (pred,) = completed([pred])
+            context.pred = raw_ops.LoopCond(pred, name="LoopCond")
             switches = [context.switch(tensor) for tensor in merged]
             inside = [same(switch[1]) for switch in switches]
             context.body_pivot = inside[0].op
             arguments = packed(self.structure, inside)
-            result = body(*arguments)
-            if not is_nested(result):
-                result = [result]
-            assert_same_structure(list(arguments), list(result))
-            check_kinds(list(arguments), list(result))
-            self._close(merged, result)
+            with self.blocks.block() as completed:
+                result = body(*arguments)
+                if not is_nested(result):
+                    result = [result]
+                assert_same_structure(list(arguments), list(result))
+                check_kinds(list(arguments), list(result))
+                results = completed(flat_tensors(result))
+            self._close(merged, results)
             context.exits = [exit_loop(switch[0]) for switch in switches]
             context.leave(context.exits)
+        self.blocks.finish(context.exits)
         return packed(result, context.exits)
 
     def _entered(self) -> list[Tensor]:
@@ -226,9 +232,8 @@ class _Loop:
         context.pred_pivot = merged[0].op
         return merged
 
-    def _close(self, merged: Sequence[Tensor], result: Any) -> None:
+    def _close(self, merged: Sequence[Tensor], results: Sequence[Tensor]) -> None:
         """Pass the body's results to the next iteration; check their dtypes and shapes."""
-        results = flat_tensors(result)
         for before, after, source in zip(merged, results, self.tensors):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
                 raise TypeError(

@@ -114,7 +114,8 @@ def gradients(
     with name_scope(name, "gradients", [*targets, *sources, *stops, *start_grads]):
         graph = get_default_graph()
         targets = [_tensor(y, "y") for y in targets]
-        sources = [_tensor(x, "x") for x in sources]
+        captures: dict[Tensor, Tensor] = getattr(graph, "captures", {})  # of a function's graph
+        sources = [captures.get(x, x) for x in (_tensor(source, "x") for source in sources)]
         stopped = {_tensor(stop, "stop").op for stop in stops}
         sweep = _Sweep(graph, targets, sources, stopped, colocate_gradients_with_ops)
         sweep.gate = gate_gradients

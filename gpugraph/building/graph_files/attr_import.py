@@ -27,6 +27,7 @@ _LATER: dict[str, list[Any] | None] = {
     "bad_indices_policy": [""],
     "blank_index": [-1],
     "debug_name": None,
+    "force_synchronous": None,
     "dtype": ["float32"],
     "ensure_minimum_range": [0.009999999776482582],
     "explicit_paddings": [[]],
@@ -36,11 +37,13 @@ _LATER: dict[str, list[Any] | None] = {
     "grad_x": None,
     "grad_y": None,
     "index_type": ["int32"],
+    "metadata": [""],
     "method": ["bilinear"],
     "multiply_linear_by_lr": [False],
     "narrow_range": [False],
     "offset": [0],
     "perturb_singular": [False],
+    "replicate_on_split": None,
     "sparse_gradient": [False],
     "timeout_seconds": [0.0],
     "T_threshold": ["float32"],
@@ -48,6 +51,8 @@ _LATER: dict[str, list[Any] | None] = {
     "Tk": ["int32"],
     "Tsegmentids": ["int32"],
     "Tshape": ["int32"],
+    "use_unbounded_threadpool": None,
+    "warm_start": None,
     "validate_shape": [False, True],  # of AssignVariableOp: shapes are checked here anyway
 }
 """Attrs that later TensorFlows add to op types, with values for which the op is as in 1.15.

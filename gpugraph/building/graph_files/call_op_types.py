@@ -44,6 +44,13 @@ _SIGNATURES: tuple[tuple[tuple[str, str], tuple[ArgDef, ...], ArgDef, list[AttrD
          AttrDef("parallel_iterations", "int", 10, True)],
     ),
     (
+        ("", "For"),
+        (ArgDef("start", int32), ArgDef("limit", int32), ArgDef("delta", int32),
+         _list("input", "T")),
+        _list("output", "T"),
+        [_types("T"), _function("body")],
+    ),
+    (
         ("Case", "StatelessCase"),
         (ArgDef("branch_index", int32), _IN),
         _OUT,

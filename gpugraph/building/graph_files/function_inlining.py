@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from copy import copy
 from typing import Any
 
 from gpugraph.base.dtypes import bool as bool_type, string
@@ -20,7 +21,9 @@ from gpugraph.building.control_flow.case_and_switch_case import switch_case
 from gpugraph.building.control_flow.cond import cond
 from gpugraph.building.control_flow.while_loop import while_loop
 from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.building.graph_files.call_op_types import CALL_OP_DEFS
 from gpugraph.building.graph_files.graph_def_index import GraphDefIndex, Source
+from gpugraph.building.graph_files.imported_functions import AddBody, bind_functions
 from gpugraph.building.graph_files.node_import import NodeImport
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.attr_value_messages import write_attr
@@ -43,8 +46,25 @@ def inline_calls(nodes: NodeImport) -> None:
     """Inline the function calls among operations that have been added to their graph."""
     for op in nodes.calls:
         _inline(nodes, op)
+    for op in nodes.ops.values():
+        if op._op_def.attrs and op.type not in CALL_OP_DEFS:
+            _bind(nodes, op)
     if nodes.calls:
         nodes.infer_again()
+
+
+def _bind(nodes: NodeImport, op: Operation) -> None:
+    """Import the functions that the op has as attrs; on an error, a run of the op raises it."""
+
+    def add_body(graph: Graph) -> AddBody:
+        inner = copy(nodes)
+        inner.graph = graph
+        return _Call(inner, op).body_of
+
+    try:
+        bind_functions(op, nodes.library, add_body)
+    except (OpError, ValueError, TypeError, NotImplementedError, LookupError) as error:
+        op._refusal = _refusal(op, error)
 
 
 def _inline(nodes: NodeImport, op: Operation) -> None:
@@ -172,7 +192,7 @@ def _if(call: _Call) -> Results:
         lambda key=key: call.branch(call.attrs[key], key, arguments)
         for key in ("then_branch", "else_branch")
     ]
-    return _chosen(call, cond(_truth(pred), branches[0], branches[1], strict=True))
+    return _chosen(call, cond(truth_of(pred), branches[0], branches[1], strict=True))
 
 
 def _case(call: _Call) -> Results:
@@ -190,7 +210,7 @@ def _chosen(call: _Call, results: Any) -> Results:
     return (), (getattr(results, "op", results),)
 
 
-def _truth(value: Tensor) -> Tensor:
+def truth_of(value: Tensor) -> Tensor:
     """Return a bool tensor: whether the value counts as true, i.e. is neither zero nor empty."""
     if value.dtype.base_dtype is bool_type:
         return value
@@ -217,7 +237,7 @@ def _while(call: _Call) -> Results:
     def condition(*values: Tensor) -> Tensor:
         (result,), controls = call.function("cond", complete(values))
         with call.graph.control_dependencies(controls):
-            return _truth(raw_ops.Identity(result) if controls else result)
+            return truth_of(raw_ops.Identity(result) if controls else result)
 
     def body(*values: Tensor) -> list[Tensor]:
         results, controls = call.function("body", complete(values))
@@ -234,6 +254,25 @@ def _while(call: _Call) -> Results:
         return_same_structure=True,
     )
     return complete(ends), ()
+
+
+def _for(call: _Call) -> Results:
+    start, limit, delta, *values = call.op._inputs
+    zero = raw_ops.ZerosLike(delta)
+    upwards = raw_ops.Greater(delta, zero)
+
+    def condition(index: Tensor, *_: Tensor) -> Tensor:
+        less, greater = raw_ops.Less(index, limit), raw_ops.Greater(index, limit)
+        chosen: Tensor = raw_ops.Select(upwards, less, greater)
+        return chosen
+
+    def body(index: Tensor, *inner: Tensor) -> list[Tensor]:
+        results, controls = call.function("body", [index, *inner])
+        with call.graph.control_dependencies(controls):
+            return [raw_ops.AddV2(index, delta), *(raw_ops.Identity(x) for x in results)]
+
+    ends = while_loop(condition, body, [start, *values], return_same_structure=True)
+    return ends[1:], ()
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
@@ -277,5 +316,6 @@ _BUILDERS: dict[str, Callable[[_Call], Results]] = {
     **dict.fromkeys(("If", "StatelessIf"), _if),
     **dict.fromkeys(("Case", "StatelessCase"), _case),
     **dict.fromkeys(("While", "StatelessWhile"), _while),
+    "For": _for,
     "SymbolicGradient": _symbolic_gradient,
 }

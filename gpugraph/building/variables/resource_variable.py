@@ -15,6 +15,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import TensorShape
 from gpugraph.building.variables.variable import KINDS, Variable
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.identity_and_shape import identity
@@ -165,7 +166,7 @@ class ResourceVariable(Variable):
     # -- changes
 
     def _changed_by(self, op_type: str, value: Any, read_value: bool, **attrs: Any) -> Any:
-        with self._graph.as_default(), self._after():
+        with traced_graph(self._graph).as_default(), self._after():
             tensor = convert_to_tensor(value, self._dtype)
             if op_type == "Assign" and not self._shape.is_compatible_with(tensor.shape):
                 raise ValueError(
@@ -191,7 +192,7 @@ class UnreadVariable(ResourceVariable):
             self._snapshot = self._read_here()
 
     def _after(self) -> AbstractContextManager[Any]:
-        return self._graph.control_dependencies([self._changed])
+        return self._changed.graph.control_dependencies([self._changed])
 
     @property
     def op(self) -> Operation:

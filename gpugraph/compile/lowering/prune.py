@@ -24,6 +24,8 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.lowering.loop_entries import start_loops_early
 from gpugraph.compile.lowering.resource_variable_lowering import (
     add_axis,
+    calls_functions,
+    dropped_handles,
     lowered,
     ref_slots,
     refuse_handle,
@@ -247,7 +249,7 @@ def _add_edges(
 ) -> None:
     graph = unit.graph
     for op, node in nodes.items():
-        for index, tensor in enumerate(op._inputs):
+        for index, tensor in enumerate(_edge_inputs(op)):
             if tensor._dtype is resource and tensor.op.type == "IdentityN":
                 graph.add_control_edge(nodes[tensor.op], node)
                 tensor = returned_handle(tensor)
@@ -269,6 +271,14 @@ def _add_edges(
             if other not in done:
                 source_node = nodes.get(other) or fed_by[other._outputs[0]][0]
                 graph.add_control_edge(source_node, node)
+
+
+def _edge_inputs(op: Operation) -> Sequence[Tensor]:
+    """Return the inputs of an operation that its node has, too."""
+    if not calls_functions(op):
+        return op._inputs
+    dropped = dropped_handles(op)
+    return [tensor for slot, tensor in enumerate(op._inputs) if slot not in dropped]
 
 
 def _add_retval(

@@ -44,10 +44,43 @@ class Lowered(NamedTuple):
     device: str
 
 
+def calls_functions(op: Operation) -> bool:
+    """Return whether an operation calls functions, which an attr of kind "func" names."""
+    return any("func" in attr.kind for attr in op._op_def.attrs.values())
+
+
+def dropped_handles(op: Operation) -> frozenset[int]:
+    """Return the slots of variables' handles among the inputs of an operation that calls functions:
+    the functions refer to these variables by name.
+    """
+    slots = enumerate(op._inputs)
+    return frozenset(slot for slot, tensor in slots if handle_maker(tensor) is not None)
+
+
+def _without_handles(op: Operation) -> Lowered | None:
+    dropped = dropped_handles(op)
+    if not dropped:
+        return None
+    attrs, types, start = dict(op._attrs), [], 0
+    for arg in op._op_def.inputs:
+        number = attrs[arg.number_attr] if arg.number_attr else 1
+        count = len(op._attrs[arg.type_list_attr]) if arg.type_list_attr else number
+        slots = range(start, start + count)
+        kept = [op._inputs[slot]._dtype.base_dtype for slot in slots if slot not in dropped]
+        if arg.type_list_attr:
+            attrs[arg.type_list_attr] = kept
+        types += kept
+        start += count
+    results = [tensor._dtype for tensor in op._outputs]
+    return Lowered(op._op_def, attrs, types, results, op._device)
+
+
 def lowered(op: Operation) -> Lowered | None:
     """Return the node that an operation with resource variables becomes; None for other
     operations.
     """
+    if calls_functions(op):
+        return _without_handles(op)
     if op._op_def.name not in LOWERED and op._op_def.name not in _MAY_TAKE_HANDLES:
         return None
     if op._op_def.name == "IdentityN":

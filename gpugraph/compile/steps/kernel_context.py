@@ -230,6 +230,10 @@ class KernelBinding:
         """Return the object that the session keeps in a container under a name, for all nodes."""
         return self._resources.shared_object(container, name, make)
 
+    def function(self, function: Any) -> Any:
+        """Return a new call of a function, compiled by the session."""
+        return self._resources.functions.bound(function)
+
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function of a number of seconds. It returns the compiled C file of `kernels/`,
         or None if the file is not compiled within that time or jit is off.

@@ -112,7 +112,10 @@ class Graph(Scopes, Collections):
             if maker._control_flow_context is not None:
                 in_context = True
             if maker.graph is not self:
-                raise self._foreign(tensor, name or op_def.name, op_def)
+                return self._make(
+                    op_def, self._captured_inputs(inputs, name or op_def.name, op_def), dtypes,
+                    attrs, name, compute_shapes,
+                )  # fmt: skip
         state = self._threads.state
         name = self._op_name(name or op_def.name, state.name)
         op = Operation._of(self, name, op_def, tuple(inputs), dtypes, attrs, here(self._origins))
@@ -125,6 +128,15 @@ class Graph(Scopes, Collections):
         self._enter_scopes(op, state)
         self._add(op, state)
         return op
+
+    def _captured_inputs(
+        self, inputs: Sequence[Tensor], name: str, op_def: OpDef
+    ) -> Sequence[Tensor]:
+        """Return this graph's tensors for inputs of a new op, some of which are of other graphs.
+
+        ValueError: only the graph of a function has such tensors.
+        """
+        raise next(self._foreign(t, name, op_def) for t in inputs if t.op.graph is not self)
 
     def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
         """Return the error for an input of the new op `name` that belongs to another graph."""

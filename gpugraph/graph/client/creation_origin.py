@@ -12,6 +12,7 @@ import contextlib
 import linecache
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -32,6 +33,23 @@ class _FilesOfPackage(dict[str, bool]):
 _IS_OURS = _FilesOfPackage()
 
 
+GeneratedLines = Mapping[int, tuple[str, int, str]]
+"""By line of a generated file: the file, the line and the function that it was generated from."""
+
+_GENERATED: dict[str, GeneratedLines] = {}
+
+
+def add_generated_code(file: str, lines: GeneratedLines) -> None:
+    """Make origins name the user's lines from which the code of `file` was generated."""
+    _GENERATED[file] = lines
+
+
+def original_line(file: str, line: int) -> tuple[str, int, str] | None:
+    """Return the user's file, line and function for a line of generated code; None for others."""
+    lines = _GENERATED.get(file)
+    return None if lines is None else lines.get(line)
+
+
 class Origin:
     """Up to three frames of user code, innermost first. `str()` returns `file.py:12 (in train)`."""
 
@@ -44,7 +62,8 @@ class Origin:
         if not self._frames:
             return "<unknown>"
         code, offset = self._frames[0]
-        return f"{code.co_filename}:{_line(code, offset)} (in {code.co_name})"
+        file, line, function = _place(code, _line(code, offset))
+        return f"{file}:{line} (in {function})"
 
     def __repr__(self) -> str:
         return f"Origin({self})"
@@ -67,8 +86,13 @@ class Origin:
 
 
 def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
-    file = code.co_filename
-    return file, line, code.co_name, linecache.getline(file, line).strip()
+    file, line, function = _place(code, line)
+    return file, line, function, linecache.getline(file, line).strip()
+
+
+def _place(code: CodeType, line: int) -> tuple[str, int, str]:
+    """Return the file, line and function of the code that the user wrote."""
+    return original_line(code.co_filename, line) or (code.co_filename, line, code.co_name)
 
 
 def _line(code: CodeType, offset: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpugraph.base.value_text import shown
 from gpugraph.graph.client.client_graph import Graph
-from gpugraph.graph.client.default_stacks import graph_stack, session_stack
+from gpugraph.graph.client.default_stacks import TRACED, graph_stack, session_stack, traced_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.platform import logging
 
@@ -59,12 +59,22 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def init_scope() -> AbstractContextManager[None]:
+@contextmanager
+def init_scope() -> Iterator[None]:
     """Create the ops inside without control dependencies and outside of `cond` and `while_loop`.
 
-    The name scope stays in effect.
+    Inside of a function that is being traced, they are created in the graph around it. The name
+    scope stays in effect.
     """
-    return get_default_graph().control_dependencies(None)
+    graph = get_default_graph()
+    outer = getattr(graph, "outer_graph", None)
+    if outer is None:
+        with graph.control_dependencies(None):
+            yield
+        return
+    scope = graph.get_name_scope()
+    with outer.as_default(), init_scope(), outer.name_scope(f"{scope}/" if scope else None):
+        yield
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
@@ -170,6 +180,8 @@ def graph_of(values: Iterable[Any]) -> Graph:
         value_graph = value.graph if isinstance(value, Tensor) else getattr(value, "graph", None)
         if not isinstance(value_graph, Graph):
             continue
+        if TRACED:
+            value_graph = traced_graph(value_graph)
         if graph is None:
             graph, first = value_graph, value
         elif value_graph is not graph:

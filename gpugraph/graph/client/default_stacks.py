@@ -78,6 +78,20 @@ class _GraphStack(DefaultStack):
 
 
 graph_stack = _GraphStack("<class 'gpugraph.Graph'>")
+TRACED: list[Any] = []
+"""The graphs of functions that any thread is tracing; almost always empty."""
+
+
+def traced_graph(graph: Any) -> Any:
+    """Return the graph for an op on tensors of `graph`: the thread's default graph, if that is the
+    graph of a function inside of `graph`, else `graph`.
+    """
+    default = outer = graph_stack.top()
+    while outer is not None and outer is not graph:
+        outer = getattr(outer, "outer_graph", None)
+    return graph if outer is None else default
+
+
 session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 

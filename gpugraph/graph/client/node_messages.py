@@ -58,10 +58,10 @@ TensorFlow 1.15 rejects nodes that have them, so messages omit such an attr if i
 """
 
 
-def node_def_of(op: Any) -> Any:
-    """Return the operation as a NodeDef."""
+def node_def_of(op: Any, call: InlinedCall | None = None) -> Any:
+    """Return the operation as a NodeDef; call: its function call, to be written instead."""
     node = messages_pb2.NodeDef()
-    _write_node(node, op)
+    _write_node(node, op, call)
     return node
 
 
@@ -123,7 +123,7 @@ def public_attr(op: Any, name: str) -> Any:
             return [as_shape(shape).as_proto() for shape in value]
         return [as_bytes(item) if isinstance(item, str) else item for item in value]
     if not hasattr(value, "dtype"):
-        return value
+        return value.as_name_attr_list() if hasattr(value, "as_name_attr_list") else value
     proto = messages_pb2.TensorProto()
     _write_constant(proto, op, name)
     return proto
@@ -135,7 +135,7 @@ def op_def_message(op_def: OpDef) -> Any:
         name=op_def.name,
         is_commutative=op_def.is_commutative,
         is_aggregate=op_def.name in _AGGREGATES,
-        is_stateful=_is_stateful(op_def),
+        is_stateful=is_stateful_in_tensorflow(op_def),
         allows_uninitialized_input=op_def.allows_uninitialized_input,
     )
     local_attr = op_def.attrs.get(OWN_ATTRS.get(op_def.name, ""))
@@ -161,7 +161,8 @@ def op_def_message(op_def: OpDef) -> Any:
     return message
 
 
-def _is_stateful(op_def: OpDef) -> bool:
+def is_stateful_in_tensorflow(op_def: OpDef) -> bool:
+    """Return whether TensorFlow's op of this type is stateful."""
     is_exempt = op_def.name in _STATEFUL_HERE or any(arg.is_ref for arg in op_def.inputs)
     return op_def.is_stateful and not is_exempt
 
@@ -190,8 +191,8 @@ def graph_def_of(
 ) -> Any:
     """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
 
-    functions: FunctionDef messages by name, for the library; if empty, inlined function bodies are
-      written instead of calls.
+    functions: FunctionDef messages or GraphFunctions by name, for the library; if empty, inlined
+    function bodies are written instead of calls.
     sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
       creation.
 
@@ -202,7 +203,7 @@ def graph_def_of(
         raise ValueError("GraphDef cannot be larger than 2GB.")
     graph_def = messages_pb2.GraphDef(versions=version_message(versions))
     if functions:
-        graph_def.library.function.extend(functions.values())
+        _write_library(graph_def.library, functions)
     calls, unwritten = written_calls(ops) if functions else ({}, set())
     for op in ops:
         if op in unwritten:
@@ -219,6 +220,15 @@ def graph_def_of(
         if node.op in _OWN_OP_TYPES:
             graph_def.node.extend(_as_tensorflow_s(graph_def.node.pop()))
     return graph_def
+
+
+def _write_library(library: Any, functions: Mapping[str, Any]) -> None:
+    """Add functions, and the names of their gradient functions, to a FunctionDefLibrary."""
+    for name, function in functions.items():
+        is_message = not hasattr(function, "definition")
+        library.function.append(function if is_message else function.definition())
+        if gradient := getattr(function, "gradient_name", ""):
+            library.gradient.add(function_name=name, gradient_func=gradient)
 
 
 def _as_tensorflow_s(node: Any) -> list[Any]:

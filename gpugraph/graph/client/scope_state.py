@@ -32,8 +32,8 @@ class ScopeState:
     """The scopes that apply to the next operation of one graph in one thread."""
 
     __slots__ = (
-        "attrs", "colocate", "container", "control_flow", "controls", "creators", "device",
-        "devices", "name", "overrides", "places",
+        "attrs", "automatic", "colocate", "container", "control_flow", "controls", "creators",
+        "device", "devices", "name", "overrides", "places",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -43,6 +43,7 @@ class ScopeState:
         self.controls: tuple[ControlDependencies, ...] = ()
         self.colocate: tuple[Operation, ...] = ()
         self.control_flow: Any = None
+        self.automatic: Any = None  # the block that orders stateful ops, or None
         self.container = ""
         self.attrs: Mapping[str, Any] = {}
         self.overrides: Mapping[str, str] = {}  # maps an op type to the name of its gradient

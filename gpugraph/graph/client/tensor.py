@@ -13,6 +13,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import OperatorNotAllowedInGraphError
 from gpugraph.base.misfit import misfit_of
 from gpugraph.base.shapes import TensorShape, as_tensor_shape
+from gpugraph.graph.client.autograph_status import not_allowed
 from gpugraph.graph.client.default_stacks import session_for
 from gpugraph.graph.client.identity_reference import Reference
 from gpugraph.graph.op_library import OPERATORS
@@ -131,15 +132,15 @@ class Tensor:
 
     def __bool__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            "using a `tf.Tensor` as a Python `bool` is not allowed in Graph execution "
-            f"('{self.name}', made at {self.op.origin}). Compare with None, or use tf.cond, "
-            "tf.logical_and, tf.logical_or, tf.logical_not."
+            f"{not_allowed('using a `tf.Tensor` as a Python `bool`')} The tensor is '{self.name}', "
+            f"made at {self.op.origin}. Compare with None, or use tf.cond, tf.logical_and, "
+            "tf.logical_or, tf.logical_not."
         )
 
     def __iter__(self) -> NoReturn:
         raise OperatorNotAllowedInGraphError(
-            f"iterating over `tf.Tensor` is not allowed in Graph execution ('{self.name}', made at "
-            f"{self.op.origin}). Use tf.unstack or tf.map_fn."
+            f"{not_allowed('iterating over `tf.Tensor`')} The tensor is '{self.name}', made at "
+            f"{self.op.origin}. Use tf.unstack or tf.map_fn."
         )
 
     def __len__(self) -> NoReturn:

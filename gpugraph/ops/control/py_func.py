@@ -75,7 +75,7 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
         except Exception as error:
             if raised_by_handler(error):
                 raise
-            raise _as_op_error(error) from error
+            raise as_op_error(error) from error
         results = _results(returned, wanted, token)
         if is_constant:
             kept.extend(results)
@@ -94,7 +94,7 @@ def _argument(array: Any) -> Any:
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
-def _as_op_error(error: Exception) -> OpError:
+def as_op_error(error: Exception) -> OpError:
     """Return TensorFlow's error for an exception of the function, with its traceback in the
     message.
     """
@@ -153,7 +153,18 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
     return array
 
 
-for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
+def _eager_gradient(op: Operation, *grads: Any) -> Any:
+    """Return the gradient that `tf.py_function` recorded with its op."""
+    return op.__dict__["_py_gradient"](op, *grads)
+
+
+_KINDS: tuple[tuple[str, bool, Any], ...] = (
+    ("PyFunc", True, NO_GRADIENT),
+    ("PyFuncStateless", False, NO_GRADIENT),
+    ("EagerPyFunc", True, _eager_gradient),
+)
+
+for _type, _stateful, _gradient in _KINDS:
     op(
         _type,
         inputs="input: Tin",
@@ -166,7 +177,7 @@ for _type, _stateful in (("PyFunc", True), ("PyFuncStateless", False)):
         infer=unknown,
         cpu=Call(make=partial(_bind, _stateful), dynamic=True, waits=True),
         gpu=HostOnly("Python functions run on the host"),
-        grad=NO_GRADIENT,
+        grad=_gradient,
         stateful=_stateful,
         reaches_out=True,
         doc="The results of a Python function of the inputs, as NumPy arrays.",
@@ -207,11 +218,35 @@ def py_func(
     function = _FUNCTIONS[token] = _Function(func)
     create = raw_ops.PyFunc if stateful else raw_ops.PyFuncStateless
     outputs = create(list(inp), token=token, Tout=types, name=name)
-    operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
-    operation.__dict__["_py_func"] = function  # keeps the function alive with its operation
+    _keep(outputs, function)
     if not types and not stateful:
         return []
     return outputs if is_list else outputs[0]
+
+
+def _keep(outputs: Any, function: _Function) -> Operation:
+    """Keep the function alive with its operation; return the operation."""
+    operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
+    operation.__dict__["_py_func"] = function
+    return operation
+
+
+def eager_py_func(
+    func: Callable[..., Any],
+    inputs: Any,
+    types: Sequence[DType],
+    gradient: Callable[..., Any],
+    name: str | None = None,
+) -> Any:
+    """Add an EagerPyFunc op that calls `func` as a `py_func`; return its output tensors or itself.
+
+    gradient: maps the op and the gradients at its outputs to those at its inputs.
+    """
+    token = f"pyfunc_{next(_numbers)}"
+    function = _FUNCTIONS[token] = _Function(func)
+    outputs = raw_ops.EagerPyFunc(list(inputs), token=token, Tout=list(types), name=name)
+    _keep(outputs, function).__dict__["_py_gradient"] = gradient
+    return outputs
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:

@@ -85,7 +85,7 @@ def _xor(x: Any, y: Any, name: str) -> Tensor:
 
 def _add(x: Any, y: Any, name: str) -> Any:
     """Add an AddV2, or for strings an Add."""
-    beside = x if type(x) is Tensor else y
+    beside = x if isinstance(x, Tensor) else y
     return (raw_ops.Add if beside.dtype is string else _add_v2)(x, y, name=name)
 
 

@@ -30,7 +30,7 @@ _SPECIAL = re.compile(rb'["\r\n]')
 # -- fields
 
 
-def _fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     """Return the fields of one record, without their quotes; an empty record has no fields.
 
     quotes: whether fields may be in double quotes. Raise InvalidArgumentError for misplaced quotes
@@ -91,8 +91,10 @@ def _bind(context: KernelContext, records: Any, *defaults: Any) -> Callable[[], 
         if columns is None:
             columns = [np.empty(len(lines), default.dtype) for default in defaults]
             for row, record in enumerate(lines):
-                fields = _fields(record, delimiter, attrs["use_quote_delim"])
-                for column, value in zip(columns, _values(fields, row, chosen, defaults, missing)):
+                fields = csv_fields(record, delimiter, attrs["use_quote_delim"])
+                for column, value in zip(
+                    columns, csv_values(fields, row, chosen, defaults, missing)
+                ):
                     column[row] = value
         return [column.reshape(records.shape) for column in columns]
 
@@ -107,14 +109,14 @@ def _plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Return all columns at once, or None if a record or field needs the slow path (`_values`).
+    """Return all columns at once, or None if a record or field needs the slow path (`csv_values`).
 
     lines: the records; chosen: the columns to return (all if empty); missing: the text that counts
     as an empty field, as "" does.
     """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
-        patches = [_fields(lines[row], delimiter, quotes) for row in special]
+        patches = [csv_fields(lines[row], delimiter, quotes) for row in special]
     except InvalidArgumentError:
         return None
     kept = lines.copy()
@@ -159,7 +161,7 @@ def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
     return values
 
 
-def _values(
+def csv_values(
     fields: Sequence[bytes],
     row: int,
     chosen: Collection[int],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from fnmatch import fnmatchcase
 
+from gpugraph.ops.op_index import MODULE_OF
+
 _INSTEAD = """
 Abort: raise the error in Python, or use tf.debugging.assert_equal
 AddManySparseToTensorsMap: use SerializeManySparse and DeserializeManySparse
@@ -81,14 +83,14 @@ there are no functions as attrs, use tf.cond and tf.while_loop: Case If For Whil
     StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam DeviceIndex
     MapDefun BatchFunction
 there are no batches of lists, push to each list: TensorListPushBackBatch
-there are no datasets, feed batches, or use tf.train.batch and other queues: *Dataset *DatasetV?
+this op on datasets does not exist here, docs/data.md lists those that do: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
-    DatasetFrom* *Iterator IteratorV2 Iterator[FGT]* MultiDeviceIterator* GetOptions
+    DatasetFrom* *Iterator Iterator[FGT]* MultiDeviceIterator* GetOptions
     StatsAggregator* ThreadPoolHandle Experimental* *ompressElement
     ComputeBatchSize WindowOp DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator
     InitializeTableFromDataset DistributedSave GlobalIterId GetElementAtIndex DummyMemoryCache
     DummySeedGenerator
-there is no eager execution, use a graph and a Session: Anonymous* EagerPyFunc
+there is no eager execution, use a graph and a Session: Anonymous*
 there are no ragged tensors, use a SparseTensor: Ragged* CompositeTensorVariant*
 there are no TPUs: *TPU* Infeed* Outfeed* Prelinearize* *SparseCore* *Coo *CooTensor *Minibatch*
     CrossReplicaSum AllToAll CollectivePermute WorkerHeartbeat
@@ -149,8 +151,10 @@ GROUP_REASONS = _read_groups()
 def left_out_reason(op_type: str) -> str:
     """Return an alternative to an op type of TensorFlow, or the reason why it is not implemented.
 
-    Unknown op types give the empty string.
+    Op types that exist, and unknown ones, give the empty string.
     """
+    if op_type in MODULE_OF:
+        return ""
     if op_type in INSTEAD:
         return INSTEAD[op_type]
     patterns = (pattern for pattern in GROUP_REASONS if fnmatchcase(op_type, pattern))

@@ -64,6 +64,10 @@ class ContextOutsideRun:
         """Raise LookupError: there is no session."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
 
+    def function(self, function: Any) -> Any:
+        """Raise LookupError: there is no session."""
+        raise LookupError(f"'{self.name}' calls no functions: it is in no session")
+
     @property
     def kept_tensors(self) -> Any:
         """LookupError: there is no session."""

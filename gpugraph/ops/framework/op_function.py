@@ -17,6 +17,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.graph.attr_values import read_attr
 from gpugraph.graph.client.client_graph import Graph, output_types
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import TRACED, traced_graph
 from gpugraph.graph.client.graph_scopes import as_name
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
@@ -137,6 +138,8 @@ class OpFunction(OpInputs):
                             break
                     else:
                         graph: Graph = first.op.graph
+                        if TRACED:
+                            graph = traced_graph(graph)
                         op = graph._make(self.op_def, values, (dtype,), attrs, name)
                         return op._outputs[0]
         return self._with_attrs(values, self._attrs({}) if self._required else None, name)
@@ -165,7 +168,10 @@ class OpFunction(OpInputs):
             else:
                 op = self._with_constants(typed, values, numbers, attrs, name)
         else:
-            op = self._typed(typed, values[0].op.graph, values, attrs, name)
+            graph = values[0].op.graph
+            if TRACED:
+                graph = traced_graph(graph)
+            op = self._typed(typed, graph, values, attrs, name)
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
@@ -205,7 +211,7 @@ class OpFunction(OpInputs):
         name: str | None,
     ) -> Operation:
         """Add the operation, with its number inputs as constants in the operation's name scope."""
-        graph = values[0].op.graph if type(values[0]) is Tensor else _graph_of(values)
+        graph = _graph_of(values)
         label = as_name(name or self.op_def.name)
         with graph._scope_of_op(label) as scope:
             inputs = list(values)
@@ -306,5 +312,5 @@ def _graph_of(values: Sequence[Any]) -> Graph:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(item, "graph", None)
             if isinstance(graph, Graph):
-                return graph
+                return traced_graph(graph) if TRACED else graph
     return get_default_graph()

@@ -37,7 +37,8 @@ def _content_bytes(array: Any, dtype: DType) -> bytes:
     return head + sizes + bytes_field(4, encoded_strings(array.tolist()))
 
 
-def _triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+def serialized_triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
+    """Return the three serialized parts of a sparse tensor."""
     return [
         tensor_bytes(indices, dtypes.int64),
         _content_bytes(values, dtype),
@@ -67,7 +68,7 @@ def _bind_one(
 
     def serialize() -> list[Any]:
         _check_parts(indices, values, shape)
-        return [strings(_triple(indices, values, shape, dtype))]
+        return [strings(serialized_triple(indices, values, shape, dtype))]
 
     return serialize
 
@@ -100,7 +101,7 @@ def _rows(indices: Any, values: Any, shape: Any, dtype: DType) -> Any:
     ends = np.searchsorted(indices[order, 0], np.arange(count + 1))
     for row in range(count):
         chosen = order[ends[row] : ends[row + 1]]
-        rows[row] = _triple(indices[chosen, 1:], values[chosen], shape[1:], dtype)
+        rows[row] = serialized_triple(indices[chosen, 1:], values[chosen], shape[1:], dtype)
     return rows
 
 

@@ -95,7 +95,7 @@ class Stream:
     def __init__(self, seed: int, seed2: int) -> None:
         if seed == seed2 == 0:
             seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
-        self._place = Philox(seed % _LONG, (seed2 % _LONG) << 64)
+        self._place = self._first = Philox(seed % _LONG, (seed2 % _LONG) << 64)
         self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
@@ -116,6 +116,13 @@ class Stream:
             if location != device:
                 raise NotImplementedError(f"the position of its random numbers is on {location}")
             return stored
+
+    def restart(self) -> None:
+        """Go back to the beginning of the stream."""
+        with self._lock:
+            self._place, self._kind = self._first, None
+            if self._moved is not None:
+                self._moved[1].write(self._words(self._first))
 
     def _words(self, place: Philox) -> Any:
         """Return a position as four uint64, in the layout that CUDA kernels read."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpugraph.base.dtypes import DType, as_dtype, float32, variant
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.client.tensor_spec import TensorSpec
@@ -80,14 +82,15 @@ class TensorArraySpec(TypeSpec):
         if not isinstance(value, TensorArray):
             raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
         sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]
-        element_shape = -1 if value.element_shape.sizes is None else sizes
+        element_shape = -1 if value.element_shape.sizes is None else np.array(sizes, np.int32)
         return [raw_ops.TensorListFromTensor(value.stack(), element_shape)]
 
     def _from_components(self, components: Any) -> TensorArray:
         """Return a new TensorArray with the elements of a list of tensors, a variant tensor."""
         [elements] = components
         sizes = self._element_shape.sizes
-        element_shape = -1 if sizes is None else [-1 if size is None else size for size in sizes]
+        known = [-1 if size is None else size for size in sizes or ()]
+        element_shape = -1 if sizes is None else np.array(known, np.int32)
         array = TensorArray(
             self._dtype,
             size=raw_ops.TensorListLength(elements),

@@ -34,10 +34,11 @@ softmax_cross_entropy=softmax_cross_entropy logits onehot_labels weights label_s
 sparse_softmax_cross_entropy=sparse_softmax_cross_entropy logits labels weights scope
 """
 
-_OPTIONAL = set(
-    "weights scope name epsilon label_smoothing loss_collection add_regularization_losses normalizer "
-    "num_thresholds metrics_collections updates_collections curve axis dim=axis labels".split()
-)
+_OPTIONAL = {
+    *("weights", "scope", "name", "epsilon", "label_smoothing", "loss_collection", "labels"),
+    *("add_regularization_losses", "num_thresholds", "curve", "axis", "dim=axis"),
+    *("metrics_collections", "updates_collections"),
+}
 """Parameters with defaults; those of the functions here count."""
 
 _COLLECTIONS = "metrics_collections updates_collections name"

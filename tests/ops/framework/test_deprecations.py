@@ -40,8 +40,8 @@ def test_left_out_op_types_say_what_to_use():
 @pytest.mark.parametrize(
     ("op_type", "reason"),
     [
-        ("BatchDataset", "there are no datasets"),
-        ("IteratorGetNext", "use tf.train.batch"),
+        ("SnapshotDataset", "this op on datasets does not exist here"),
+        ("AnonymousIteratorV2", "there is no eager execution"),
         ("TemporaryVariable", r"use tf\.Variable, whose Session frees it"),
         ("ScatterNdMax", "TensorFlow 1.15 does not have it"),
         ("ResourceAccumulatorTakeGradient", "use the op type without Resource"),

@@ -1,0 +1,60 @@
+"""Programs of datasets, their transformations and iterators, by TensorFlow and gpugraph.
+
+    python ci/against_tensorflow/data_programs.py --tensorflow PYTHON [--only NAME] [--words]
+
+A line for each program tells how many of its answers and errors differ. The script fails where one
+does that `EXPLAINED` does not name.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from life import experimental_pipelines, iterators, pipelines
+from recorded_programs import Programs, main
+
+PROGRAMS: Programs = {**pipelines.PROGRAMS, **experimental_pipelines.PROGRAMS, **iterators.PROGRAMS}
+
+WORDS = "1.15's words, which 2.x has written anew"
+WRAPPED = "2.x writes the transformation before the error of its function"
+AHEAD = "2.x reads a few elements ahead, unasked"
+SEEDS = "2.x counts no operations where a graph's seed does without that of an op"
+EPOCHS = "2.x draws new seeds for each epoch; 1.15 goes on with the stream"
+EXPLAINED: dict[str, str] = {
+    "d_generator_wrong_shape: end of elements": "a ValueError in 1.15, a TypeError in 2.x",
+    "d_batch_unequal: end of elements": WORDS,
+    "d_filter_no_bool: ended by": WORDS,
+    "d_flat_map_no_dataset: ended by": "TensorFlow's own text can't be formatted",
+    "d_map_fails: end of elements": WRAPPED,
+    "d_map_sparse: shapes": "2.x keeps the dense shape of serialized tensors",
+    "e_scan_no_pair: ended by": WORDS,
+    "e_scan_wrong_state: ended by": WORDS,
+    "feedable: no handle": WORDS,
+    "fixed_length_files: end of excess": WORDS,
+    "fixed_length_files: end of record of 0": WRAPPED,
+    "functions_that_assign: count": AHEAD,
+    "functions_with_tables: uninitialized": WRAPPED,
+    "functions_with_uninitialized_variables: value": WRAPPED,
+    "functions_with_variables: values": AHEAD,
+    "graph_seed_map: elements": SEEDS,
+    "graph_seed_map_normal: elements": SEEDS,
+    "graph_seed_no_seed: elements": SEEDS,
+    "graph_seed_repeat: elements": SEEDS,
+    "in_loops: first": "TensorFlow runs iterations side by side: later ones may read first",
+    "in_loops: second": "see: first",
+    "of_another_graph: iterator": WORDS,
+    "of_another_graph: one shot": WORDS,
+    "one_shot: no initializer": WORDS,
+    "one_shot_refuses_state: variable": WORDS,
+    "optionals: spec": "1.15 names it value_structure",
+    "record_files: end of cut": "our text names the file and the bytes that there are",
+    "reinitializable: no initializer": WORDS,
+    "shuffle_and_repeat: elements": EPOCHS,
+    "shuffle_and_repeat_on: elements": EPOCHS,
+    "single_elements: no dataset": WORDS,
+    "text_files: end of compression": WRAPPED,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(PROGRAMS, EXPLAINED, __file__, __doc__))

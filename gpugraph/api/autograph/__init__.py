@@ -1,0 +1,8 @@
+"""`tf.autograph`: Python functions with `if`, `while` and `for` on tensors, as graphs."""
+
+from gpugraph.api.autograph import autograph_experimental as autograph_experimental
+from gpugraph.building.autograph.autograph_functions import (
+    set_verbosity as set_verbosity, to_code as to_code, to_graph as to_graph, trace as trace,
+)
+
+experimental = autograph_experimental

@@ -1,0 +1,1 @@
+"""AutoGraph: functions whose statements depend on tensors, converted to build graphs."""

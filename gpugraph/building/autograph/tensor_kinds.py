@@ -1,0 +1,23 @@
+"""The kinds of values by which the operators of converted functions choose: tensors or Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugraph.building.variables.variable_collections import is_tensor
+from gpugraph.graph.client.indexed_slices import IndexedSlices
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.sparse.sparse_tensor import SparseTensor
+
+UNSPECIFIED: Any = object()
+"""The default of a parameter that the caller omitted."""
+
+
+def is_dense_tensor(value: Any) -> bool:
+    """Return whether `value` is a tensor or a variable, not a sparse one."""
+    return is_tensor(value) and not isinstance(value, (SparseTensor, IndexedSlices))
+
+
+def is_range_tensor(value: Any) -> bool:
+    """Return whether `value` is the result of tf.range."""
+    return isinstance(value, Tensor) and value.op.type == "Range"

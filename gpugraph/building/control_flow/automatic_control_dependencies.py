@@ -1,0 +1,300 @@
+"""Automatic control dependencies: stateful ops run in the order in which a function makes them.
+
+In an `AutomaticControlDependencies` block,
+
+- ops that change the same resource or reference variable run in program order, and reads run
+  between the writes that surround them;
+- other stateful ops (files, printing, Python functions) run in program order too;
+- every op with an effect runs if the block's returned tensors are computed.
+
+A branch of `tf.cond` and the body of `tf.while_loop` have blocks of their own. The whole branch or
+loop then counts as one op of the outer block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from gpugraph.base.dtypes import resource
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.node_messages import is_stateful_in_tensorflow
+from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+_UNORDERED = frozenset(
+    [
+        "CollectiveGather",
+        "CollectiveReduce",
+        "CollectiveBcastSend",
+        "CollectiveBcastRecv",
+        "NcclAllReduce",
+        "RandomUniform",
+        "RandomUniformInt",
+        "RandomStandardNormal",
+        "ParameterizedTruncatedNormal",
+        "TruncatedNormal",
+        "RandomShuffle",
+        "Multinomial",
+        "RandomGamma",
+        "RandomGammaGrad",
+        "RandomPoisson",
+        "RandomPoissonV2",
+    ]
+)
+"""Stateful op types whose order is free, as in TensorFlow."""
+
+_MOVES = frozenset(
+    [
+        "Identity",
+        "RefIdentity",
+        "Switch",
+        "RefSwitch",
+        "Enter",
+        "RefEnter",
+        "Merge",
+        "RefMerge",
+        "Exit",
+        "RefExit",
+        "NextIteration",
+        "RefNextIteration",
+        "IdentityN",
+    ]
+)
+_READS = frozenset(
+    ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp")
+)
+_OTHERWISE_ORDERED = ("TensorArray", "Stack")
+"""Prefixes of op types whose order follows from a flow tensor, or from control inputs."""
+
+OTHER_EFFECTS: Any = "other effects"
+"""The key of stateful ops without a resource."""
+
+
+class _Uses(NamedTuple):
+    """The ops that used a resource last: its last write, and the reads since then."""
+
+    write: Operation | None
+    reads: tuple[Operation, ...]
+
+
+class AutomaticControlDependencies:
+    """A block whose stateful ops are ordered when it ends; it is of one graph.
+
+    ops_which_must_run: after the block, the ops with effects.
+    """
+
+    def __init__(self) -> None:
+        self.ops_which_must_run: set[Operation] = set()
+        self._returned: list[Tensor] = []
+        self._uses: dict[Any, _Uses] = {}
+        self._effects: dict[Operation, None] = {}
+        self._next = 0
+
+    def __enter__(self) -> AutomaticControlDependencies:
+        self._graph: Graph = get_default_graph()
+        self._state = self._graph._scope
+        self._outer = self._state.automatic
+        self._context = self._state.control_flow
+        self._state.automatic = self
+        self._next = self._graph.version
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._state.automatic = self._outer
+        if kind is not None:
+            return
+        if self._graph is not get_default_graph():
+            raise RuntimeError("Graph changed while trying to add control dependencies.")
+        self._advance()
+        self.ops_which_must_run = set(self._effects)
+        for tensor in self._returned:
+            for effect in self._effects:
+                if effect is not tensor.op:
+                    tensor.op._add_control_input(effect)
+
+    def mark_as_return(self, tensor: Any) -> Tensor:
+        """Return a copy of a tensor, that waits for all ops with effects of the block."""
+        copy: Tensor = raw_ops.Identity(tensor)
+        self._returned.append(copy)
+        return copy
+
+    def _advance(self) -> None:
+        """Order the operations that have been made since the last call."""
+        ops = self._graph._ops
+        while self._next < len(ops):
+            op = ops[self._next]
+            self._next += 1
+            if op._control_flow_context is self._context and op.type not in _MOVES:
+                self._order(op)
+
+    def _order(self, op: Operation) -> None:
+        if op.type.startswith(_OTHERWISE_ORDERED):
+            return
+        keys = _resources(op)
+        is_stateful = is_stateful_in_tensorflow(op._op_def) and op.type not in _UNORDERED
+        if not keys and is_stateful and not _makes_handle(op):
+            keys = {OTHER_EFFECTS}
+        if keys:
+            is_read = op.type in _READS
+            self._record(op, keys, is_read)
+            if not is_read:
+                self._effects[op] = None
+
+    def _record(self, op: Operation, keys: Iterable[Any], is_read: bool) -> None:
+        """Make `op` wait for the uses of its resources, and record it as their last use."""
+        for key in keys:
+            last = self._uses.get(key, _Uses(None, ()))
+            before = [] if last.write is None else [last.write]
+            if not is_read:
+                before += last.reads
+            for earlier in before:
+                if earlier is not op and earlier._id < op._id:
+                    op._add_control_input(earlier)
+            self._uses[key] = _Uses(last.write, (*last.reads, op)) if is_read else _Uses(op, ())
+
+    # -- branches and loops
+
+    def pending(self) -> list[Operation]:
+        """Return the ops that a branch or loop that begins now must wait for."""
+        self._advance()
+        last: dict[Operation, None] = {}
+        for uses in self._uses.values():
+            last.update(dict.fromkeys(uses.reads))
+            if uses.write is not None:
+                last[uses.write] = None
+        return list(last)
+
+    def adopt(self, inner: Sequence[AutomaticControlDependencies], result: Operation) -> None:
+        """Treat a finished branch or loop as one op, `result`, with the uses of its blocks."""
+        self._next = self._graph.version
+        for block in inner:
+            for key, uses in block._uses.items():
+                is_read = uses.write is None
+                known = self._uses.get(key, _Uses(None, ()))
+                reads = (*known.reads, result) if is_read else ()
+                self._uses[key] = _Uses(known.write if is_read else result, reads)
+            if block._effects:
+                self._effects[result] = None
+
+    def adopt_call(self, uses: Mapping[Any, bool], op: Operation) -> None:
+        """Treat the inlined call of a function as one op; uses: as of `resource_uses`."""
+        self._next = self._graph.version
+        for key, is_read in uses.items():
+            self._record(op, [key], is_read)
+            if not is_read:
+                self._effects[op] = None
+
+    def summary(self) -> dict[Any, bool]:
+        """Return the resources that the ops of the block use, and whether they only read them."""
+        return {key: uses.write is None for key, uses in self._uses.items()}
+
+    # -- trial calls
+
+    def saved(self) -> Callable[[], None]:
+        """Return a function that restores the state of this block."""
+        uses, effects, returned = dict(self._uses), dict(self._effects), list(self._returned)
+        following = self._next
+
+        def restore() -> None:
+            self._uses, self._effects = uses, effects
+            self._returned, self._next = returned, following
+
+        return restore
+
+
+def _makes_handle(op: Operation) -> bool:
+    """Return whether the op only makes a handle or a reference: a variable, a queue, a table."""
+    return bool(op._outputs) and all(
+        tensor._dtype is resource or tensor._dtype._is_ref_dtype for tensor in op._outputs
+    )
+
+
+def _resources(op: Operation) -> set[Any]:
+    """Return the makers of the handles and references that the op takes."""
+    return {
+        _maker(tensor)
+        for tensor in op._inputs
+        if tensor._dtype is resource or tensor._dtype._is_ref_dtype
+    }
+
+
+def _maker(tensor: Tensor) -> Any:
+    op = tensor.op
+    while op.type in _MOVES and op._inputs:
+        index = tensor.value_index if op.type == "IdentityN" else 0
+        tensor = op._inputs[index]
+        op = tensor.op
+    return op
+
+
+def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any, bool]:
+    """Return the resources that a call of a traced function uses, and whether it only reads them.
+
+    graph: that of the function. arguments: by the function's tensor, that of the call.
+    """
+    makers = {_maker(inner): _maker(outer) for inner, outer in arguments.items()}
+    known: dict[Any, bool] = graph.resource_uses  # type: ignore[attr-defined]
+    return {
+        OTHER_EFFECTS if key is OTHER_EFFECTS else makers[key]: is_read
+        for key, is_read in known.items()
+        if key is OTHER_EFFECTS or key in makers
+    }
+
+
+class InnerBlocks:
+    """The blocks of the branches of a `tf.cond`, or of a loop's condition and body.
+
+    Nothing happens unless the current block of the graph orders ops automatically.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._outer: AutomaticControlDependencies | None = graph._scope.automatic
+        self._inner: list[AutomaticControlDependencies] = []
+
+    def after_pending(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return the tensors, which then wait for the effects before the branch or loop."""
+        ops = [] if self._outer is None else self._outer.pending()
+        if not ops:
+            return list(tensors)
+        with self._graph.control_dependencies(ops):
+            return [
+                tensor if tensor._dtype._is_ref_dtype else raw_ops.Identity(tensor)
+                for tensor in tensors
+            ]
+
+    @contextmanager
+    def block(self) -> Iterator[Callable[[Sequence[Tensor]], list[Tensor]]]:
+        """Order the ops of a `with` block; yield a function that completes its results.
+
+        It returns the tensors, which then wait for the block's effects. To be called at its end.
+        """
+        if self._outer is None:
+            yield list
+            return
+        with AutomaticControlDependencies() as inner:
+
+            def completed(tensors: Sequence[Tensor]) -> list[Tensor]:
+                inner._advance()
+                if not inner._effects:
+                    return list(tensors)
+                with self._graph.control_dependencies(list(inner._effects)):
+                    return [raw_ops.Identity(tensor) for tensor in tensors]
+
+            yield completed
+        self._inner.append(inner)
+
+    def finish(self, results: Sequence[Tensor]) -> None:
+        """Record the branch or loop, with these results, in the outer block."""
+        if self._outer is not None and results:
+            self._outer.adopt(self._inner, results[0].op)

@@ -1,0 +1,94 @@
+"""`tf.py_function`: a Python function of tensors with values, with a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.building.function_calls.eager_values import EagerGraph
+from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.control.py_func import eager_py_func
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
+    """Add an op that calls `func` in each run with tensors that have values; return its results.
+
+    `func` receives a tensor for each of `inp`; it may read values (`x.numpy()`, `if x > 0:`) and
+    use TensorFlow's functions, whose ops are computed when a value is read or returned. It
+    returns as many values as `Tout` has dtypes, or one if `Tout` is one dtype; None stands for
+    zero. The gradient is that of the ops in `func`.
+
+    Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor; the operation if
+    `Tout` is empty. ValueError if `func` can't be called. Errors of a run are those of
+    `tf.py_func`.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable. Received func={func} of type {type(func)}."
+        )
+    is_list = isinstance(Tout, (list, tuple))
+    types = [as_dtype(dtype) for dtype in (Tout if is_list else [Tout])]
+    inputs = [convert_to_tensor(value) for value in inp]
+    outputs = _op(func, inputs, types, name)
+    return outputs if is_list else outputs[0]
+
+
+def _op(func: Any, inputs: Sequence[Tensor], types: Sequence[DType], name: str | None) -> Any:
+    count = len(inputs)
+
+    def forward(*values: Any) -> list[Any]:
+        graph = EagerGraph()
+        with graph.as_default():
+            arguments = [graph.with_value(value) for value in values]
+            results = _results(func(*arguments), types)
+            return graph.values_of(results)
+
+    def backward(*values: Any) -> list[Any]:
+        graph = EagerGraph()
+        with graph.as_default():
+            arguments = [graph.with_value(value) for value in values[:count]]
+            grads = [graph.with_value(value) for value in values[count:]]
+            results = _results(func(*arguments), types)
+            input_grads = gradients(results, arguments, grads)
+            filled = [
+                raw_ops.ZerosLike(argument) if grad is None else convert_to_tensor(grad)
+                for grad, argument in zip(input_grads, arguments)
+            ]
+            return graph.values_of(filled)
+
+    def gradient(op: Any, *grads: Any) -> list[Any]:
+        input_grads = eager_py_func(
+            backward, [*op.inputs, *grads], [x.dtype.base_dtype for x in op.inputs], _no_gradient
+        )
+        return [
+            grad if tensor.dtype.is_floating or tensor.dtype.is_complex else None
+            for grad, tensor in zip(input_grads, op.inputs)
+        ]
+
+    return eager_py_func(forward, inputs, types, gradient, name)
+
+
+def _no_gradient(op: Any, *grads: Any) -> list[Any]:
+    raise LookupError(
+        f"No gradient defined for operation '{op.name}' (op type: EagerPyFunc): it is the gradient "
+        "of a tf.py_function, which has no second gradient here"
+    )
+
+
+def _results(returned: Any, types: Sequence[DType]) -> list[Tensor]:
+    """Return the results of the function as tensors of these dtypes."""
+    if not types:
+        return []
+    values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+    if len(values) != len(types):
+        raise ValueError(
+            f"the function returns {len(values)} values, but expects to see {len(types)} values."
+        )
+    return [
+        convert_to_tensor(0 if value is None else value, dtype)
+        for value, dtype in zip(values, types)
+    ]

@@ -1,0 +1,1 @@
+"""Functions of a program, traced once into graphs that ops run as a unit."""

@@ -1,0 +1,90 @@
+"""Tracing: a Python function is called once, with tensors, to record the graph of a function.
+
+    function = trace(lambda x: x * weight, [TensorSpec([None], tf.float32)], "scale")
+    function.graph.inputs, function.graph.captured, function.graph.outputs
+    function.add_to(graph)                      # the FunctionDef is then part of its GraphDef
+
+An op that calls the function has it as the value of an attr of kind "func", and takes the captured
+tensors after its arguments. Seeds count the operations of the function, as in TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.automatic_control_dependencies import (
+    AutomaticControlDependencies,
+)
+from gpugraph.building.variable_scope.variable_store import variable_store
+from gpugraph.graph.client.client_graph import Graph
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.functions.func_graph import FuncGraph
+from gpugraph.graph.functions.graph_function import GraphFunction
+
+_numbers = itertools.count(1)
+
+
+class ArgumentSpec(Protocol):
+    """The dtype and the static shape of an argument, such as a `TensorSpec`."""
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype."""
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+
+
+def trace(
+    function: Callable[..., Any],
+    arguments: Sequence[ArgumentSpec],
+    name: str = "function",
+    flatten: Callable[[Any], Sequence[Tensor]] | None = None,
+    outer_graph: Graph | None = None,
+    argument_names: Sequence[str] = (),
+    captures_by_value: bool = False,
+) -> GraphFunction:
+    """Call a Python function with a tensor for each of `arguments`; return the function it makes.
+
+    name: of the function in the library of its graph, made unique by a number. flatten: returns the
+    result tensors for the value that the Python function returns, called while the function's
+    graph is the default; by default a list of tensors, one tensor, or None. The value itself
+    becomes `graph.structured_outputs`. outer_graph: the graph around the function, by default the
+    default graph. argument_names: names of the placeholders, by default `args_0` and so on.
+    captures_by_value: whether the function computes what it captures itself; ValueError for
+    placeholders and ops with a state.
+    """
+    outer = get_default_graph() if outer_graph is None else outer_graph
+    variable_store(outer)  # made there, so that the function shares it
+    graph = FuncGraph(name, outer)
+    graph.captures_by_value = captures_by_value
+    with graph.as_default(), AutomaticControlDependencies() as order:
+        names = argument_names or [f"args_{number}" for number in range(len(arguments))]
+        inputs = [
+            graph.add_input(spec.dtype, spec.shape, argument)
+            for spec, argument in zip(arguments, names)
+        ]
+        graph.structured_outputs = function(*inputs)
+        results = (flatten or tensors_of)(graph.structured_outputs)
+        graph.outputs = [graph.capture(tensor) for tensor in results]
+    graph.controls = sorted(order.ops_which_must_run, key=lambda op: op._id)
+    graph.resource_uses = order.summary()
+    return GraphFunction(f"__inference_{_clean(name)}_{next(_numbers)}", graph)
+
+
+def tensors_of(results: Any) -> list[Tensor]:
+    """Return the tensors of a list of tensors, of one tensor, or of None."""
+    if results is None:
+        return []
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def _clean(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "function"

@@ -1,0 +1,1 @@
+"""tf.data: datasets, their transformations, iterators and options."""

@@ -1,0 +1,116 @@
+"""The transformations that only `tf.contrib.data` has."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.dtypes import int64
+from gpugraph.library.data import data_nest
+from gpugraph.library.data.data_options import Options
+from gpugraph.library.data.dataset_queries import get_single_element
+from gpugraph.library.data.experimental_transformations import (
+    Reducer,
+    Transformation,
+    group_by_reducer,
+    parallel_interleave,
+)
+from gpugraph.library.data.table_datasets import make_batched_features_dataset
+from gpugraph.ops.framework.op_declaration import raw_ops
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+
+
+def assert_element_shape(expected_shapes: Any) -> Transformation:
+    """Return the transformation that sets the static shapes of components.
+
+    ValueError for a shape that is known to differ; a run raises InvalidArgumentError for others.
+    """
+
+    def check(*element: Any) -> Any:
+        value = element[0] if len(element) == 1 else element
+        shapes = data_nest.flatten_up_to(value, expected_shapes)
+        leaves = []
+        for tensor, shape in zip(data_nest.flatten(value), shapes):
+            if not tensor.shape.is_compatible_with(shape):
+                raise ValueError(
+                    f"Component has shape {tensor.shape}, which is not compatible with {shape}"
+                )
+            checked = raw_ops.EnsureShape(tensor, shape=shape)
+            leaves.append(checked)
+        return data_nest.pack_sequence_as(value, leaves)
+
+    return lambda dataset: dataset.map(check)
+
+
+def batch_and_drop_remainder(batch_size: Any) -> Transformation:
+    """Return the transformation to stacks of exactly `batch_size` elements."""
+    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
+
+
+def padded_batch_and_drop_remainder(
+    batch_size: Any, padded_shapes: Any, padding_values: Any = None
+) -> Transformation:
+    """Return the transformation to padded stacks of exactly `batch_size` elements."""
+    return lambda dataset: dataset.padded_batch(
+        batch_size, padded_shapes, padding_values, drop_remainder=True
+    )
+
+
+def sliding_window_batch(
+    window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
+) -> Transformation:
+    """Return the transformation to stacks of `window_size` neighbouring elements.
+
+    ValueError if both `stride` and its newer name `window_shift` are set.
+    """
+    if stride is not None and window_shift is not None:
+        raise ValueError("Cannot specify both `stride` and `window_shift`")
+    shift = stride if stride is not None else 1 if window_shift is None else window_shift
+
+    def apply(dataset: Any) -> Any:
+        windows = dataset.window(window_size, shift, window_stride, drop_remainder=True)
+
+        def stacked(*parts: Any) -> Any:
+            nested = parts[0] if len(parts) == 1 else parts
+            return type(dataset).zip(nested).batch(window_size)
+
+        return windows.flat_map(stacked)
+
+    return apply
+
+
+def sloppy_interleave(
+    map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1
+) -> Transformation:
+    """Return `parallel_interleave`; the order is the same in every run here."""
+    return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
+
+
+def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
+    """Return the result of a reduction of all elements, as tensors."""
+    return get_single_element(
+        dataset.apply(group_by_reducer(lambda *_: convert_to_tensor(0, dtype=int64), reducer))
+    )
+
+
+@functools.wraps(make_batched_features_dataset)
+def read_batch_features(*arguments: Any, **named: Any) -> Any:
+    """Return the next batch of `make_batched_features_dataset`, as tensors."""
+    dataset = make_batched_features_dataset(*arguments, **named)
+    return dataset.make_one_shot_iterator().get_next()
+
+
+def set_stats_aggregator(
+    stats_aggregator: Any, prefix: str = "", counter_prefix: str = ""
+) -> Transformation:
+    """Return the transformation that sets the aggregator in the options of a dataset."""
+
+    def apply(dataset: Any) -> Any:
+        options = Options()
+        options.experimental_stats.aggregator = stats_aggregator
+        options.experimental_stats.prefix = prefix
+        options.experimental_stats.counter_prefix = counter_prefix
+        return dataset.with_options(options)
+
+    return apply

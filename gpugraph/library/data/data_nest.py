@@ -1,0 +1,139 @@
+"""Structures of elements: tuples, named tuples and dicts. A list is a value, a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gpugraph.ops.sparse.sparse_tensor import SparseTensorValue
+
+
+def is_sequence(value: Any) -> bool:
+    """Return whether a value is a structure, not a leaf."""
+    if isinstance(value, SparseTensorValue):
+        return False
+    return isinstance(value, (tuple, Mapping)) or _is_attrs(value)
+
+
+is_nested = is_sequence
+
+
+def _is_attrs(value: Any) -> bool:
+    return hasattr(type(value), "__attrs_attrs__")
+
+
+def _parts(structure: Any) -> list[Any]:
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in _keys(structure)]
+    if _is_attrs(structure):
+        return [getattr(structure, field.name) for field in type(structure).__attrs_attrs__]
+    return list(structure)
+
+
+def _keys(structure: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(structure)
+    except TypeError:
+        raise TypeError("nest only supports dicts with sortable keys.") from None
+
+
+def flatten(structure: Any) -> list[Any]:
+    """Return the leaves of a structure, those of a dict in the order of its keys."""
+    if not is_sequence(structure):
+        return [structure]
+    return [leaf for part in _parts(structure) for leaf in flatten(part)]
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
+    """Return a structure like another one, with other leaves; ValueError for a wrong number."""
+    leaves = list(flat_sequence)
+    expected = len(flatten(structure))
+    if not is_sequence(structure) and len(leaves) == 1:
+        return leaves[0]
+    if expected != len(leaves):
+        raise ValueError(
+            f"Could not pack sequence. Structure had {expected} elements, but flat_sequence had "
+            f"{len(leaves)} elements.  Structure: {structure}, flat_sequence: {flat_sequence}."
+        )
+    return _packed(structure, iter(leaves))
+
+
+def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_sequence(structure):
+        return next(leaves)
+    if isinstance(structure, Mapping):
+        values = {key: _packed(structure[key], leaves) for key in _keys(structure)}
+        ordered = [(key, values[key]) for key in structure]
+        return type(structure)(ordered)  # type: ignore[call-arg]
+    return _like(structure, [_packed(part, leaves) for part in _parts(structure)])
+
+
+def _like(structure: Any, parts: list[Any]) -> Any:
+    if hasattr(structure, "_fields") or _is_attrs(structure):
+        return type(structure)(*parts)
+    return type(structure)(parts)
+
+
+def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
+    """Return a structure of a function's results for the leaves of structures of one form."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    leaves = zip(*map(flatten, structures))
+    return pack_sequence_as(structures[0], [function(*group) for group in leaves])
+
+
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
+    """Raise ValueError for structures of different forms, TypeError for different types."""
+    if is_sequence(nest1) != is_sequence(nest2):
+        raise ValueError(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {nest1}\n\nSecond structure: {nest2}"
+        )
+    if not is_sequence(nest1):
+        return
+    if check_types and type(nest1) is not type(nest2):
+        both = isinstance(nest1, Mapping) and isinstance(nest2, Mapping)
+        if not both:
+            raise TypeError(
+                "The two structures don't have the same sequence type. First structure has type "
+                f"{type(nest1)}, while second structure has type {type(nest2)}."
+            )
+    if isinstance(nest1, Mapping) and set(nest1) != set(nest2):
+        raise ValueError(
+            "The two dictionaries don't have the same set of keys. First structure has keys "
+            f"{list(nest1)}, while second structure has keys {list(nest2)}"
+        )
+    first, second = _parts(nest1), _parts(nest2)
+    if len(first) != len(second):
+        raise ValueError(
+            "The two structures don't have the same number of elements. First structure: "
+            f"{nest1}. Second structure: {nest2}."
+        )
+    for one, other in zip(first, second):
+        assert_same_structure(one, other, check_types)
+
+
+def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
+    """Return the parts of a structure that are at the places of another one's leaves."""
+    if not is_sequence(shallow_tree):
+        return [input_tree]
+    if isinstance(input_tree, list) and isinstance(shallow_tree, tuple):
+        input_tree = tuple(input_tree)
+    if not is_sequence(input_tree):
+        raise TypeError(
+            "If shallow structure is a sequence, input must also be a sequence. Input has type: "
+            f"{type(input_tree)}."
+        )
+    shallow, deep = _parts(shallow_tree), _parts(input_tree)
+    if len(shallow) != len(deep):
+        raise ValueError(
+            "The two structures don't have the same sequence length. Input structure has length "
+            f"{len(deep)}, while shallow structure has length {len(shallow)}."
+        )
+    return [leaf for one, other in zip(shallow, deep) for leaf in flatten_up_to(one, other)]
+
+
+def map_structure_up_to(shallow_tree: Any, function: Callable[..., Any], *inputs: Any) -> Any:
+    """Return a structure of a function's results for the parts at a shallow structure's leaves."""
+    groups = zip(*(flatten_up_to(shallow_tree, tree) for tree in inputs))
+    return pack_sequence_as(shallow_tree, [function(*group) for group in groups])

@@ -1,0 +1,151 @@
+"""The classes of datasets: `DatasetV2`, and `DatasetV1` with iterators as in TensorFlow 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.building.functions.function_tracing import trace
+from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.data.dataset_base import DATASET_CLASSES, DatasetBase, legacy_properties
+from gpugraph.library.data.dataset_sources import DatasetSources
+from gpugraph.library.data.dataset_transformations import DatasetTransformations
+from gpugraph.library.data.element_structure import (
+    flat_attrs,
+    legacy_classes,
+    legacy_shapes,
+    legacy_types,
+)
+from gpugraph.library.data.iterators import Iterator, check_graph, make_initializable
+from gpugraph.ops.framework.op_declaration import raw_ops
+
+
+class DatasetV2(DatasetTransformations, DatasetSources):
+    """A dataset, as `tf.compat.v2.data.Dataset`."""
+
+    @classmethod
+    def _plain_class(cls) -> type[DatasetBase]:
+        return DatasetV2
+
+
+@legacy_properties
+class DatasetV1(DatasetV2):
+    """A dataset of `tf.data`, with the methods that make iterators."""
+
+    _is_v2 = False
+
+    @classmethod
+    def _plain_class(cls) -> type[DatasetBase]:
+        return DatasetV1Adapter
+
+    def make_one_shot_iterator(self) -> Iterator:
+        """Return an iterator that needs no initializer, and iterates once.
+
+        ValueError if the dataset uses placeholders, variables, or other state.
+        """
+        return self._make_one_shot_iterator()
+
+    def _make_one_shot_iterator(self) -> Iterator:
+        graph = get_default_graph()
+        check_graph(self)
+        try:
+            factory = trace(
+                lambda: self._variant_tensor, [], "make_dataset", captures_by_value=True
+            )
+        except ValueError as error:
+            if "Cannot capture a stateful node" in str(error):
+                raise ValueError(
+                    "Failed to create a one-shot iterator for a dataset. "
+                    "`Dataset.make_one_shot_iterator()` does not support datasets that capture "
+                    "stateful objects, such as a `Variable` or `LookupTable`. In these cases, use "
+                    f"`Dataset.make_initializable_iterator()`. (Original error: {error})"
+                ) from error
+            raise
+        factory.add_to(graph)
+        resource = raw_ops.OneShotIterator(dataset_factory=factory, **flat_attrs(self.element_spec))
+        return Iterator._of(resource, None, self.element_spec)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        """Return an iterator, which its `initializer` sets to the beginning.
+
+        shared_name: iterators of one name share their position between sessions of a server.
+        """
+        return make_initializable(self, shared_name)
+
+    _make_initializable_iterator = make_initializable_iterator
+
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Any:
+        """Return the elements for which a function is true."""
+        return self.filter(predicate)
+
+    def map_with_legacy_function(
+        self, map_func: Callable[..., Any], num_parallel_calls: Any = None
+    ) -> Any:
+        """Return the results of a function of each element."""
+        return self.map(map_func, num_parallel_calls)
+
+    def _as_version_1(self) -> DatasetV1:
+        return self
+
+
+class DatasetV1Adapter(DatasetV1):
+    """A dataset around a variant tensor, or one of `tf.compat.v2.data`, with the methods of
+    version 1.
+    """
+
+    def __init__(self, dataset: Any, spec: Any = None, inputs: Any = ()) -> None:
+        if isinstance(dataset, DatasetBase):
+            super().__init__(dataset._variant_tensor, dataset.element_spec, [dataset])
+        else:
+            super().__init__(dataset, spec, inputs)
+
+
+DATASET_CLASSES[False], DATASET_CLASSES[True] = DatasetV1Adapter, DatasetV2
+
+
+def make_one_shot_iterator(dataset: Any) -> Iterator:
+    """Return an iterator over a dataset that needs no initializer, and iterates once."""
+    return DatasetV1Adapter(dataset).make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+    """Return an iterator over a dataset, which its `initializer` sets to the beginning."""
+    return make_initializable(dataset, shared_name)
+
+
+def get_legacy_output_types(dataset_or_iterator: Any) -> Any:
+    """Return the dtypes of the elements of a dataset or an iterator."""
+    return legacy_types(get_structure(dataset_or_iterator))
+
+
+def get_legacy_output_shapes(dataset_or_iterator: Any) -> Any:
+    """Return the shapes of the elements of a dataset or an iterator."""
+    return legacy_shapes(get_structure(dataset_or_iterator))
+
+
+def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
+    """Return the classes of the elements of a dataset or an iterator."""
+    return legacy_classes(get_structure(dataset_or_iterator))
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """Return the specs of the elements; TypeError for anything but a dataset or an iterator."""
+    try:
+        return dataset_or_iterator.element_spec
+    except AttributeError:
+        raise TypeError(
+            "`dataset_or_iterator` must be a `tf.data.Dataset` or tf.data.Iterator object, but got "
+            f"{type(dataset_or_iterator)}."
+        ) from None
+
+
+def to_variant(dataset: Any) -> Tensor:
+    """Return the variant tensor of a dataset."""
+    tensor: Tensor = dataset._variant_tensor
+    return tensor
+
+
+def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:
+    """Return a dataset around a variant tensor, with elements of a structure."""
+    return DatasetV1Adapter(variant, structure)

@@ -1,0 +1,231 @@
+"""Stages that read ahead or keep elements: prefetch, parallel interleave, map_and_batch, cache."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.ops.datasets.batch_stages import Batched, stacked
+from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.function_stages import Mapped
+from gpugraph.ops.datasets.nested_stages import Interleaved, InterleavedElements
+from gpugraph.ops.datasets.order_stages import Passed, Through
+from gpugraph.ops.datasets.stage import Element, Elements, Function, Pipeline, Stage
+from gpugraph.ops.datasets.worker_threads import Buffer
+from gpugraph.ops.framework.op_declaration import Attr
+
+_AUTOTUNED = 16
+"""The number of elements that `prefetch(AUTOTUNE)` reads ahead."""
+
+
+class Prefetched(Passed):
+    """The elements, of which a thread reads some ahead."""
+
+    kind = "Prefetch"
+
+    def __init__(self, source: Stage, size: int) -> None:
+        super().__init__(source)
+        if size < -1:
+            raise invalid_argument(
+                "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
+            )
+        self.size = _AUTOTUNED if size < 0 else size
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate; the thread starts with the first element."""
+        source = self.source.elements(pipeline)
+        return PrefetchedElements(source, self.size, pipeline) if self.size else source
+
+
+class PrefetchedElements(Through):
+    """An iteration whose elements a thread reads ahead."""
+
+    def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
+        super().__init__(source)
+        self.pipeline = pipeline
+        self.buffer = Buffer(source, size, pipeline)
+
+    def next(self) -> Element | None:
+        """Return the next element of the buffer."""
+        return self.buffer.take()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.buffer.close()
+
+    def save(self) -> Any:
+        """Return the position with the elements in the buffer."""
+        buffer = self.buffer
+        buffer.pause()
+        try:
+            for _, error in buffer.items:
+                if error is not None:
+                    raise error
+            ahead = [list(element) for element, _ in buffer.items if element is not None]
+            return [buffer.is_over, ahead, self.source.save()]
+        finally:
+            buffer.go_on()
+
+    def restore(self, state: Any) -> None:
+        """Continue with these elements in the buffer."""
+        is_over, ahead, position = state
+        self.source.restore(position)
+        self.buffer.items = deque((tuple(element), None) for element in ahead)
+        self.buffer.is_over = is_over
+
+
+class ParallelInterleaved(Interleaved):
+    """Elements of several datasets side by side, each read ahead by a thread."""
+
+    kind = "ParallelInterleave"
+
+    def __init__(
+        self, source: Stage, function: Function, cycle: int, block: int, ahead: int = 2
+    ) -> None:
+        super().__init__(source, function, cycle, block)
+        self.ahead = max(ahead, 1)
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the datasets."""
+        return ParallelInterleavedElements(self, self.source.elements(pipeline), pipeline)
+
+
+class ParallelInterleavedElements(InterleavedElements):
+    """An iteration over datasets that threads read ahead, in the order of one without threads."""
+
+    def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:
+        super().__init__(stage, source, stage.cycle, stage.block, pipeline)
+        self.ahead = stage.ahead * stage.block
+
+    def _open(self, slot: int, origin: Element) -> Elements:
+        opened = super()._open(slot, origin)
+        ahead = self.open[slot] = PrefetchedElements(opened, self.ahead, self.pipeline)
+        return ahead
+
+
+class Cached(Passed):
+    """The elements, which are computed once and then kept in memory."""
+
+    kind = "MemoryCache"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.rows: list[Element] | None = None
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the kept elements, or over the source."""
+        source = None if self.rows is not None else self.source.elements(pipeline)
+        return CachedElements(self, source, pipeline)
+
+
+class CachedElements(Elements):
+    """An iteration that keeps the elements of the first whole pass."""
+
+    def __init__(self, stage: Cached, source: Elements | None, pipeline: Pipeline) -> None:
+        self.stage, self.source, self.pipeline = stage, source, pipeline
+        self.index = 0
+        self.rows: list[Element] = []
+
+    def next(self) -> Element | None:
+        """Return the next element."""
+        if self.source is None:
+            rows = self.stage.rows or ()
+            index, self.index = self.index, self.index + 1
+            return rows[index] if index < len(rows) else None
+        element = self.source.next()
+        if element is not None:
+            self.rows.append(element)
+        elif self.stage.rows is None:
+            self.stage.rows = self.rows
+        return element
+
+    def close(self) -> None:
+        """Close the source."""
+        if self.source is not None:
+            self.source.close()
+
+    def save(self) -> Any:
+        """Return the position with the elements kept so far."""
+        rows = self.rows if self.source is not None else (self.stage.rows or [])
+        source = None if self.source is None else self.source.save()
+        return [self.index, [list(row) for row in rows], source]
+
+    def restore(self, state: Any) -> None:
+        """Continue with the elements kept before."""
+        self.index, rows, source = state
+        kept = [tuple(row) for row in rows]
+        if source is None:
+            self.close()
+            self.stage.rows, self.source = kept, None
+            return
+        self.rows = kept
+        if self.source is None:
+            self.source = self.stage.source.elements(self.pipeline)
+        self.source.restore(source)
+
+
+# -- op types
+
+_SOURCE = "input_dataset: variant"
+_CAPTURED = "other_arguments: Targuments"
+_FUNCTION: dict[str, Any] = {"f": FUNC, "Targuments": arguments("Targuments")}
+
+
+def _map_and_batch(row: Row) -> Stage:
+    calls, size = row.number("num_parallel_calls"), row.number("batch_size")
+    if size <= 0:
+        raise invalid_argument("batch_size must be greater than zero.")
+    mapped = Mapped(row.source, row.function(), bool(row.attrs["preserve_cardinality"]), calls)
+    mapped.types, mapped.shapes = (), ()
+    return Batched(mapped, size, bool(row.number("drop_remainder")), stacked)
+
+
+def _parallel_interleave(row: Row) -> Stage:
+    cycle, block = row.number("cycle_length"), row.number("block_length")
+    if "buffer_output_elements" in row.names:
+        ahead = max(row.number("buffer_output_elements"), 1)
+        return ParallelInterleaved(row.source, row.function(), cycle, block, ahead)
+    return ParallelInterleaved(row.source, row.function(), cycle, block)
+
+
+dataset_op(
+    "PrefetchDataset", f"{_SOURCE}, buffer_size: int64",
+    lambda row: Prefetched(row.source, row.number("buffer_size")),
+    "The elements, read ahead by a thread.",
+    {
+        "slack_period": Attr("int", 0), "legacy_autotune": Attr("bool", True),
+        "buffer_size_min": Attr("int", 0),
+    },
+)  # fmt: skip
+dataset_op(
+    "ParallelInterleaveDatasetV2",
+    f"{_SOURCE}, {_CAPTURED}, cycle_length: int64, block_length: int64, num_parallel_calls: int64",
+    _parallel_interleave, "The elements of several datasets side by side, read ahead.",
+    {**_FUNCTION, "sloppy": Attr("bool", False)},
+)  # fmt: skip
+dataset_op(
+    "ParallelInterleaveDatasetV3",
+    f"{_SOURCE}, {_CAPTURED}, cycle_length: int64, block_length: int64, num_parallel_calls: int64",
+    _parallel_interleave, "The elements of several datasets side by side, read ahead.",
+    {**_FUNCTION, "deterministic": Attr("string", "default")},
+)  # fmt: skip
+dataset_op(
+    "ParallelInterleaveDatasetV4",
+    f"{_SOURCE}, {_CAPTURED}, cycle_length: int64, block_length: int64, "
+    "buffer_output_elements: int64, prefetch_input_elements: int64, num_parallel_calls: int64",
+    _parallel_interleave, "The elements of several datasets side by side, read ahead.",
+    {**_FUNCTION, "deterministic": Attr("string", "default")},
+)  # fmt: skip
+dataset_op(
+    "ParallelInterleaveDataset ExperimentalParallelInterleaveDataset",
+    f"{_SOURCE}, {_CAPTURED}, cycle_length: int64, block_length: int64, sloppy: bool, "
+    "buffer_output_elements: int64, prefetch_input_elements: int64",
+    _parallel_interleave, "The elements of several datasets side by side, read ahead.", _FUNCTION,
+)  # fmt: skip
+dataset_op(
+    "MapAndBatchDataset ExperimentalMapAndBatchDataset",
+    f"{_SOURCE}, {_CAPTURED}, batch_size: int64, num_parallel_calls: int64, drop_remainder: bool",
+    _map_and_batch, "Batches of a function's results.",
+    {**_FUNCTION, "preserve_cardinality": Attr("bool", False)},
+)  # fmt: skip

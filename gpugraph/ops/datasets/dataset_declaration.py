@@ -1,0 +1,136 @@
+"""The declaration of datasets' ops: a row with the inputs, the attrs and the stage of an op type.
+
+    dataset_op("TakeDataset", "input_dataset: variant, count: int64",
+               lambda row: Take(row.source, row.number("count")), "The first `count` elements.")
+
+The stage is made when the op runs, that is when an iterator over the dataset is initialized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.graph.op_def import OpDef
+from gpugraph.graph.op_library import OP_DEFS
+from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.datasets.stage import Function, Stage, stage_in
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+from gpugraph.ops.framework.shape_functions import SCALAR
+
+HOST = HostOnly("datasets are in host memory")
+
+TYPES: dict[str, Any] = {
+    "output_types": Attr("list(type)", required=True, minimum=1),
+    "output_shapes": Attr("list(shape)", required=True, minimum=1),
+}
+
+FUNC = Attr("func", required=True)
+
+
+def arguments(name: str) -> Attr:
+    """Return the attr with the dtypes of a function's captured tensors."""
+    del name
+    return Attr("list(type)", required=True, minimum=0)
+
+
+class Row:
+    """The values of a node: its inputs by the names of the signature, its attrs and functions."""
+
+    def __init__(self, op_type: str, context: KernelContext, arrays: Sequence[Any]) -> None:
+        self.op_type = op_type
+        self.attrs = context.attrs
+        self.node = context.name
+        self.context = context
+        self._arrays: dict[str, Any] = {}
+        op_def: OpDef = OP_DEFS[op_type]
+        start = 0
+        for arg in op_def.inputs:
+            if arg.is_list:
+                key = arg.type_list_attr or arg.number_attr
+                count = len(self.attrs[key]) if arg.type_list_attr else self.attrs[key]
+                self._arrays[arg.name] = arrays[start : start + count]
+            else:
+                count = 1
+                self._arrays[arg.name] = arrays[start]
+            start += count
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the inputs."""
+        return self._arrays.keys()
+
+    @property
+    def source(self) -> Stage:
+        """The dataset of the input `input_dataset`."""
+        return stage_in(self._arrays["input_dataset"])
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a copy of an input, or a list of copies."""
+        held = self._arrays[name]
+        if isinstance(held, (list, tuple)):
+            return [np.array(array) for array in held]
+        return np.array(held)
+
+    def number(self, name: str) -> int:
+        """Return the value of an integer or bool input."""
+        return int(self._arrays[name].item(0))
+
+    def text(self, name: str) -> str:
+        """Return the value of a string input."""
+        value = self._arrays[name].item(0)
+        return value.decode("utf-8", "surrogateescape")
+
+    def function(self, name: str = "f", captured: str = "other_arguments") -> Function:
+        """Return the function of an attr with the captured values of an input."""
+        return Function(self.context.function(self.attrs[name]), self[captured])
+
+
+def infer_dataset(context: InferContext) -> Sequence[TensorShape]:
+    """Return the shape of a dataset's variant, a scalar."""
+    return [SCALAR]
+
+
+def dataset_op(
+    op_types: str,
+    inputs: str,
+    make: Callable[[Row], Stage],
+    doc: str,
+    attrs: dict[str, Any] | None = None,
+    has_types: bool = True,
+) -> None:
+    """Declare op types, separated by spaces, that return the dataset `make(row)`.
+
+    has_types: whether the op has the attrs `output_types` and `output_shapes`, which the dataset
+    takes over.
+    """
+    for op_type in op_types.split():
+        op(
+            op_type, inputs=inputs, outputs="handle: variant", infer=infer_dataset,
+            attrs={**(attrs or {}), **(TYPES if has_types else {})},
+            host=tuple(range(inputs.count(":"))), host_outputs=(0,), stateful=True,
+            cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
+            gpu=HOST, grad=NO_GRADIENT, doc=doc,
+        )  # fmt: skip
+
+
+def _binder(
+    op_type: str, make: Callable[[Row], Stage], has_types: bool
+) -> Callable[..., Callable[[], None]]:
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], None]:
+        *inputs, target = arrays
+
+        def run() -> None:
+            stage = make(Row(op_type, context, inputs))
+            if has_types:
+                stage.typed(context.attrs)
+            target.fill(stage)
+
+        return run
+
+    return bind

@@ -1,0 +1,314 @@
+"""Sources that read files: lines of text, TFRecords, records of fixed length; caches in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import string
+from gpugraph.base.errors import AlreadyExistsError, invalid_argument
+from gpugraph.base.shapes import TensorShape
+from gpugraph.base.whole_files import open_to_read, system_errors
+from gpugraph.formats.record_files import InflatedFile
+from gpugraph.formats.tf_record import read_record, read_records, write_record
+from gpugraph.ops.datasets.ahead_stages import Cached
+from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.order_stages import Passed
+from gpugraph.ops.datasets.positions import packed, unpacked
+from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage
+from gpugraph.ops.readers.record_sources import FixedLengths
+
+OpenFile = Callable[[bytes], Iterator[bytes]]
+
+
+class Files(Stage):
+    """The records of files, one file after the other."""
+
+    def __init__(self, kind: str, names: Any, open_file: OpenFile) -> None:
+        self.kind = kind  # type: ignore[misc]
+        self.names = [bytes(name) for name in names.reshape(-1).tolist()]
+        self.open_file = open_file
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the records."""
+        return Records(self)
+
+
+class Records(Elements):
+    """An iteration over the records of files. number: of records read from the current file."""
+
+    kept = ("file", "number")
+
+    def __init__(self, stage: Files) -> None:
+        self.stage = stage
+        self.file = self.number = 0
+        self.reader: Any = None
+
+    def next(self) -> Element | None:
+        """Return the next record as a scalar string."""
+        while self.file < len(self.stage.names):
+            try:
+                if self.reader is None:
+                    self.reader = self.stage.open_file(self.stage.names[self.file])
+                record = next(self.reader, None)
+            except BaseException:
+                self._leave()
+                raise
+            if record is not None:
+                self.number += 1
+                array = np.empty((), object)
+                array[()] = record
+                return (array,)
+            self._leave()
+        return None
+
+    def _leave(self) -> None:
+        """Go on with the next file."""
+        self._close_reader()
+        self.file, self.number = self.file + 1, 0
+
+    def _close_reader(self) -> None:
+        reader, self.reader = self.reader, None
+        if reader is not None and hasattr(reader, "close"):
+            reader.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._close_reader()
+
+    def restore(self, state: Any) -> None:
+        """Open the file again, and pass over the records that were read."""
+        self._close_reader()
+        self.file, self.number = state
+        if self.number and self.file < len(self.stage.names):
+            self.reader = self.stage.open_file(self.stage.names[self.file])
+            for _ in range(self.number):
+                next(self.reader)
+
+
+def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
+    """Yield the lines of a file without line ends."""
+    path = os.fsdecode(name)
+    with system_errors(name):
+        source = open_to_read(path)
+    with closing(source), system_errors(name):
+        if not compression:
+            for line in source:
+                yield line.removesuffix(b"\n").removesuffix(b"\r")
+            return
+        inflated, rest = InflatedFile(source, compression, path), b""
+        while part := inflated.read(1 << 20):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                yield line.removesuffix(b"\r")
+        if rest:
+            yield rest.removesuffix(b"\r")
+
+
+def _records(compression: str, name: bytes) -> Iterator[bytes]:
+    path = os.fsdecode(name)
+    with system_errors(name):
+        source = open_to_read(path)
+    with closing(source), system_errors(name):
+        yield from read_records(InflatedFile(source, compression, path), path)
+
+
+def _checked(row: Row) -> str:
+    compression = row.text("compression_type") if "compression_type" in row.names else ""
+    if compression not in ("", "ZLIB", "GZIP"):
+        raise invalid_argument("Unsupported compression_type.")
+    return compression
+
+
+def _fixed(row: Row) -> Stage:
+    compression = _checked(row)
+    header, record, footer = (row.number(f"{n}_bytes") for n in ("header", "record", "footer"))
+    if header < 0:
+        raise invalid_argument("header_bytes must be >= 0")
+    if record <= 0:
+        raise invalid_argument("record_bytes must be > 0")
+    if footer < 0:
+        raise invalid_argument("footer_bytes must be >= 0")
+    read = FixedLengths(header, record, footer, 0, compression)
+    names = row["filenames"]
+    return Files("FixedLengthRecord", names, partial(_fixed_records, read, header, record, footer))
+
+
+def _fixed_records(
+    read: FixedLengths, header: int, record: int, footer: int, name: bytes
+) -> Iterator[bytes]:
+    compression = read._encoding
+    if not compression:
+        with system_errors(name):
+            size = os.stat(os.fsdecode(name)).st_size
+        body = size - header - footer
+        if body % record:
+            raise invalid_argument(
+                f"Excess bytes, size of {os.fsdecode(name)} minus header and footer, {body}, is "
+                f"not a multiple of record_bytes, {record}"
+            )
+    return (content for _, content in read(name))
+
+
+class CachedInFile(Passed):
+    """The elements, which are computed once and then kept in a file.
+
+    While the first pass writes, the file has the suffix `.lockfile`.
+    """
+
+    kind = "FileCache"
+
+    def __init__(self, source: Stage, path: str) -> None:
+        super().__init__(source)
+        self.path = path
+
+    @property
+    def file(self) -> str:
+        """The file with the elements."""
+        return f"{self.path}.data"
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the file, or over the source, whose elements are written."""
+        if os.path.exists(self.file):
+            return CacheReader(self)
+        return CacheWriter(self, self.source.elements(pipeline))
+
+    def cardinality(self) -> int:
+        """Return that of the source."""
+        return self.source.cardinality()
+
+
+class CacheReader(Elements):
+    """An iteration over a file of a cache."""
+
+    kept = ("index",)
+
+    def __init__(self, stage: CachedInFile) -> None:
+        self.stage = stage
+        self.index = self.offset = 0
+        with system_errors(stage.file):
+            self.source = open_to_read(stage.file)
+
+    def next(self) -> Element | None:
+        """Return the next element of the file."""
+        if self.source.closed:
+            return None
+        with system_errors(self.stage.file):
+            record = read_record(self.source, self.stage.file, self.offset)
+        if record is None:
+            self.close()
+            return None
+        self.index += 1
+        self.offset += len(record) + 16
+        return tuple(unpacked(record))
+
+    def close(self) -> None:
+        """Close the file."""
+        self.source.close()
+
+    def restore(self, state: Any) -> None:
+        """Pass over the elements that were read."""
+        for _ in range(state[0]):
+            self.next()
+
+
+class CacheWriter(Elements):
+    """An iteration over the source that writes its elements to a file."""
+
+    kept = ("index", "source")
+
+    def __init__(self, stage: CachedInFile, source: Elements) -> None:
+        self.stage, self.source = stage, source
+        self.index = 0
+        self.target: Any = None
+        self.is_over = False
+        self.lock = f"{stage.path}.lockfile"
+
+    def _open(self) -> None:
+        with system_errors(self.lock):
+            try:
+                self.target = open(self.lock, "xb")  # noqa: SIM115 - until the end of the pass
+            except FileExistsError:
+                raise AlreadyExistsError.of_no_node(
+                    "There appears to be a concurrent caching iterator running - cache lockfile "
+                    f"already exists ('{self.lock}'). If you are sure no other running TF "
+                    "computations are using this cache prefix, delete the lockfile and "
+                    "re-initialize the iterator."
+                ) from None
+
+    def next(self) -> Element | None:
+        """Return the next element of the source, and write it."""
+        if self.is_over:
+            return None
+        if self.target is None:
+            self._open()
+        element = self.source.next()
+        if element is None:
+            self.target.close()
+            os.replace(self.lock, self.stage.file)
+            self.is_over, self.target = True, None
+            return None
+        write_record(self.target, packed(list(element)))
+        self.index += 1
+        return element
+
+    def close(self) -> None:
+        """Close the file; one that is not complete is removed."""
+        if self.target is not None:
+            self.target.close()
+            self.target = None
+            os.unlink(self.lock)
+        self.source.close()
+
+    def restore(self, state: Any) -> None:
+        """Write the elements before the position again."""
+        for _ in range(state[0]):
+            self.next()
+
+
+# -- op types
+
+
+def _cache(row: Row) -> Stage:
+    path = row.text("filename")
+    return CachedInFile(row.source, path) if path else Cached(row.source)
+
+
+dataset_op(
+    "TextLineDataset", "filenames: string, compression_type: string, buffer_size: int64",
+    lambda row: _file_stage("TextLine", row, text_lines), "The lines of files.", has_types=False,
+)  # fmt: skip
+dataset_op(
+    "TFRecordDataset", "filenames: string, compression_type: string, buffer_size: int64",
+    lambda row: _file_stage("TFRecord", row, _records), "The records of TFRecord files.",
+    has_types=False,
+)  # fmt: skip
+_LENGTHS = "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64"
+dataset_op(
+    "FixedLengthRecordDataset", f"{_LENGTHS}, buffer_size: int64", lambda row: _string(_fixed(row)),
+    "The records of files of records of one length.", has_types=False,
+)  # fmt: skip
+dataset_op(
+    "FixedLengthRecordDatasetV2", f"{_LENGTHS}, buffer_size: int64, compression_type: string",
+    lambda row: _string(_fixed(row)),
+    "The records of files of records of one length.", has_types=False,
+)  # fmt: skip
+dataset_op("CacheDataset", "input_dataset: variant, filename: string", _cache, "Kept elements.")
+dataset_op(
+    "CacheDatasetV2", "input_dataset: variant, filename: string, cache: resource", _cache,
+    "Kept elements.",
+)  # fmt: skip
+
+
+def _string(stage: Stage) -> Stage:
+    stage.types, stage.shapes = (string,), (TensorShape.of(()),)
+    return stage
+
+
+def _file_stage(kind: str, row: Row, read: Callable[[str, bytes], Iterator[bytes]]) -> Stage:
+    return _string(Files(kind, row["filenames"], partial(read, _checked(row))))

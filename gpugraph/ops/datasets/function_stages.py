@@ -1,0 +1,287 @@
+"""Stages that call functions of the program on each element: map, filter, scan, take_while."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.base.errors import OutOfRangeError, invalid_argument
+from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.order_stages import Passed, Through
+from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
+from gpugraph.ops.datasets.worker_threads import Workers
+from gpugraph.ops.framework.op_declaration import Attr
+
+
+class Mapped(Stage):
+    """The results of a function of each element.
+
+    keeps_number: whether an OutOfRangeError of the function is an error; otherwise it ends the
+    dataset. calls: how many calls may run at the same time.
+    """
+
+    kind = "Map"
+
+    def __init__(
+        self, source: Stage, function: Function, keeps_number: bool, calls: int = 1
+    ) -> None:
+        self.source, self.function = source, function
+        self.keeps_number, self.calls = keeps_number, calls
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the results."""
+        source = self.source.elements(pipeline)
+        is_serial = self.calls == 1 or self.function.shortcut is not None
+        if is_serial or self.function.call.function.graph.has_seeds:
+            return MappedElements(self, source, pipeline)
+        return ParallelElements(self, source, pipeline)
+
+    def cardinality(self) -> int:
+        """Return that of the source, if it is kept."""
+        return self.source.cardinality() if self.keeps_number else UNKNOWN
+
+
+class MappedElements(Through):
+    """An iteration over results, computed one by one."""
+
+    def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
+        super().__init__(source)
+        self.function = stage.function.started(pipeline)
+        self.stage = stage
+
+    def next(self) -> Element | None:
+        """Return the result of the next element."""
+        element = self.source.next()
+        if element is None:
+            return None
+        try:
+            return self.function(element)
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+
+
+def check_end(stage: Mapped, error: OutOfRangeError) -> None:
+    """Raise the error of a function that may not end the dataset."""
+    if stage.keeps_number:
+        raise invalid_argument(
+            "Function invocation produced OutOfRangeError: " + error.message
+        ) from error
+
+
+class ParallelElements(Through):
+    """An iteration over results in the order of the elements, computed by threads ahead.
+
+    pending: the elements whose results were not returned yet, in order, with their results to come.
+    """
+
+    def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
+        super().__init__(source)
+        self.stage, self.pipeline = stage, pipeline
+        self.workers = Workers(stage.calls, pipeline)
+        self.function = stage.function.started(pipeline)
+        self.pending: deque[tuple[Element, Any]] = deque()
+        self.is_over = False
+
+    def next(self) -> Element | None:
+        """Return the result of the next element."""
+        self._read_ahead()
+        if not self.pending:
+            return None
+        _, job = self.pending[0]
+        job.wait(self.pipeline)
+        self.pending.popleft()
+        try:
+            return job.result()
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+
+    def _read_ahead(self) -> None:
+        while not self.is_over and len(self.pending) < self.workers.count:
+            element = self.source.next()
+            if element is None:
+                self.is_over = True
+                return
+            self._start(element)
+
+    def _start(self, element: Element) -> None:
+        self.pending.append((element, self.workers.start(self.function, element)))
+
+    def close(self) -> None:
+        """End the threads."""
+        self.workers.close()
+        super().close()
+
+    def save(self) -> Any:
+        """Return the position with the elements that were read ahead."""
+        ahead = [list(element) for element, _ in self.pending]
+        return [self.is_over, ahead, self.source.save()]
+
+    def restore(self, state: Any) -> None:
+        """Compute the results of the elements that were read ahead again."""
+        self.is_over, ahead, position = state
+        self.source.restore(position)
+        for element in ahead:
+            self._start(tuple(element))
+
+
+class Filtered(Passed):
+    """The elements for which a function is true."""
+
+    kind = "Filter"
+
+    def __init__(self, source: Stage, function: Function) -> None:
+        super().__init__(source)
+        self.function = function
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over them."""
+        return FilteredElements(self.source.elements(pipeline), self.function.started(pipeline))
+
+    def cardinality(self) -> int:
+        """Return UNKNOWN."""
+        return UNKNOWN
+
+
+class FilteredElements(Through):
+    """An iteration that omits elements."""
+
+    def __init__(self, source: Elements, function: Callable[[Element], Element]) -> None:
+        super().__init__(source)
+        self.function = function
+
+    def next(self) -> Element | None:
+        """Return the next element for which the function is true."""
+        while True:
+            element = self.source.next()
+            if element is None or bool(self.function(element)[0]):
+                return element
+
+
+class TakenWhile(Filtered):
+    """The elements before the first for which a function is false."""
+
+    kind = "TakeWhile"
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate until the function is false."""
+        return TakenWhileElements(self.source.elements(pipeline), self.function.started(pipeline))
+
+
+class TakenWhileElements(FilteredElements):
+    """An iteration that ends when a function is false."""
+
+    kept = ("is_over", "source")
+    is_over = False
+
+    def next(self) -> Element | None:
+        """Return the next element, None once the function was false."""
+        element = None if self.is_over else self.source.next()
+        if element is None:
+            return None
+        self.is_over = not self.function(element)[0]
+        return None if self.is_over else element
+
+
+class Scanned(Stage):
+    """The outputs of a function of a state and each element, which returns the next state too."""
+
+    kind = "Scan"
+
+    def __init__(self, source: Stage, function: Function, initial: Element, keeps: bool) -> None:
+        self.source, self.function, self.initial = source, function, initial
+        self.keeps_number = keeps
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate from the initial state."""
+        return ScannedElements(self, self.source.elements(pipeline), pipeline)
+
+    def cardinality(self) -> int:
+        """Return that of the source."""
+        return self.source.cardinality() if self.keeps_number else UNKNOWN
+
+
+class ScannedElements(Through):
+    """An iteration with a state."""
+
+    kept = ("state", "source")
+
+    def __init__(self, stage: Scanned, source: Elements, pipeline: Pipeline) -> None:
+        super().__init__(source)
+        self.state: Element = stage.initial
+        self.size = len(stage.initial)
+        self.function = stage.function.started(pipeline)
+        self.stage: Any = stage
+
+    def next(self) -> Element | None:
+        """Return the next output."""
+        element = self.source.next()
+        if element is None:
+            return None
+        try:
+            results = self.function((*self.state, *element))
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+        self.state = results[: self.size]
+        return results[self.size :]
+
+
+# -- op types
+
+_SOURCE = "input_dataset: variant"
+_CAPTURED = "other_arguments: Targuments"
+_KEEPS: dict[str, Any] = {"preserve_cardinality": Attr("bool", False)}
+_FUNCTION = {"f": FUNC, "Targuments": arguments("Targuments")}
+_PREDICATE = {"predicate": FUNC, "Targuments": arguments("Targuments")}
+_PARALLEL = {"use_inter_op_parallelism": Attr("bool", True)}
+
+
+def _map(row: Row) -> Stage:
+    is_parallel = "num_parallel_calls" in row.names
+    calls = row.number("num_parallel_calls") if is_parallel else 1
+    if calls == 0 or calls < -1:
+        raise invalid_argument("num_parallel_calls must be greater than zero.")
+    keeps = bool(row.attrs["preserve_cardinality"])
+    return Mapped(row.source, row.function(), keeps, calls)
+
+
+dataset_op(
+    "MapDataset", f"{_SOURCE}, {_CAPTURED}", _map,
+    "A function of each element.", {**_FUNCTION, **_PARALLEL, **_KEEPS},
+)  # fmt: skip
+dataset_op(
+    "ParallelMapDataset", f"{_SOURCE}, {_CAPTURED}, num_parallel_calls: int32", _map,
+    "A function of each element, in several threads.",
+    {**_FUNCTION, **_PARALLEL, "sloppy": Attr("bool", False), **_KEEPS},
+)  # fmt: skip
+dataset_op(
+    "ParallelMapDatasetV2", f"{_SOURCE}, {_CAPTURED}, num_parallel_calls: int64", _map,
+    "A function of each element, in several threads.",
+    {**_FUNCTION, **_PARALLEL, "deterministic": Attr("string", "default"), **_KEEPS},
+)  # fmt: skip
+dataset_op(
+    "FilterDataset", f"{_SOURCE}, {_CAPTURED}",
+    lambda row: Filtered(row.source, row.function("predicate")),
+    "The elements for which a function is true.", _PREDICATE,
+)  # fmt: skip
+dataset_op(
+    "TakeWhileDataset ExperimentalTakeWhileDataset", f"{_SOURCE}, {_CAPTURED}",
+    lambda row: TakenWhile(row.source, row.function("predicate")),
+    "The elements before the first for which a function is false.", _PREDICATE,
+)  # fmt: skip
+dataset_op(
+    "ScanDataset ExperimentalScanDataset",
+    f"{_SOURCE}, initial_state: Tstate, {_CAPTURED}",
+    lambda row: Scanned(
+        row.source, row.function(), tuple(row["initial_state"]),
+        bool(row.attrs["preserve_cardinality"]),
+    ),
+    "The outputs of a function of each element and a state.",
+    {
+        **_FUNCTION, "Tstate": Attr("list(type)", required=True, minimum=1), **_KEEPS,
+        "use_default_device": Attr("bool", True),
+    },
+)  # fmt: skip

@@ -1,0 +1,522 @@
+"""Stages that choose elements or change how often they come: take, skip, repeat, shard, zip, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from gpugraph.base.errors import FailedPreconditionError, OpError, invalid_argument
+from gpugraph.ops.datasets.dataset_declaration import dataset_op
+from gpugraph.ops.datasets.stage import (
+    INFINITE,
+    UNKNOWN,
+    Element,
+    Elements,
+    Pipeline,
+    Stage,
+    stage_in,
+    times,
+)
+from gpugraph.ops.framework.op_declaration import Attr
+
+
+class Through(Elements):
+    """An iteration over another one's elements."""
+
+    kept: ClassVar[tuple[str, ...]] = ("source",)
+
+    def __init__(self, source: Elements) -> None:
+        self.source = source
+
+    def next(self) -> Element | None:
+        """Return the next element of the source."""
+        return self.source.next()
+
+
+class Passed(Stage):
+    """A dataset with the elements of another one: options of the runtime."""
+
+    def __init__(self, source: Stage) -> None:
+        self.source = source
+        self.like(source)
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the source."""
+        return self.source.elements(pipeline)
+
+    def cardinality(self) -> int:
+        """Return that of the source."""
+        return self.source.cardinality()
+
+
+class Take(Passed):
+    """The first `count` elements; all if it is negative."""
+
+    kind = "Take"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the first elements."""
+        source = self.source.elements(pipeline)
+        return source if self.count < 0 else TakenElements(source, self.count)
+
+    def cardinality(self) -> int:
+        """Return the smaller of both numbers."""
+        number = self.source.cardinality()
+        if self.count < 0:
+            return number
+        if number == INFINITE:
+            return self.count
+        return number if number == UNKNOWN else min(number, self.count)
+
+
+class TakenElements(Through):
+    """An iteration that ends after some elements."""
+
+    kept = ("left", "source")
+
+    def __init__(self, source: Elements, left: int) -> None:
+        super().__init__(source)
+        self.left = left
+
+    def next(self) -> Element | None:
+        """Return the next element, if any is left."""
+        if self.left <= 0:
+            return None
+        element = self.source.next()
+        self.left = 0 if element is None else self.left - 1
+        return element
+
+
+class Skip(Passed):
+    """All elements but the first `count`; none if it is negative."""
+
+    kind = "Skip"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the rest."""
+        source = self.source.elements(pipeline)
+        if self.count < 0:
+            return TakenElements(source, 0)
+        return SkippingElements(source, self.count)
+
+    def cardinality(self) -> int:
+        """Return the number of elements that remain."""
+        number = self.source.cardinality()
+        if self.count < 0:
+            return 0
+        return number if number < 0 else max(0, number - self.count)
+
+
+class SkippingElements(Through):
+    """An iteration that first drops some elements."""
+
+    kept = ("left", "source")
+
+    def __init__(self, source: Elements, left: int) -> None:
+        super().__init__(source)
+        self.left = left
+
+    def next(self) -> Element | None:
+        """Return the next element behind those to skip."""
+        while self.left > 0:
+            if self.source.next() is None:
+                self.left = 0
+                return None
+            self.left -= 1
+        return self.source.next()
+
+
+class Repeat(Passed):
+    """The elements `count` times; without end if it is negative."""
+
+    kind = "Repeat"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate again and again."""
+        if self.count == 0:
+            return TakenElements(self.source.elements(pipeline), 0)
+        return RepeatedElements(self, pipeline)
+
+    def cardinality(self) -> int:
+        """Return the product."""
+        return times(self.source.cardinality(), INFINITE if self.count < 0 else self.count)
+
+
+class RepeatedElements(Elements):
+    """Passes over a dataset, one after the other. An endless one ends if a pass is empty."""
+
+    kept = ("passes", "is_first", "source")
+
+    def __init__(self, stage: Repeat, pipeline: Pipeline) -> None:
+        self.stage, self.pipeline = stage, pipeline
+        self.passes = 0
+        self.is_first = True  # the next element is the first one of its pass
+        self.source: Elements | None = stage.source.elements(pipeline)
+
+    def next(self) -> Element | None:
+        """Return the next element of this pass or of the next."""
+        while self.source is not None:
+            element = self.source.next()
+            if element is not None:
+                self.is_first = False
+                return element
+            self.source.close()
+            self.passes += 1
+            is_empty = self.is_first and self.stage.count < 0
+            if is_empty or self.passes == self.stage.count:
+                self.source = None
+            else:
+                self.source = self.stage.source.elements(self.pipeline)
+                self.is_first = True
+        return None
+
+
+class Concatenated(Stage):
+    """The elements of one dataset, then those of another."""
+
+    kind = "Concatenate"
+
+    def __init__(self, first: Stage, second: Stage) -> None:
+        self.first, self.second = first, second
+        if first.types != second.types:
+            raise invalid_argument(
+                "input_dataset and another_dataset must have the same output_types: "
+                f"{_names(first)} and {_names(second)}"
+            )
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over both."""
+        return ConcatenatedElements(self, pipeline)
+
+    def cardinality(self) -> int:
+        """Return the sum."""
+        first, second = self.first.cardinality(), self.second.cardinality()
+        if INFINITE in (first, second):
+            return INFINITE
+        return UNKNOWN if UNKNOWN in (first, second) else first + second
+
+
+def _names(stage: Stage) -> str:
+    return ", ".join(dtype.name for dtype in stage.types)
+
+
+class ConcatenatedElements(Elements):
+    """An iteration over one dataset, then over another."""
+
+    kept = ("is_second", "source")
+
+    def __init__(self, stage: Concatenated, pipeline: Pipeline) -> None:
+        self.stage, self.pipeline = stage, pipeline
+        self.is_second = False
+        self.source: Elements = stage.first.elements(pipeline)
+
+    def next(self) -> Element | None:
+        """Return the next element."""
+        element = self.source.next()
+        if element is None and not self.is_second:
+            self._go_on()
+            element = self.source.next()
+        return element
+
+    def _go_on(self) -> None:
+        self.source.close()
+        self.is_second = True
+        self.source = self.stage.second.elements(self.pipeline)
+
+    def restore(self, state: Any) -> None:
+        """Continue in the right dataset."""
+        if state[0] and not self.is_second:
+            self._go_on()
+        super().restore(state)
+
+
+class Zipped(Stage):
+    """Elements of several datasets side by side, until one ends."""
+
+    kind = "Zip"
+
+    def __init__(self, sources: Sequence[Stage]) -> None:
+        self.sources = list(sources)
+
+    def inputs(self) -> Sequence[Stage]:
+        """Return the datasets."""
+        return self.sources
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over all together."""
+        return ZippedElements([source.elements(pipeline) for source in self.sources])
+
+    def cardinality(self) -> int:
+        """Return the smallest number."""
+        numbers = [source.cardinality() for source in self.sources]
+        finite = [number for number in numbers if number >= 0]
+        if UNKNOWN in numbers:
+            return UNKNOWN
+        return min(finite) if finite else INFINITE
+
+
+class ZippedElements(Elements):
+    """An iteration over several datasets together."""
+
+    kept = ("is_over", "sources")
+
+    def __init__(self, sources: list[Elements]) -> None:
+        self.sources = sources
+        self.is_over = False
+
+    def next(self) -> Element | None:
+        """Return the components of the next elements of all."""
+        if self.is_over:
+            return None
+        components: list[Any] = []
+        for source in self.sources:
+            element = source.next()
+            if element is None:
+                self.is_over = True
+                return None
+            components += element
+        return tuple(components)
+
+
+class Shard(Passed):
+    """Every `num_shards`-th element, from element `index` on."""
+
+    kind = "Shard"
+
+    def __init__(self, source: Stage, num_shards: int, index: int) -> None:
+        super().__init__(source)
+        if num_shards <= 0:
+            raise invalid_argument(
+                f"Number of shards must be greater than zero (currently num_shards = {num_shards})."
+            )
+        if not 0 <= index < num_shards:
+            raise invalid_argument(
+                f"Index must be between 0 and {num_shards - 1} (currently index = {index})."
+            )
+        self.num_shards, self.index = num_shards, index
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the shard."""
+        return ShardElements(self.source.elements(pipeline), self.num_shards, self.index)
+
+    def cardinality(self) -> int:
+        """Return the number of elements of the shard."""
+        number = self.source.cardinality()
+        return number if number < 0 else len(range(self.index, number, self.num_shards))
+
+
+class ShardElements(Through):
+    """An iteration that returns every n-th element."""
+
+    kept = ("position", "source")
+
+    def __init__(self, source: Elements, num_shards: int, index: int) -> None:
+        super().__init__(source)
+        self.num_shards, self.index = num_shards, index
+        self.position = 0
+
+    def next(self) -> Element | None:
+        """Return the next element of the shard."""
+        while True:
+            element = self.source.next()
+            if element is None:
+                return None
+            place, self.position = self.position, self.position + 1
+            if place % self.num_shards == self.index:
+                return element
+
+
+class WithoutErrors(Passed):
+    """The elements for which no error occurs."""
+
+    kind = "IgnoreErrors"
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over them."""
+        return ElementsWithoutErrors(self.source.elements(pipeline), pipeline)
+
+    def cardinality(self) -> int:
+        """Return UNKNOWN."""
+        return UNKNOWN
+
+
+class ElementsWithoutErrors(Through):
+    """An iteration that goes on after errors."""
+
+    def __init__(self, source: Elements, pipeline: Pipeline) -> None:
+        super().__init__(source)
+        self.pipeline = pipeline
+
+    def next(self) -> Element | None:
+        """Return the next element that can be computed."""
+        while True:
+            try:
+                return self.source.next()
+            except OpError:
+                self.pipeline.check()
+
+
+class Unique(Passed):
+    """The first of equal elements, each a scalar."""
+
+    kind = "Unique"
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over them."""
+        return UniqueElements(self.source.elements(pipeline))
+
+    def cardinality(self) -> int:
+        """Return UNKNOWN."""
+        return UNKNOWN
+
+
+class UniqueElements(Through):
+    """An iteration that omits elements which it has returned before."""
+
+    kept = ("seen", "source")
+
+    def __init__(self, source: Elements) -> None:
+        super().__init__(source)
+        self.seen: dict[Any, None] = {}
+
+    def next(self) -> Element | None:
+        """Return the next new element."""
+        while True:
+            element = self.source.next()
+            if element is None:
+                return None
+            key = element[0].item() if element[0].ndim == 0 else element[0].tobytes()
+            if key not in self.seen:
+                self.seen[key] = None
+                return element
+
+    def save(self) -> Any:
+        """Return the position with the elements seen."""
+        return [list(self.seen), self.source.save()]
+
+    def restore(self, state: Any) -> None:
+        """Continue with the elements seen before."""
+        self.seen = dict.fromkeys(state[0])
+        self.source.restore(state[1])
+
+
+class Asserted(Passed):
+    """A dataset of which the number of elements is declared, and checked at its end."""
+
+    kind = "AssertCardinality"
+
+    def __init__(self, source: Stage, number: int) -> None:
+        super().__init__(source)
+        self.number = number
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate and count."""
+        return AssertedElements(self.source.elements(pipeline), self.number)
+
+    def cardinality(self) -> int:
+        """Return the declared number."""
+        return self.number
+
+
+class AssertedElements(Through):
+    """An iteration that raises FailedPreconditionError for a wrong number of elements."""
+
+    kept = ("position", "source")
+
+    def __init__(self, source: Elements, number: int) -> None:
+        super().__init__(source)
+        self.number, self.position = number, 0
+
+    def next(self) -> Element | None:
+        """Return the next element."""
+        element = self.source.next()
+        if element is not None:
+            self.position += 1
+        is_too_many = element is not None and 0 <= self.number < self.position
+        if is_too_many or (element is None and self.position != self.number):
+            raise _wrong_number(self.number, self.position, is_too_many)
+        return element
+
+
+def _wrong_number(number: int, actual: int, is_too_many: bool) -> OpError:
+    expected = "an infinite number of" if number == INFINITE else str(number)
+    relation = "at least " if is_too_many else ""
+    return FailedPreconditionError.of_no_node(
+        f"Input dataset was expected to contain {expected} elements but contained "
+        f"{relation}{actual} element{'s' if actual != 1 else ''}."
+    )
+
+
+# -- op types
+
+_SOURCE = "input_dataset: variant"
+
+
+def _declare() -> None:
+    for op_types, inputs, make, doc in (
+        ("TakeDataset", "count: int64", lambda row: Take(row.source, row.number("count")),
+         "The first elements."),
+        ("SkipDataset", "count: int64", lambda row: Skip(row.source, row.number("count")),
+         "All but the first elements."),
+        ("RepeatDataset", "count: int64", lambda row: Repeat(row.source, row.number("count")),
+         "The elements several times."),
+        ("IgnoreErrorsDataset ExperimentalIgnoreErrorsDataset", "",
+         lambda row: WithoutErrors(row.source), "The elements that raise no error."),
+        ("UniqueDataset ExperimentalUniqueDataset", "", lambda row: Unique(row.source),
+         "The elements without repetitions."),
+        ("AssertCardinalityDataset", "cardinality: int64",
+         lambda row: Asserted(row.source, row.number("cardinality")),
+         "Elements whose number is checked."),
+    ):  # fmt: skip
+        dataset_op(op_types, f"{_SOURCE}, {inputs}".rstrip(", "), make, doc)
+
+
+_declare()
+dataset_op(
+    "ShardDataset", f"{_SOURCE}, num_shards: int64, index: int64",
+    lambda row: Shard(row.source, row.number("num_shards"), row.number("index")),
+    "Every n-th element.", {"require_non_empty": Attr("bool", False)},
+)  # fmt: skip
+dataset_op(
+    "ConcatenateDataset", f"{_SOURCE}, another_dataset: variant",
+    lambda row: Concatenated(row.source, stage_in(row["another_dataset"])),
+    "The elements of two datasets.",
+)  # fmt: skip
+dataset_op(
+    "ZipDataset", "input_datasets: N * variant",
+    lambda row: Zipped([stage_in(array) for array in row["input_datasets"]]),
+    "Elements of several datasets side by side.",
+)  # fmt: skip
+dataset_op(
+    "ModelDataset", _SOURCE, lambda row: Passed(row.source), "The same elements.",
+    {"algorithm": Attr("int", 0), "cpu_budget": Attr("int", 0), "ram_budget": Attr("int", 0)},
+)  # fmt: skip
+dataset_op(
+    "OptimizeDataset", f"{_SOURCE}, optimizations: string", lambda row: Passed(row.source),
+    "The same elements.", {"optimization_configs": Attr("list(string)", [])},
+)  # fmt: skip
+dataset_op(
+    "OptionsDataset", _SOURCE, lambda row: Passed(row.source), "The same elements.",
+    {"serialized_options": Attr("string", "")},
+)  # fmt: skip
+dataset_op(
+    "MaxIntraOpParallelismDataset ExperimentalMaxIntraOpParallelismDataset",
+    f"{_SOURCE}, max_intra_op_parallelism: int64", lambda row: Passed(row.source),
+    "The same elements.",
+)  # fmt: skip
+dataset_op(
+    "PrivateThreadPoolDataset ExperimentalPrivateThreadPoolDataset",
+    f"{_SOURCE}, num_threads: int64", lambda row: Passed(row.source), "The same elements.",
+)  # fmt: skip

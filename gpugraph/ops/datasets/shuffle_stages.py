@@ -1,0 +1,168 @@
+"""Shuffling, in TensorFlow's order: a buffer from which elements leave at random.
+
+The buffer may hold elements of several epochs (`ShuffleAndRepeat`); those of an earlier epoch leave
+first. Seeds of an iteration that reshuffles come from a stream that the dataset draws on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from gpugraph.base.errors import invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
+from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.order_stages import Passed
+from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Pipeline, Stage, times
+from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.queues.element_orders import random_words
+
+
+class Shuffled(Passed):
+    """The elements in a random order; `count` epochs of them, without end if it is negative."""
+
+    kind = "Shuffle"
+
+    def __init__(
+        self, source: Stage, size: int, seeds: tuple[int, int], reshuffles: bool, count: int = 1
+    ) -> None:
+        super().__init__(source)
+        if size <= 0:
+            raise invalid_argument("buffer_size must be greater than zero.")
+        self.size, self.seeds, self.count = size, seeds, count
+        self._seeds_of_passes = random_words(*seeds) if reshuffles else None
+        self._lock = new_lock()
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate with the seeds of the next pass."""
+        seeds = self.seeds
+        if self._seeds_of_passes is not None:
+            with self._lock:
+                seeds = next(self._seeds_of_passes), next(self._seeds_of_passes)
+        return ShuffledElements(self, seeds, pipeline)
+
+    def cardinality(self) -> int:
+        """Return the number of elements of all epochs."""
+        return times(self.source.cardinality(), INFINITE if self.count < 0 else self.count)
+
+
+class ShuffledElements(Elements):
+    """An iteration in random order.
+
+    epochs: the elements in the buffer, those of each epoch in a list. The first of a list is at the
+    place `start`, modulo the buffer's size, where the elements before it have been.
+    """
+
+    kept = ("seeds", "drawn", "epoch", "is_over", "has_any", "starts", "epochs", "source")
+
+    def __init__(self, stage: Shuffled, seeds: tuple[int, int], pipeline: Pipeline) -> None:
+        self.stage, self.pipeline = stage, pipeline
+        self.seeds = seeds
+        self.words: Iterator[int] = random_words(*seeds)
+        self.drawn = 0
+        self.epoch = 0
+        self.is_over = False
+        self.has_any = False
+        self.starts: list[int] = [0]
+        self.epochs: list[Any] = [deque()]
+        self.count = 0
+        self.source: Elements | None = None
+
+    def _read(self) -> Element | None:
+        """Return the next element of this epoch or of the next ones."""
+        stage = self.stage
+        if self.source is None:
+            if stage.count == 0:
+                return None
+            self.source = stage.source.elements(self.pipeline)
+        while True:
+            element = self.source.next()
+            if element is not None:
+                self.has_any = True
+                return element
+            self.epoch += 1
+            if (stage.count < 0 and not self.has_any) or self.epoch == stage.count:
+                return None
+            self.starts.append(self.starts[-1] + len(self.epochs[-1]))
+            self.epochs.append(deque())
+            self.source.close()
+            self.source = stage.source.elements(self.pipeline)
+
+    def next(self) -> Element | None:
+        """Return an element of the oldest epoch in the buffer, chosen at random."""
+        size = self.stage.size
+        while not self.is_over and self.count < size:
+            element = self._read()
+            if element is None:
+                self.is_over = True
+            else:
+                self.epochs[-1].append(element)
+                self.count += 1
+        if not self.count:
+            return None
+        while len(self.epochs) > 1 and not self.epochs[0]:
+            del self.epochs[0], self.starts[0]
+        items = self.epochs[0]
+        self.drawn += 1
+        place = next(self.words) % len(items)
+        chosen = items[place]
+        items[place] = items[0]
+        items.popleft()
+        self.starts[0] += 1
+        self.count -= 1
+        return chosen
+
+    def save(self) -> Any:
+        """Return the position with the buffer."""
+        source = None if self.source is None else self.source.save()
+        epochs = [[list(element) for element in epoch] for epoch in self.epochs]
+        state = [list(self.seeds), self.drawn, self.epoch, self.is_over, self.has_any]
+        return [*state, list(self.starts), epochs, source]
+
+    def restore(self, state: Any) -> None:
+        """Continue with a buffer and a place in the random stream."""
+        seeds, self.drawn, self.epoch, self.is_over, self.has_any, self.starts, epochs, source = (
+            state
+        )
+        self.seeds = (seeds[0], seeds[1])
+        self.words = random_words(*self.seeds)
+        for _ in range(self.drawn):
+            next(self.words)
+        self.epochs = [deque(tuple(element) for element in epoch) for epoch in epochs]
+        self.count = sum(map(len, self.epochs))
+        if source is not None:
+            self.source = self.stage.source.elements(self.pipeline)
+            self.source.restore(source)
+
+
+def _seeds(row: Row) -> tuple[int, int]:
+    return row.number("seed"), row.number("seed2")
+
+
+_INPUTS = "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64"
+
+dataset_op(
+    "ShuffleDataset", _INPUTS,
+    lambda row: Shuffled(
+        row.source, row.number("buffer_size"), _seeds(row),
+        bool(row.attrs["reshuffle_each_iteration"]),
+    ),
+    "The elements in random order.", {"reshuffle_each_iteration": Attr("bool", True)},
+)  # fmt: skip
+dataset_op(
+    "ShuffleDatasetV3", f"{_INPUTS}, seed_generator: resource",
+    lambda row: Shuffled(
+        row.source, row.number("buffer_size"), _seeds(row),
+        bool(row.attrs["reshuffle_each_iteration"]),
+    ),
+    "The elements in random order.", {"reshuffle_each_iteration": Attr("bool", True)},
+)  # fmt: skip
+dataset_op(
+    "ShuffleAndRepeatDataset", f"{_INPUTS}, count: int64",
+    lambda row: Shuffled(
+        row.source, row.number("buffer_size"), _seeds(row), False, row.number("count")
+    ),
+    "Several epochs of the elements, each in random order.",
+    {"reshuffle_each_iteration": Attr("bool", True)},
+)  # fmt: skip

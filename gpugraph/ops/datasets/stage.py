@@ -1,0 +1,235 @@
+"""Stages: the objects in variant tensors of datasets, and the iterations over their elements.
+
+A `Stage` is immutable and may be iterated any number of times. `Stage.elements(pipeline)` starts an
+iteration, an `Elements`: `next()` returns the arrays of the next element, or None at the end.
+Elements are tuples of arrays, which nobody changes. Only one thread at a time calls an iteration.
+An error that `next()` raises concerns one element; a later call goes on behind it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpugraph.base.dtypes import OBJECTS, DType, as_dtype
+from gpugraph.base.errors import CancelledError, invalid_argument
+from gpugraph.base.shapes import TensorShape, as_shape
+from gpugraph.graph.client.resource_handles import handle_maker
+from gpugraph.plan import check_run
+
+Element = tuple[Any, ...]
+
+INFINITE, UNKNOWN = -1, -2
+"""Special numbers of elements, as `tf.data.experimental.cardinality` returns them."""
+
+SLICE_S = 0.05
+"""Seconds between two checks whether an iteration that waits for a thread has ended."""
+
+
+class Pipeline:
+    """What the iterations of one iterator have in common: whether it has ended.
+
+    calls: by function, the call that all its iterations share, as it has the states of the
+    function's ops: the positions in random streams go on from pass to pass.
+    """
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self.calls: dict[Any, Any] = {}
+
+    def call_of(self, call: Any) -> Any:
+        """Return the iterator's own call of a function."""
+        return self.calls.setdefault(call.function, call.again())
+
+    def end(self) -> None:
+        """Cancel the iterations that wait, and let others use the calls."""
+        self.is_cancelled = True
+
+    def release(self) -> None:
+        """Let other iterators use the calls; the iterations must have been closed."""
+        for call in self.calls.values():
+            call.release()
+        self.calls.clear()
+
+    def check(self) -> None:
+        """Raise CancelledError if the iterator was dropped, or the current run has ended."""
+        if self.is_cancelled:
+            raise CancelledError.of_no_node("Iterator was cancelled")
+        check_run("while a dataset was read")
+
+    def wait(self, condition: threading.Condition) -> None:
+        """Wait on a condition for a while, and check."""
+        condition.wait(SLICE_S)
+        self.check()
+
+
+class Stage:
+    """A dataset: the dtypes and static shapes of its elements, and how to iterate over them."""
+
+    kind: ClassVar[str] = "Dataset"
+    types: tuple[DType, ...]
+    shapes: tuple[TensorShape, ...]
+
+    def like(self, source: Stage) -> None:
+        """Take over the dtypes and shapes of another dataset."""
+        self.types, self.shapes = source.types, source.shapes
+
+    def typed(self, attrs: Any) -> None:
+        """Take the dtypes and shapes from the attrs of an op."""
+        self.types = tuple(as_dtype(dtype) for dtype in attrs["output_types"])
+        self.shapes = tuple(as_shape(shape) for shape in attrs["output_shapes"])
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Start an iteration."""
+        raise NotImplementedError(f"{type(self).__name__}.elements")
+
+    def cardinality(self) -> int:
+        """Return the number of elements, INFINITE or UNKNOWN."""
+        return UNKNOWN
+
+    def inputs(self) -> Sequence[Stage]:
+        """Return the datasets from which this one reads."""
+        return [value for value in vars(self).values() if isinstance(value, Stage)]
+
+
+class Elements:
+    """An iteration over the elements of a dataset.
+
+    kept: the names of the attributes that make up its position: numbers, texts, arrays, further
+    iterations, and lists of these.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    def next(self) -> Element | None:
+        """Return the next element, None at the end."""
+        raise NotImplementedError(f"{type(self).__name__}.next")
+
+    def close(self) -> None:
+        """End the threads of the iteration and close its files."""
+        for name in self.kept:
+            _close(getattr(self, name))
+
+    def save(self) -> Any:
+        """Return the position, as JSON values, arrays and bytes."""
+        return [saved(getattr(self, name)) for name in self.kept]
+
+    def restore(self, state: Any) -> None:
+        """Continue at a position of `save`, made by an iteration of an equal dataset."""
+        for name, part in zip(self.kept, state, strict=True):
+            setattr(self, name, restored(getattr(self, name), part))
+
+
+def _close(value: Any) -> None:
+    if isinstance(value, Elements):
+        value.close()
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            _close(part)
+
+
+def saved(value: Any) -> Any:
+    """Return an attribute of an iteration as part of a position."""
+    if isinstance(value, Elements):
+        return value.save()
+    if isinstance(value, (list, tuple)):
+        return [saved(part) for part in value]
+    return value
+
+
+def restored(current: Any, part: Any) -> Any:
+    """Return the attribute for a part of a position; an iteration restores itself."""
+    if isinstance(current, Elements):
+        if part is None:
+            current.close()
+            return None
+        current.restore(part)
+        return current
+    if isinstance(current, tuple) and isinstance(part, list):
+        return tuple(part)
+    if isinstance(current, list) and current and isinstance(current[0], Elements):
+        return [restored(one, other) for one, other in zip(current, part, strict=True)]
+    return part
+
+
+class Function:
+    """A function of the program with the values that it captured, as a stage calls it.
+
+    call: a `FunctionCall` of the session. captured: the values of the captured tensors, in order,
+    except for handles of variables. The function's graph has captured constants and handles itself.
+    """
+
+    def __init__(self, call: Any, captured: Sequence[Any]) -> None:
+        self.call = call
+        graph = call.function.graph
+        rest = iter(captured)
+        self.values = []
+        for tensor in graph.captures.values():
+            if handle_maker(tensor) is None:
+                value = next(rest)
+                if tensor.op.type == "Placeholder":
+                    self.values.append(value)
+        self.python: Callable[..., Any] | None = graph.python_call
+        outputs = graph.outputs
+        self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
+
+    def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
+        """Return the function for one iteration: a sequence of arrays in, a tuple of arrays out."""
+        if self.shortcut is not None:
+            return self.shortcut
+        call, values = pipeline.call_of(self.call), self.values
+        outputs = enumerate(self.call.function.graph.outputs)
+        objects = [slot for slot, tensor in outputs if tensor.dtype.base_dtype in OBJECTS]
+        if objects:
+            return lambda element: _with_arrays(call([*element, *values]), objects)
+        if values:
+            return lambda element: tuple(call([*element, *values]))
+        return lambda element: tuple(call(element))
+
+
+def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
+    """Return results in which each object, that of a scalar, is in an array."""
+    for slot in objects:
+        if not isinstance(results[slot], np.ndarray):
+            results[slot] = variant_of(results[slot])
+    return tuple(results)
+
+
+def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
+    """Return a function that picks arguments, for a function that returns only such."""
+    places = {id(tensor): number for number, tensor in enumerate(inputs)}
+    if not outputs or not all(id(tensor) in places for tensor in outputs):
+        return None
+    picks = [places[id(tensor)] for tensor in outputs]
+    if picks == list(range(len(inputs))):
+        return tuple
+    return lambda element: tuple([element[pick] for pick in picks])
+
+
+def stage_in(array: Any) -> Stage:
+    """Return the dataset in a variant tensor; InvalidArgumentError for another value."""
+    if isinstance(array, Stage):  # a scalar as a function returns it
+        return array
+    held = array.item(0) if array.size == 1 else None
+    if not isinstance(held, Stage):
+        raise invalid_argument("The given variant tensor is not a dataset.")
+    return held
+
+
+def variant_of(held: Any) -> Any:
+    """Return a variant scalar that holds an object."""
+    array = np.empty((), object)
+    array[()] = held
+    return array
+
+
+def times(first: int, second: int) -> int:
+    """Return the product of two numbers of elements, either of which may be special."""
+    if first == 0 or second == 0:
+        return 0
+    if UNKNOWN in (first, second):
+        return UNKNOWN
+    return INFINITE if INFINITE in (first, second) else first * second

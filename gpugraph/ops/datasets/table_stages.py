@@ -1,0 +1,174 @@
+"""Sources of rows with typed columns: files of CSV, and queries of SQLite databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base.dtypes import DType, bool as bool_type, string
+from gpugraph.base.errors import InvalidArgumentError, UnimplementedError, invalid_argument
+from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
+from gpugraph.ops.datasets.file_stages import Files, Records, text_lines
+from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, variant_of
+from gpugraph.ops.files.decode_csv import csv_fields, csv_values
+
+
+class CsvRows(Files):
+    """The rows of CSV files: a scalar for each chosen column.
+
+    defaults: an array for each column, empty for a column that must have a value.
+    """
+
+    def __init__(self, row: Row, compression: str) -> None:
+        self.delimiter = row.text("field_delim").encode()
+        if len(self.delimiter) != 1:
+            raise invalid_argument("field_delim should be only 1 char")
+        self.has_quotes = bool(row.number("use_quote_delim"))
+        header = bool(row.number("header"))
+        super().__init__("CSV", row["filenames"], partial(self._open, header, compression))
+        self.missing = row.text("na_value").encode()
+        self.chosen = [int(number) for number in row["select_cols"]]
+        self.defaults: Sequence[Any] = row["record_defaults"]
+
+    def _open(self, header: bool, compression: str, name: bytes) -> Iterator[bytes]:
+        records = self._records(text_lines(compression, name))
+        if header:
+            next(records, None)
+        return records
+
+    def _records(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield records: lines, joined where a quoted field goes on."""
+        for line in lines:
+            record = line
+            while self.has_quotes and record.count(b'"') % 2:
+                following = next(lines, None)
+                if following is None:
+                    break
+                record += b"\n" + following
+            yield record
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the rows."""
+        return CsvElements(self)
+
+
+class CsvElements(Records):
+    """An iteration over the rows of CSV files."""
+
+    stage: Any
+
+    def next(self) -> Element | None:
+        """Return the values of the next row."""
+        record = super().next()
+        if record is None:
+            return None
+        stage = self.stage
+        fields = csv_fields(record[0].item(), stage.delimiter, stage.has_quotes)
+        values = csv_values(fields, 0, stage.chosen, stage.defaults, stage.missing)
+        try:
+            return tuple([_scalar(v, d.dtype) for v, d in zip(values, stage.defaults)])
+        except InvalidArgumentError as error:
+            text = error.message.replace(" in record 0", "")
+            raise invalid_argument(text.replace(" in record 0!", "")) from error
+
+
+def _scalar(value: Any, dtype: Any) -> Any:
+    return variant_of(value) if dtype.hasobject else np.array(value, dtype)
+
+
+class SqlRows(Stage):
+    """The rows that a query of a SQLite database returns."""
+
+    kind = "Sql"
+
+    def __init__(self, driver: str, source: str, query: str) -> None:
+        if driver != "sqlite":
+            raise invalid_argument(
+                f"tensorflow/core/kernels/data/sql: The set of supported databases is: "
+                f"{{'sqlite'}}, not '{driver}'."
+            )
+        self.source, self.query = source, query
+
+    def elements(self, pipeline: Pipeline) -> Elements:
+        """Iterate over the rows."""
+        return SqlElements(self)
+
+
+class SqlElements(Elements):
+    """An iteration over the rows of a query."""
+
+    kept = ("index",)
+
+    def __init__(self, stage: SqlRows) -> None:
+        self.stage, self.index = stage, 0
+        self.connection: Any = None
+        self.cursor: Any = None
+
+    def next(self) -> Element | None:
+        """Return the next row."""
+        try:
+            if self.cursor is None:
+                self.connection = sqlite3.connect(
+                    f"file:{self.stage.source}?mode=ro", uri=True, check_same_thread=False
+                )
+                self.cursor = self.connection.execute(self.stage.query)
+            values = self.cursor.fetchone()
+        except sqlite3.Error as error:
+            raise invalid_argument(f"Failed to connect to database: {error}") from error
+        if values is None:
+            return None
+        self.index += 1
+        if len(values) != len(self.stage.types):
+            raise invalid_argument(
+                f"The number of columns in query ({len(values)}) must match the number of elements "
+                f"in output_types ({len(self.stage.types)})."
+            )
+        return tuple([_column(v, dtype) for v, dtype in zip(values, self.stage.types)])
+
+    def close(self) -> None:
+        """Close the database."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = self.cursor = None
+
+    def restore(self, state: Any) -> None:
+        """Pass over the rows that were read."""
+        for _ in range(state[0]):
+            self.next()
+
+
+def _column(value: Any, dtype: DType) -> Any:
+    if dtype == string:
+        text = b"" if value is None else value if isinstance(value, bytes) else str(value).encode()
+        return variant_of(text)
+    if dtype == bool_type:
+        return np.array(bool(value))
+    if not (dtype.is_integer or dtype.is_floating):
+        raise UnimplementedError.of_no_node(f"Use of unsupported TensorFlow data type {dtype.name}")
+    return np.array(0 if value is None else value, dtype.as_numpy_dtype)
+
+
+def _csv(row: Row) -> Stage:
+    compression = row.text("compression_type")
+    if compression not in ("", "ZLIB", "GZIP"):
+        raise invalid_argument(f"Unsupported compression_type: {compression}.")
+    return CsvRows(row, compression)
+
+
+dataset_op(
+    "CSVDataset ExperimentalCSVDataset",
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, "
+    "field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, "
+    "record_defaults: output_types",
+    _csv, "The rows of CSV files.",
+)  # fmt: skip
+dataset_op(
+    "SqlDataset ExperimentalSqlDataset",
+    "driver_name: string, data_source_name: string, query: string",
+    lambda row: SqlRows(row.text("driver_name"), row.text("data_source_name"), row.text("query")),
+    "The rows of a query.",
+)  # fmt: skip

@@ -1,0 +1,197 @@
+"""Threads that compute elements ahead: a pool for one iteration, and a thread that fills a buffer.
+
+They are daemons, end with their iteration, and hold nothing of a session after that.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from gpugraph.ops.datasets.stage import Element, Elements, Pipeline
+
+AUTOTUNE = -1
+
+_NAME = "gpugraph_data"
+
+
+def parallel_calls(requested: int) -> int:
+    """Return the number of threads for `num_parallel_calls`, which may be AUTOTUNE."""
+    return requested if requested > 0 else max(2, min(16, len(os.sched_getaffinity(0))))
+
+
+class Job:
+    """A call in a worker's thread."""
+
+    __slots__ = ("_call", "_done", "_error", "_result")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call: Callable[[], Any] | None = call
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+        self._result: Any = None
+
+    def run(self) -> None:
+        """Make the call."""
+        assert self._call is not None
+        try:
+            self._result = self._call()
+        except BaseException as error:
+            self._error = error
+        self._call = None
+        self._done.set()
+
+    def wait(self, pipeline: Pipeline) -> None:
+        """Wait until the call has returned."""
+        while not self._done.wait(0.05):
+            pipeline.check()
+
+    def result(self) -> Any:
+        """Return the result of the call, or raise its error."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class Workers:
+    """Threads that make calls, in the order of `start`."""
+
+    def __init__(self, requested: int, pipeline: Pipeline) -> None:
+        self.count = parallel_calls(requested)
+        self._pipeline = pipeline
+        self._condition = threading.Condition()
+        self._jobs: deque[Job] = deque()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._is_closed = False
+
+    def start(self, function: Callable[..., Any], *values: Any) -> Job:
+        """Return a job that calls `function(*values)` in one of the threads."""
+        job = Job(lambda: function(*values))
+        with self._condition:
+            self._jobs.append(job)
+            if self._idle < len(self._jobs) and len(self._threads) < self.count:
+                self._threads.append(_daemon(self._work))
+            self._condition.notify()
+        return job
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._idle += 1
+                while not self._jobs and not self._is_closed:
+                    self._condition.wait()
+                self._idle -= 1
+                if self._is_closed:
+                    return
+                job = self._jobs.popleft()
+            job.run()
+
+    def close(self) -> None:
+        """End the threads; calls that run end first."""
+        with self._condition:
+            self._is_closed = True
+            self._jobs.clear()
+            self._condition.notify_all()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(_PATIENCE_S)
+        self._threads.clear()
+
+
+_PATIENCE_S = 10.0
+"""Seconds for which the end of an iteration waits for a thread: a function may never return."""
+
+
+def _daemon(run: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=run, name=_NAME, daemon=True)
+    thread.start()
+    return thread
+
+
+class Buffer:
+    """Elements that a thread reads ahead from an iteration.
+
+    The thread starts with the first `take`. An error is an element of the buffer: it is raised in
+    its place.
+    """
+
+    def __init__(self, source: Elements, capacity: int, pipeline: Pipeline) -> None:
+        self.source, self.capacity, self.pipeline = source, capacity, pipeline
+        self.items: deque[tuple[Element | None, BaseException | None]] = deque()
+        self.is_over = False
+        self.condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._is_paused = False
+        self._is_reading = False
+        self.waits = 0  # how often the buffer was empty
+
+    def take(self) -> Element | None:
+        """Return the next element; None at the end."""
+        with self.condition:
+            if self._thread is None and not self.is_over:
+                self._thread = _daemon(self._fill)
+            if not self.items and not self.is_over:
+                self.waits += 1
+            while not self.items and not self.is_over:
+                self.pipeline.wait(self.condition)
+            if not self.items:
+                return None
+            element, error = self.items.popleft()
+            self.condition.notify_all()
+        if error is not None:
+            raise error
+        return element
+
+    def _fill(self) -> None:
+        while True:
+            with self.condition:
+                while self._is_paused or (len(self.items) >= self.capacity and not self._is_closed):
+                    self.condition.wait()
+                if self._is_closed:
+                    return
+                self._is_reading = True
+            item = self._read()
+            with self.condition:
+                self._is_reading = False
+                if item is None:
+                    self.is_over = True
+                else:
+                    self.items.append(item)
+                self.condition.notify_all()
+                if self.is_over:
+                    return
+
+    def _read(self) -> tuple[Element | None, BaseException | None] | None:
+        try:
+            element = self.source.next()
+        except BaseException as error:
+            return None, error
+        return None if element is None else (element, None)
+
+    def pause(self) -> None:
+        """Wait until the thread reads nothing, and keep it so."""
+        with self.condition:
+            self._is_paused = True
+            while self._is_reading:
+                self.pipeline.wait(self.condition)
+
+    def go_on(self) -> None:
+        """Let the thread read again."""
+        with self.condition:
+            self._is_paused = False
+            self.condition.notify_all()
+
+    def close(self) -> None:
+        """End the thread, and the iteration that it reads."""
+        with self.condition:
+            self._is_closed, self._is_paused = True, False
+            self.condition.notify_all()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_PATIENCE_S)
+        self.source.close()
