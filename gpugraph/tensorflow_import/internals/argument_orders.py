@@ -35,7 +35,7 @@ sparse_softmax_cross_entropy=sparse_softmax_cross_entropy logits labels weights 
 """
 
 _OPTIONAL = {
-    *("weights", "scope", "name", "epsilon", "label_smoothing", "loss_collection", "labels"),
+    *("weights", "scope", "name", "epsilon", "label_smoothing", "loss_collection"),
     *("add_regularization_losses", "num_thresholds", "curve", "axis", "dim=axis"),
     *("metrics_collections", "updates_collections"),
 }
@@ -68,10 +68,10 @@ def _metric_parameters(name: str) -> str:
 
 
 def _parameters(text: str) -> Parameters:
-    """Return the parameters of a row; those with the name of a default value are optional."""
-    return parameters_of(
-        " ".join(f"{word}:" if word in _OPTIONAL else word for word in text.split())
-    )
+    """Return the parameters of a row; those from the first optional one on are optional."""
+    words = text.split()
+    first = next((i for i, word in enumerate(words) if word in _OPTIONAL), len(words))
+    return parameters_of(" ".join([*words[:first], *(f"{word}:" for word in words[first:])]))
 
 
 class _Functions:

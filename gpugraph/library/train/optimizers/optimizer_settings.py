@@ -14,7 +14,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class OneOpUpdate:
-    """A mixin of optimizers: applies `Apply<update>` to variables and `SparseApply<update>` to rows.
+    """A mixin of optimizers: applies `Apply<update>` to whole variables, `SparseApply` to rows.
 
     settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.
