@@ -22,7 +22,7 @@ with tf.Session() as session:
     last = session.run(cost, feeds)
     assert last < first
     path = tempfile.mkdtemp() + '/model.npz'
-    tl.files.save_npz(net.all_params, name=path, sess=session)
+    tl.files.save_npz_dict(net.all_params, name=path, sess=session)
     session.run(tf.global_variables_initializer())
-    tl.files.load_and_assign_npz(sess=session, name=path, network=net)
+    tl.files.load_and_assign_npz_dict(name=path, sess=session)
     np.testing.assert_allclose(session.run(cost, feeds), last, rtol=1e-6)

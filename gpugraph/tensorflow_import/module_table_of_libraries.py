@@ -191,6 +191,7 @@ train.queue_runner: QueueRunner=tf.train.QueueRunner
 python.summary.summary_op_util: internals.summary_internals
 python.tools.freeze_graph: internals.file_internals
 test.mock: unittest.mock
+contrib.graph_editor: get_backward_walk_ops=internals.training_internals.backward_walk_ops
 contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
     is_sequence=tf.nest.is_nested
 contrib.framework.python.framework: tf.contrib.framework

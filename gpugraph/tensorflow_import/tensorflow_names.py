@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
+from gpugraph.formats.public_messages import PUBLIC_MESSAGES
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
@@ -251,6 +252,7 @@ def names(path: str) -> list[str]:
         for other in (*module_paths(), *TREES, *_installed_libraries())
         if other != here and other.startswith(below)
     }
+    known |= PUBLIC_MESSAGES.get(here, frozenset())
     for source in sources(here):
         known |= {
             name

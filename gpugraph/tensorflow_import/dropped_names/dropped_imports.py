@@ -26,8 +26,10 @@ _MISSING = object()
 _CALLS = {
     "numpy": {
         "array": "own.of_numpy.array_of_the_time",
+        "asanyarray": "own.of_numpy.array_of_the_time",
         "reshape": "own.of_numpy.reshape_of_the_time",
     },
+    "onnx.helper": {"make_attribute": "own.of_data_files.make_attribute"},
     "yaml": {"load": "own.of_data_files.yaml_load"},
 }
 """By module, functions that are replaced; the value is called with the function."""
