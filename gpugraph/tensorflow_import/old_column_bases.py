@@ -7,7 +7,7 @@ newer generation are instances of them by `__subclasshook__`.
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, ABCMeta
 from typing import Any
 
 from gpugraph.library.feature_column.column_classes import (
@@ -24,8 +24,11 @@ def _leaf(base: type) -> Any:
     def has_base(cls: type, other: type) -> Any:
         return issubclass(other, base) if cls is leaf else NotImplemented
 
-    attributes = {"__subclasshook__": classmethod(has_base), "__doc__": base.__doc__}
-    leaf = type(ABC)(base.__name__.replace("Old", "_"), (base, ABC), attributes)
+    attributes: dict[str, Any] = {
+        "__subclasshook__": classmethod(has_base),
+        "__doc__": base.__doc__,
+    }
+    leaf = ABCMeta(base.__name__.replace("Old", "_"), (base, ABC), attributes)
     return leaf
 
 

@@ -27,8 +27,8 @@ def serialized_file(tree: ast.Module) -> bytes | None:
             if isinstance(value, ast.Call) and value.args:
                 value = value.args[0]
             if isinstance(value, ast.Constant):
-                text = value.value
-                return text.encode("latin1") if isinstance(text, str) else bytes(text)
+                text: Any = value.value
+                return text.encode("latin1") if isinstance(text, str) else text
     return None
 
 
@@ -44,7 +44,7 @@ class _OldMessages(SourceFileLoader):
             super().exec_module(module)
             return
         names: dict[str, Any] = vars(module)
-        imports = [
+        imports: list[ast.stmt] = [
             node
             for node in tree.body
             if isinstance(node, ast.Import | ast.ImportFrom) and _SUFFIX in ast.unparse(node)
