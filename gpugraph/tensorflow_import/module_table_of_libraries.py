@@ -15,6 +15,9 @@ compat.v2.optimizers: tf.keras.optimizers
 compat.v2.initializers: tf.keras.initializers
 compat.v2.losses: tf.keras.losses
 compat.v2.metrics: tf.keras.metrics
+data: get_output_shapes=tf.data.get_legacy_output_shapes
+    get_output_types=tf.data.get_legacy_output_types
+    get_output_classes=tf.data.get_legacy_output_classes
 keras.layers.wrappers: tf.keras.layers
 keras.utils.generic_utils: tf.keras.utils gpugraph.tensorflow_import.private_keras_names
     internals.keras_internals
