@@ -2,6 +2,7 @@
 
     python ci/libraries.py install FOLDER [LIBRARY...]    unpack them, each in a folder of its own
     python ci/libraries.py names FOLDER [--list missing|refused|other] [--by library]
+    python ci/libraries.py run FOLDER [PROGRAM...]        run the programs of library_programs/
 
 `names` reads the sources of all libraries below FOLDER (imports, and chains of attributes below
 `tensorflow`), and counts the names: those that are here, those that are refused at the call with a
@@ -13,9 +14,11 @@ fails where a name is missing.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -28,6 +31,7 @@ from gpugraph.tensorflow_import.import_switch import install as install_answers
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import check_source
 
+_ROOT = str(Path(__file__).resolve().parents[1])
 _COLUMNS = "{:40} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7}"
 
 
@@ -119,6 +123,26 @@ def unpack(archive: Path) -> None:
             whole.extractall(archive.parent, filter="data")
 
 
+def run_programs(folder: Path, chosen: list[str]) -> int:
+    """Run the programs with the unpacked libraries on the path; return how many failed."""
+    programs = sorted((Path(__file__).parent / "library_programs").glob("*.py"))
+    paths = [str(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([_ROOT, *paths])}
+    failed = 0
+    for program in programs:
+        if chosen and program.stem not in chosen:
+            continue
+        began = time.monotonic()
+        command = [sys.executable, "-W", "ignore", "-m", "gpugraph", "run", str(program)]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True)
+        print(f"{program.stem:32} {'runs' if result.returncode == 0 else 'FAILS':6}", end="")
+        print(f"{time.monotonic() - began:6.0f} s", flush=True)
+        if result.returncode:
+            failed += 1
+            print("\n".join(result.stderr.splitlines()[-8:]))
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True, dest="command")
@@ -130,7 +154,12 @@ def main() -> int:
     fetch = commands.add_parser("install", help="fetch and unpack the libraries")
     fetch.add_argument("folder", type=Path)
     fetch.add_argument("libraries", nargs="*")
+    run = commands.add_parser("run", help="run the programs over the libraries")
+    run.add_argument("folder", type=Path)
+    run.add_argument("programs", nargs="*")
     options = parser.parse_args()
+    if options.command == "run":
+        return run_programs(options.folder, options.programs)
     if options.command == "install":
         install(options.folder, options.libraries)
         return 0

@@ -267,7 +267,7 @@ class DirectSession(SessionBackend):
                 self.last_traced = None
             plans = list(self._leaving.values())
             for plan in plans:
-                plan.clock.cancel()  # its run may be in an endless loop
+                plan.clock.cancel()  # the run may be in an endless loop
             self.functions.close()
             wait_for(plans)
             self.close_devices()

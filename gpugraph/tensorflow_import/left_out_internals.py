@@ -26,8 +26,6 @@ feature_column: internals of feature columns: use their public names
 framework.convert_to_constants: {_EAGER}: use tf.graph_util.convert_variables_to_constants
 framework.func_graph framework.function_def_to_graph: functions are part of the graph that
     calls them: use tf.while_loop, or a Python function
-framework.function.Defun: a function is part of the graph that calls it: call the Python function,
-    and give gradients by tf.custom_gradient
 framework.ops._gradient_registry: gradients of ops are registered by tf.RegisterGradient
 keras.models.clone_and_build_model keras.models.in_place_subclassed_model_state_restoration
     keras.backend._initialize_variables: internals of model_to_estimator: train the tf.keras model

@@ -15,6 +15,9 @@ compat.v2.optimizers: tf.keras.optimizers
 compat.v2.initializers: tf.keras.initializers
 compat.v2.losses: tf.keras.losses
 compat.v2.metrics: tf.keras.metrics
+data: get_output_shapes=tf.data.get_legacy_output_shapes
+    get_output_types=tf.data.get_legacy_output_types
+    get_output_classes=tf.data.get_legacy_output_classes
 keras.layers.wrappers: tf.keras.layers
 keras.utils.generic_utils: tf.keras.utils gpugraph.tensorflow_import.private_keras_names
     internals.keras_internals
@@ -24,10 +27,7 @@ python.math_ops: tf tf.math gen
 python.state_ops: tf gen
 python.array_ops: tf tf.manip gen
 python.nn_ops: tf.nn gen
-python.autograph.impl.api: do_not_convert=internals.training_internals.unconverted
 python.client.session: _FetchHandler=internals.training_internals.FetchHandler
-python.data.util.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
-    is_sequence=tf.nest.is_nested
 python.distribute.(distribute_lib distribution_strategy_context): tf.distribute
     tf.contrib.distribute StrategyV1=tf.distribute.Strategy
     StrategyExtendedV1=tf.distribute.StrategyExtended
@@ -211,6 +211,7 @@ train.queue_runner: QueueRunner=tf.train.QueueRunner
 python.summary.summary_op_util: internals.summary_internals
 python.tools.freeze_graph: internals.file_internals
 test.mock: unittest.mock
+contrib.graph_editor: get_backward_walk_ops=internals.training_internals.backward_walk_ops
 contrib.framework.nest: gpugraph.base.nest gpugraph.base.nest_by_depth
     is_sequence=tf.nest.is_nested
 contrib.framework.python.framework: tf.contrib.framework

@@ -153,6 +153,7 @@ PRIVATE_ATTRIBUTES: dict[type, dict[str, Any]] = {
     },
     Tensor: {
         "__div__": _div,
+        "__nonzero__": Tensor.__bool__,
         "__rdiv__": lambda tensor, other: _div(other, tensor),
         "_as_node_def_input": _as_node_def_input,
         "_id": property(id),

@@ -15,10 +15,6 @@ from gpugraph.library.feature_column.column_classes import (
     CategoricalColumn as CategoricalColumn,
     DenseColumn as DenseColumn,
     FeatureColumn as FeatureColumn,
-    OldCategoricalColumn,
-    OldDenseColumn,
-    OldFeatureColumn,
-    OldSequenceDenseColumn,
     SequenceDenseColumn as SequenceDenseColumn,
     is_feature_column_v2 as is_feature_column_v2,
 )
@@ -81,12 +77,18 @@ from gpugraph.library.feature_column.transformed_features import (
     transform_features,
     verify_batch_sizes,
 )
+from gpugraph.tensorflow_import.old_column_bases import (
+    CategoricalColumnBase,
+    DenseColumnBase,
+    FeatureColumnBase,
+    SequenceDenseColumnBase,
+)
 
 assert_string_or_int = require_string_or_int
-_CategoricalColumn = OldCategoricalColumn
-_DenseColumn = OldDenseColumn
-_FeatureColumn = OldFeatureColumn
-_SequenceDenseColumn = OldSequenceDenseColumn
+_CategoricalColumn = CategoricalColumnBase
+_DenseColumn = DenseColumnBase
+_FeatureColumn = FeatureColumnBase
+_SequenceDenseColumn = SequenceDenseColumnBase
 _collect_leaf_level_keys = leaf_keys
 check_default_value = checked_default
 _check_shape = checked_shape

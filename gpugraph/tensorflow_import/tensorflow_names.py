@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from gpugraph.api.import_paths import TENSORFLOW_PATHS, public_module
+from gpugraph.formats.public_messages import PUBLIC_MESSAGES
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
@@ -136,6 +137,12 @@ def library_module(path: str) -> str | None:
     return None
 
 
+@functools.cache
+def _installed_libraries() -> tuple[str, ...]:
+    """Return the paths of modules whose names are those of an installed library."""
+    return tuple(path for path in ESTIMATOR if library_module(path) is not None)
+
+
 def _is_installed(module: str) -> bool:
     """Return whether a module can be imported, without the import of its package."""
     root, *rest = module.split(".")
@@ -242,9 +249,10 @@ def names(path: str) -> list[str]:
     below = f"{here}." if here else ""
     known |= {
         other[len(below) :].partition(".")[0]
-        for other in (*module_paths(), *TREES)
+        for other in (*module_paths(), *TREES, *_installed_libraries())
         if other != here and other.startswith(below)
     }
+    known |= PUBLIC_MESSAGES.get(here, frozenset())
     for source in sources(here):
         known |= {
             name

@@ -12,10 +12,12 @@ ArgSpec = namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
 
 
 def getfullargspec(obj: Any) -> inspect.FullArgSpec:
-    """Return the result of `inspect.getfullargspec` for the function inside decorators
-    (`__wrapped__`).
+    """Do as `inspect.getfullargspec`, for the function that decorators wrap (`__wrapped__`).
+
+    There are no annotations: functions of TensorFlow 1 have none, and programs compare the results.
     """
-    return inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
+    spec = inspect.getfullargspec(inspect.unwrap(obj) if callable(obj) else obj)
+    return spec._replace(annotations={})
 
 
 def getargspec(obj: Any) -> ArgSpec:

@@ -192,7 +192,7 @@ def graph_def_of(
     """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
 
     functions: FunctionDef messages or GraphFunctions by name, for the library; if empty, inlined
-      function bodies are written instead of calls.
+    function bodies are written instead of calls.
     sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
       creation.
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MODULES
+from gpugraph.tensorflow_import.dropped_names.old_messages import OldMessagesFinder
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
 _PACKAGE = __package__ or ""
@@ -25,8 +26,10 @@ _MISSING = object()
 _CALLS = {
     "numpy": {
         "array": "own.of_numpy.array_of_the_time",
+        "asanyarray": "own.of_numpy.array_of_the_time",
         "reshape": "own.of_numpy.reshape_of_the_time",
     },
+    "onnx.helper": {"make_attribute": "own.of_data_files.make_attribute"},
     "yaml": {"load": "own.of_data_files.yaml_load"},
 }
 """By module, functions that are replaced; the value is called with the function."""
@@ -204,16 +207,18 @@ class _Maker(MetaPathFinder, Loader):
 
 def install() -> Callable[[], None]:
     """Provide the dropped names in this process; return a function that ends it for new imports."""
-    adder, maker = _Adder(), _Maker()
-    sys.meta_path.insert(0, adder)
+    adder, maker, messages = _Adder(), _Maker(), OldMessagesFinder()
+    sys.meta_path[:0] = [adder, messages]
     sys.meta_path.append(maker)
     for name in [*ADDED, *_CALLS]:
         module = sys.modules.get(name)
         if module is not None and isinstance(module, ModuleType):
             add_names(module)
 
+    finders: tuple[Any, ...] = (adder, maker, messages)
+
     def remove() -> None:
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in (adder, maker)]
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
 
     return remove
 

@@ -74,3 +74,14 @@ def yaml_load(function: Any) -> Any:
         return function(stream, Loader)
 
     return load
+
+
+def make_attribute(function: Any) -> Any:
+    """Return `onnx.helper.make_attribute` that accepts an empty list: it has no integers."""
+
+    def make(key: str, value: Any, *arguments: Any, **options: Any) -> Any:
+        if isinstance(value, (list, tuple)) and not value and not arguments and not options:
+            options["attr_type"] = module_named("onnx").AttributeProto.INTS
+        return function(key, value, *arguments, **options)
+
+    return make

@@ -11,7 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.library import losses, metrics
-from gpugraph.tensorflow_import.version_2_parameters import with_parameters
+from gpugraph.tensorflow_import.version_2_parameters import (
+    Parameters,
+    parameters_of,
+    with_parameters,
+)
 
 _LOSSES = """
 absolute_difference=absolute_difference predictions labels weights scope
@@ -29,6 +33,13 @@ sigmoid_cross_entropy=sigmoid_cross_entropy logits multi_class_labels weights la
 softmax_cross_entropy=softmax_cross_entropy logits onehot_labels weights label_smoothing scope
 sparse_softmax_cross_entropy=sparse_softmax_cross_entropy logits labels weights scope
 """
+
+_OPTIONAL = {
+    *("weights", "scope", "name", "epsilon", "label_smoothing", "loss_collection"),
+    *("add_regularization_losses", "num_thresholds", "curve", "axis", "dim=axis"),
+    *("metrics_collections", "updates_collections"),
+}
+"""Parameters with defaults; those of the functions here count."""
 
 _COLLECTIONS = "metrics_collections updates_collections name"
 
@@ -56,10 +67,11 @@ def _metric_parameters(name: str) -> str:
     return f"predictions labels {further} {_AUC_LAST.get(name, _COLLECTIONS)}"
 
 
-def _pairs(parameters: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (name, other or name) for name, _, other in (p.partition("=") for p in parameters.split())
-    )
+def _parameters(text: str) -> Parameters:
+    """Return the parameters of a row; those from the first optional one on are optional."""
+    words = text.split()
+    first = next((i for i, word in enumerate(words) if word in _OPTIONAL), len(words))
+    return parameters_of(" ".join([*words[:first], *(f"{word}:" for word in words[first:])]))
 
 
 class _Functions:
@@ -72,7 +84,7 @@ class _Functions:
         if name.startswith("__") or name not in self._rows:
             raise AttributeError(name)
         target, parameters = self._rows[name]
-        return with_parameters(getattr(self._module, target), name, _pairs(parameters))
+        return with_parameters(getattr(self._module, target), name, _parameters(parameters))
 
     def __dir__(self) -> list[str]:
         return sorted(self._rows)

@@ -52,7 +52,7 @@ class OptimizerV2(Hyperparameters):
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self._name = name
+        self._name, self._use_locking = name, True
         self._hyper = {}
         for key, value in kwargs.items():
             if key not in _KEYWORDS:

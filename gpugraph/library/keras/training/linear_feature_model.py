@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpugraph.building.variables import variable_parts
 from gpugraph.library.keras.layers.feature_layers import LinearFeatures
 from gpugraph.library.keras.training.model import Model
 
@@ -35,5 +36,10 @@ class LinearFeatureModel(Model):
 
     @property
     def bias(self) -> Any:
-        """The variable that is added to the outputs; None before the first call."""
-        return self.layer.bias
+        """The variable that is added to the outputs; None before the first call.
+
+        A variable in one part is that part, which is among `variables`.
+        """
+        bias = self.layer.bias
+        parts = [] if bias is None else list(variable_parts(bias))
+        return parts[0] if len(parts) == 1 else bias

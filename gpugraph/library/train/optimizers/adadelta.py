@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 
 
-class AdadeltaOptimizer(OneOpOptimizer):
+class AdadeltaOptimizer(OneOpUpdate, Optimizer):
     """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.
 
     Slots: "accum" and "accum_update", the running means of the squares of gradients and of updates,

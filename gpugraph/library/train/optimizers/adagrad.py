@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.building.variables import Variable
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.identity_and_shape import identity
 from gpugraph.ops.framework.tensor_conversion import constant
@@ -18,7 +19,7 @@ def _check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be positive: {value}")
 
 
-class AdagradOptimizer(OneOpOptimizer):
+class AdagradOptimizer(OneOpUpdate, Optimizer):
     """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
 
     Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
@@ -42,7 +43,7 @@ class AdagradOptimizer(OneOpOptimizer):
             self._initialized_slot(variable, initial, "accumulator", self._name)
 
 
-class ProximalAdagradOptimizer(OneOpOptimizer):
+class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
     """Adagrad, followed by l1 and l2 regularization at the learning rate of each element.
 
     Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
@@ -76,7 +77,7 @@ class ProximalAdagradOptimizer(OneOpOptimizer):
             self._get_or_make_slot(variable, initial, "accumulator", self._name)
 
 
-class AdagradDAOptimizer(OneOpOptimizer):
+class AdagradDAOptimizer(OneOpUpdate, Optimizer):
     """Adagrad by dual averaging: the variable is computed from the sums of all gradients so far.
 
     global_step: the variable that counts steps. Slots: "gradient_accumulator", and

@@ -11,14 +11,15 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.elementwise.unary_functions import sqrt
 from gpugraph.ops.state.scatter_updates import scatter_add
 
 
-class AdamOptimizer(OneOpOptimizer):
+class AdamOptimizer(OneOpUpdate, Optimizer):
     """m and v are running means of the gradient and its square; var -= lr_t * m / (sqrt(v) + eps).
 
     lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.building.variables import Variable
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer, at_least_zero
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate, at_least_zero
 from gpugraph.ops.random.variable_initializers import Constant
 
 
-class FtrlOptimizer(OneOpOptimizer):
+class FtrlOptimizer(OneOpUpdate, Optimizer):
     """Follows the regularized leader; l1 sets elements whose gradients stay small to 0.
 
     learning_rate_power: the power by which the rate falls with the accumulated squares, at most 0.

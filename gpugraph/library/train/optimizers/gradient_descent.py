@@ -8,13 +8,14 @@ from typing import Any
 from gpugraph.building.variables import Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.state.change_by_handle import change
 
 
-class GradientDescentOptimizer(OneOpOptimizer):
+class GradientDescentOptimizer(OneOpUpdate, Optimizer):
     """var -= learning_rate * gradient."""
 
     def __init__(
@@ -39,7 +40,7 @@ class GradientDescentOptimizer(OneOpOptimizer):
         return change("ScatterAdd", handle._ref(), indices, step)
 
 
-class MomentumOptimizer(OneOpOptimizer):
+class MomentumOptimizer(OneOpUpdate, Optimizer):
     """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
 
     Slot: "momentum". Source: Sutskever et al., 2013.

@@ -40,6 +40,8 @@ from gpugraph.ops.state.change_by_handle import change
 class Optimizer(Trackable):
     """Base class of the optimizers; subclasses define the slots and the update of a variable."""
 
+    __slots__ = ("_use_locking",)  # makes this class the `__base__` of optimizers that are mixed in
+
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2

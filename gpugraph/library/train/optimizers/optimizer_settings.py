@@ -8,19 +8,22 @@ from typing import Any
 from gpugraph.building.variables import Variable
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.train.optimizers.optimizer import Optimizer
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.state.change_by_handle import change
 
 
-class OneOpOptimizer(Optimizer):
-    """Changes whole variables by the op `Apply<update>`, and rows by the op `SparseApply<update>`.
+class OneOpUpdate:
+    """A mixin of optimizers. Changes whole variables by the op `Apply<update>`, and rows by the op
+    `SparseApply<update>`.
 
     settings: values by the names of their tensors, in the order of the ops' inputs.
     slots: the names of the slots, in the order of the ops' inputs.
     """
 
+    _use_locking: bool
+    _name: str
+    _slots: dict[str, dict[Variable, Variable]]
     _grad_first = False
     """Whether the ops take the gradient before the settings."""
 
@@ -32,7 +35,7 @@ class OneOpOptimizer(Optimizer):
         use_locking: bool,
         name: str,
     ) -> None:
-        super().__init__(use_locking, name)
+        super().__init__(use_locking, name)  # type: ignore[call-arg]  # of Optimizer
         self._update_name = update
         self._slot_order = slots
         self._settings = settings
@@ -42,11 +45,11 @@ class OneOpOptimizer(Optimizer):
         """Create slots of zeros; subclasses override this for other initial values."""
         for variable in var_list:
             for slot in self._slot_order:
-                self._zeros_slot(variable, slot, self._name)
+                self._zeros_slot(variable, slot, self._name)  # type: ignore[attr-defined]
 
     def _prepare(self) -> None:
         self._tensors = {
-            name: convert_to_tensor(self._call_if_callable(value), name=name)
+            name: convert_to_tensor(self._call_if_callable(value), name=name)  # type: ignore[attr-defined]
             for name, value in self._settings.items()
         }
 
@@ -57,7 +60,7 @@ class OneOpOptimizer(Optimizer):
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
         numbers = self._numbers(var)
         rest = [*grad, *numbers] if self._grad_first else [*numbers, *grad]
-        slots = [self._own_slot(var, name)._ref() for name in self._slot_order]
+        slots = [self._own_slot(var, name)._ref() for name in self._slot_order]  # type: ignore[attr-defined]
         op_type = f"{kind}{self._update_name}"
         return change(op_type, var._ref(), *slots, *rest, use_locking=self._use_locking)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 
 
-class ProximalGradientDescentOptimizer(OneOpOptimizer):
+class ProximalGradientDescentOptimizer(OneOpUpdate, Optimizer):
     """var = sign(p) * max(|p| - rate * l1, 0) / (1 + rate * l2), where p is var - rate * gradient.
 
     Rows without a gradient are not regularized either.

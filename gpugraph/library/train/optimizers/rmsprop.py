@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.building.variables import Variable
-from gpugraph.library.train.optimizers.optimizer_settings import OneOpOptimizer
+from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 from gpugraph.ops.random.variable_initializers import Ones
 
 
-class RMSPropOptimizer(OneOpOptimizer):
+class RMSPropOptimizer(OneOpUpdate, Optimizer):
     """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
 
     Slots: "rms", the running mean of the gradient's square, which starts at ones; "momentum"; and
