@@ -26,11 +26,12 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
 )
 from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
 from gpugraph.ops.image.non_max_suppression import (
-    combined_non_max_suppression as combined_non_max_suppression,
-    non_max_suppression as non_max_suppression,
-    non_max_suppression_overlaps as non_max_suppression_overlaps,
-    non_max_suppression_padded as non_max_suppression_padded,
+    non_max_suppression as non_max_suppression, non_max_suppression_overlaps as
+    non_max_suppression_overlaps, non_max_suppression_padded as non_max_suppression_padded,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
+)
+from gpugraph.ops.image.combined_suppression import (
+    combined_non_max_suppression as combined_non_max_suppression,
 )
 from gpugraph.ops.image.png_and_bmp_ops import (
     decode_bmp as decode_bmp, decode_image as decode_image, decode_png as decode_png,

@@ -107,12 +107,13 @@ framework.tensor_conversion Const
 fusion.fused_op _Fused
 fusion.matmul_epilogue _FusedBatchMatMulV2 _FusedMatMul
 image.color_adjustments AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV
+image.combined_suppression CombinedNonMaxSuppression
 image.crop_and_resize CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage
 image.draw_bounding_boxes DrawBoundingBoxes DrawBoundingBoxesV2
 image.extract_glimpse ExtractGlimpse
 image.extract_patches ExtractImagePatches ExtractVolumePatches
-image.non_max_suppression CombinedNonMaxSuppression NonMaxSuppressionV3 NonMaxSuppressionV4
-    NonMaxSuppressionV5 NonMaxSuppressionWithOverlaps
+image.non_max_suppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
+    NonMaxSuppressionWithOverlaps
 image.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng
 image.resize_ops ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad
     ResizeNearestNeighbor ResizeNearestNeighborGrad

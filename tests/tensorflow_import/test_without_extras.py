@@ -161,8 +161,13 @@ tf.zeros([2], tf.bfloat16)
 tf.Variable(x, dtype=tf.bfloat16)""",
 }
 """Calls that need a package, by its extra."""
-WITHOUT_CALLS = {"cuda12", "cuda13", "regex", "examples", "pytest", "test", "kernels", "dev"}
-"""GPUs and RE2 are used where they are; the others are for tests and examples."""
+WITHOUT_CALLS = {
+    *("cuda12", "cuda13", "regex", "scipy", "estimator", "python2"),
+    *("examples", "pytest", "test", "kernels", "dev"),
+}
+"""GPUs, RE2 and SciPy are used where they are; tf.estimator and `gpugraph run --python2` have tests
+of their own (test_missing_attributes, test_python_2_programs); the others are for tests.
+"""
 
 ASK = """
 import numpy as np

@@ -17,11 +17,10 @@ from gpugraph.ops.framework.tensor_conversion import (
 )
 
 
-class DistributedValues:
-    """One value per replica, in the order of the replicas."""
+class Components:
+    """The base of objects with one component per replica, in the order of the replicas."""
 
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._values = tuple(values)
+    _values: tuple[Any, ...]
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -38,10 +37,16 @@ class DistributedValues:
         """The devices of the components."""
         return tuple(value.device for value in self._values)
 
-    @property
-    def is_tensor_like(self) -> bool:
-        """Whether all components are tensors."""
-        return all(hasattr(value, "op") for value in self._values)
+    def __repr__(self) -> str:
+        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
+        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
+
+
+class DistributedValues(Components):
+    """One value per replica."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = tuple(values)
 
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica, or the one on `device`.
@@ -58,10 +63,6 @@ class DistributedValues:
         if context is not None and len(self._values) > 1:
             return self._values[context._replica_id]
         return self._values[update_replica() or 0]
-
-    def __repr__(self) -> str:
-        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
-        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
 
 
 class PerReplica(DistributedValues):

@@ -15,7 +15,11 @@ from typing import Any
 
 from gpugraph.building.replication.reduce_op import ReduceOp
 from gpugraph.building.replication.replica_contexts import get_replica_context, has_strategy
-from gpugraph.building.replication.replicated_values import DistributedValues, PerReplica
+from gpugraph.building.replication.replicated_values import (
+    Components,
+    DistributedValues,
+    PerReplica,
+)
 from gpugraph.building.replication.update_devices import update_replica
 from gpugraph.building.variables import ResourceVariable
 from gpugraph.building.variables.replication_modes import VariableAggregation
@@ -35,7 +39,7 @@ _NO_AGGREGATION = (
 )
 
 
-class DistributedVariable(ResourceVariable):
+class DistributedVariable(Components, ResourceVariable):
     """A variable with one component per replica, for the component of the current replica."""
 
     _is_distributed = True
@@ -57,21 +61,6 @@ class DistributedVariable(ResourceVariable):
         if name == "_values":  # not yet initialized
             raise AttributeError(name)
         return getattr(self.get(), name)
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """The components, in the order of the replicas."""
-        return self._values
-
-    @property
-    def primary(self) -> Any:
-        """The component of the first replica."""
-        return self._values[0]
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """The devices of the components."""
-        return tuple(value.device for value in self._values)
 
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica, or the one on `device`."""
@@ -122,39 +111,24 @@ class DistributedVariable(ResourceVariable):
         for component in self._values:
             component.load(value, session)
 
-    def assign(self, *args: Any, **kwargs: Any) -> Any:
-        """Assign a value; see the class for the copies that change."""
-        return self._change("assign", args, kwargs)
-
-    def assign_add(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a value; see the class for the copies that change."""
-        return self._change("assign_add", args, kwargs)
-
-    def assign_sub(self, *args: Any, **kwargs: Any) -> Any:
-        """Subtract a value; see the class for the copies that change."""
-        return self._change("assign_sub", args, kwargs)
-
-    def scatter_update(self, *args: Any, **kwargs: Any) -> Any:
-        """Write rows; see the class for the copies that change."""
-        return self._change("scatter_update", args, kwargs)
-
-    def scatter_add(self, *args: Any, **kwargs: Any) -> Any:
-        """Add to rows; see the class for the copies that change."""
-        return self._change("scatter_add", args, kwargs)
-
-    def scatter_sub(self, *args: Any, **kwargs: Any) -> Any:
-        """Subtract from rows; see the class for the copies that change."""
-        return self._change("scatter_sub", args, kwargs)
-
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def _saveable(self, name: str) -> SaveableObject:
         raise NotImplementedError
 
-    def __repr__(self) -> str:
-        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
-        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
+
+def _changing(method: str) -> Any:
+    def change(self: DistributedVariable, *args: Any, **kwargs: Any) -> Any:
+        return self._change(method, args, kwargs)
+
+    change.__doc__ = f"Do `{method}` on the copies that the class states, as for a plain variable."
+    return change
+
+
+_CHANGES = ("assign", "assign_add", "assign_sub", "scatter_update", "scatter_add", "scatter_sub")
+for _name in _CHANGES:
+    setattr(DistributedVariable, _name, _changing(_name))
 
 
 def _call(method: str) -> Callable[..., Any]:

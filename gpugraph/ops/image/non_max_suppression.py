@@ -24,15 +24,15 @@ from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, of_rank
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
-from gpugraph.ops.image.box_selection import choose_boxes, overlaps_of_boxes, overlaps_without_nan
+from gpugraph.ops.image.box_selection import choose_boxes, overlaps_of_boxes
 from gpugraph.ops.image.native_box_selection import chosen_boxes, chosen_boxes_with_scores
 
 _REASON = "how many boxes it selects depends on values, which the host must read"
-_ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
+ON_HOST: dict[str, Any] = {"gpu": HostOnly(_REASON), "grad": NO_GRADIENT}
 _OPEN = TensorShape.of((None,))
 
 
-def _check(threshold: Any, max_boxes: Any = 0) -> None:
+def check_limits(threshold: Any, max_boxes: Any = 0) -> None:
     if not 0 <= float(threshold) <= 1:
         raise invalid_argument(f"iou_threshold must be in [0, 1], but is {threshold}")
     if max_boxes < 0:
@@ -78,7 +78,7 @@ op(
     infer=_infer_overlaps,
     cpu=Call(_of_overlaps, dynamic=True),
     native=chosen_boxes(by_overlaps=True),
-    **_ON_HOST,
+    **ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
         "that overlap a better one by more than overlap_threshold."
@@ -136,7 +136,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
     pads = context.attrs["pad_to_max_output_size"]
 
     def run() -> list[Any]:
-        _check(threshold, max_boxes)
+        check_limits(threshold, max_boxes)
         sigma = float(arrays[5]) if len(arrays) > 5 else 0.0
         if not sigma >= 0:
             raise invalid_argument(f"soft_nms_sigma must not be negative, but is {sigma}")
@@ -159,7 +159,7 @@ def _bind_boxes(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]
 
 
 def _best(boxes: Any, scores: Any, max_boxes: Any, threshold: Any, min_score: Any) -> list[Any]:
-    _check(threshold)
+    check_limits(threshold)
     chosen = choose_boxes(
         scores, int(max_boxes), float(min_score), float(threshold), overlaps_of_boxes(boxes)
     )
@@ -175,7 +175,7 @@ op(
     infer=lambda context: [_infer_boxes(context)],
     cpu=Call(_best, dynamic=True),
     native=chosen_boxes(),
-    **_ON_HOST,
+    **ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
         "that overlap a better one by more than iou_threshold."
@@ -194,7 +194,7 @@ op(
     infer=lambda context: [_infer_boxes(context), SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
     native=chosen_boxes(),
-    **_ON_HOST,
+    **ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first, without boxes "
         "that overlap a better one by more than iou_threshold, optionally padded with 0; "
@@ -210,7 +210,7 @@ op(
     infer=lambda context: [*[_infer_boxes(context)] * 2, SCALAR],
     cpu=Call(make=_bind_boxes, dynamic=True),
     native=chosen_boxes_with_scores(),
-    **_ON_HOST,
+    **ON_HOST,
     doc=(
         "The indices of the boxes with the highest scores, the best first; their scores, "
         "which each better box multiplies by exp(-overlap^2 / (2 soft_nms_sigma)); and "
@@ -236,7 +236,7 @@ def non_max_suppression(
     A run raises InvalidArgumentError for an iou_threshold outside [0, 1].
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
-        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
         return raw_ops.NonMaxSuppressionV3(boxes, scores, max_output_size, *limits)
 
 
@@ -254,7 +254,7 @@ def non_max_suppression_padded(
     pad_to_max_output_size: whether to pad the indices with zeros to `max_output_size`.
     """
     with op_scope(name, "non_max_suppression_padded", boxes, scores):
-        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
         indices, count = raw_ops.NonMaxSuppressionV4(
             boxes, scores, max_output_size, *limits, pad_to_max_output_size=pad_to_max_output_size
         )
@@ -276,135 +276,14 @@ def non_max_suppression_with_scores(
     better box is not suppressed; its score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
-        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
-        limits += _limits(soft_nms_sigma=soft_nms_sigma)
+        limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
+        limits += limit_tensors(soft_nms_sigma=soft_nms_sigma)
         indices, values, _ = raw_ops.NonMaxSuppressionV5(boxes, scores, max_output_size, *limits)
         return indices, values
 
 
-def _limits(**values: Any) -> list[Tensor]:
+def limit_tensors(**values: Any) -> list[Tensor]:
     return [convert_to_tensor(value, float32, name=name) for name, value in values.items()]
 
 
 # -- of many classes
-
-
-def _infer_combined(context: InferContext) -> Sequence[TensorShape]:
-    batch, count, kinds, columns = of_rank(context.shapes[0], 4, "boxes")
-    others, scores, classes = of_rank(context.shapes[1], 3, "scores")
-    if columns not in (4, None):
-        raise value_error(
-            f"boxes need 4 columns, but have {columns}", f"Dimension must be 4 but is {columns}"
-        )
-    if count is not None and scores is not None and count != scores:
-        raise value_error(
-            f"There are {count} boxes, but scores of {scores}",
-            f"Dimensions must be equal, but are {count} and {scores}",
-        )
-    if kinds not in (1, None) and classes is not None and kinds != classes:
-        raise ValueError(f"boxes are for {kinds} classes, but scores for {classes}")
-    batch = others if batch is None else batch
-    total, max_boxes = context.value(3), context.value(2)
-    size = None if total is None else int(total)
-    if size is not None and context.attrs["pad_per_class"]:
-        size = None if max_boxes is None or classes is None else min(size, int(max_boxes) * classes)
-    shapes = ((batch, size, 4), (batch, size), (batch, size), (batch,))
-    return [TensorShape.of(shape) for shape in shapes]
-
-
-def _best_of_all(
-    boxes: Any, scores: Any, max_boxes: int, threshold: Any, min_score: Any
-) -> list[Any]:
-    """Return (score, class, corners) of the chosen boxes of one image, over all classes, best
-    first.
-
-    boxes: [n, classes or 1, 4]. scores: [n, classes]. max_boxes: the maximum for each class.
-    """
-    items = []
-    for kind in range(scores.shape[1]):
-        of_class = boxes[:, kind if boxes.shape[1] > 1 else 0]
-        chosen = choose_boxes(
-            scores[:, kind],
-            max_boxes,
-            float(min_score),
-            float(threshold),
-            overlaps_without_nan(of_class),
-        )
-        items += [(score, kind, of_class[box]) for box, score in chosen]
-    return sorted(items, key=lambda item: -item[0])
-
-
-def _bind_combined(context: KernelContext, *arrays: Any) -> Callable[[], list[Any]]:
-    boxes, scores, per_class, total, threshold, min_score = arrays
-    pads, clips = context.attrs["pad_per_class"], context.attrs["clip_boxes"]
-
-    def run() -> list[Any]:
-        _check(threshold, per_class)
-        if total <= 0 or per_class <= 0:
-            message = "max_total_size and max_output_size_per_class must be positive"
-            raise invalid_argument(f"{message}, but are {total} and {per_class}")
-        batch, size = len(boxes), int(total)
-        size = min(size, int(per_class) * scores.shape[2]) if pads else size
-        corners, values, kinds = (
-            np.zeros((batch, size, *inner), np.float32) for inner in ((4,), (), ())
-        )
-        counts = np.zeros(batch, np.int32)
-        for image in range(batch):
-            best = _best_of_all(boxes[image], scores[image], int(per_class), threshold, min_score)
-            counts[image] = len(best[:size])
-            for index, (score, kind, box) in enumerate(best[:size]):
-                place = image, index
-                values[place], kinds[place], corners[place] = score, kind, box
-        return [np.clip(corners, 0, 1) if clips else corners, values, kinds, counts]
-
-    return run
-
-
-op(
-    "CombinedNonMaxSuppression",
-    inputs="boxes: float32, scores: float32, max_output_size_per_class: scalar int32, "
-    "max_total_size: scalar int32, iou_threshold: scalar float32, score_threshold: scalar float32",
-    outputs="nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, "
-    "valid_detections: int32",
-    attrs={"pad_per_class": Attr("bool", False), "clip_boxes": Attr("bool", True)},
-    infer=_infer_combined,
-    cpu=Call(make=_bind_combined, dynamic=True),
-    **_ON_HOST,
-    doc=(
-        "For each image, the best boxes of each class, sorted by score over all classes "
-        "and padded with 0."
-    ),
-)
-
-
-def combined_non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size_per_class: Any,
-    max_total_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    pad_per_class: bool = False,
-    clip_boxes: bool = True,
-    name: str | None = None,
-) -> tuple[Any, ...]:
-    """Return (boxes, scores, classes, number) of the best boxes of each image over all classes.
-
-    boxes: [batch, n, classes or 1, 4]; scores: [batch, n, classes]. For each class, at most
-      `max_output_size_per_class` boxes are chosen as by `non_max_suppression`; of all these, the
-      best `max_total_size` are returned, padded with zeros. The results are float32, except for the
-      number of boxes before the padding, which is int32.
-    pad_per_class: whether to pad to `max_output_size_per_class` times the classes, if that is less.
-    clip_boxes: whether to clip corners to [0, 1].
-    """
-    with op_scope(name, "combined_non_max_suppression", boxes, scores):
-        limits = _limits(iou_threshold=iou_threshold, score_threshold=score_threshold)
-        return raw_ops.CombinedNonMaxSuppression(
-            boxes,
-            scores,
-            max_output_size_per_class,
-            max_total_size,
-            *limits,
-            pad_per_class=pad_per_class,
-            clip_boxes=clip_boxes,
-        )
