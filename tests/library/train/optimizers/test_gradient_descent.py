@@ -112,5 +112,5 @@ def test_settings_are_cast_to_the_variable():
 
 def test_a_rate_that_is_no_scalar_is_refused():
     with tf.Graph().as_default():
-        with pytest.raises(ValueError, match=r"scalar.*ApplyGradientDescent"):
+        with pytest.raises(ValueError, match=r"rank 0.*ApplyGradientDescent"):
             tf.train.GradientDescentOptimizer([0.1, 0.2]).minimize(Linear().loss)
