@@ -113,6 +113,9 @@ VARIABLES: Mapping[str, Variable] = {
     "TF_ENABLE_GPU_GARBAGE_COLLECTION": Variable(
         "TensorFlow's: `false` keeps free regions when GPU memory runs out"
     ),
+    "TF_CONFIG": Variable(
+        "TensorFlow's: the cluster and this process's task in it, as JSON, for strategies"
+    ),
     "TEST_TMPDIR": Variable(
         "TensorFlow's: the folder of `tf.test.get_temp_dir`; unset, a temporary one"
     ),

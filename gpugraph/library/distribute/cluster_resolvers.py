@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
 from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.config.environment import value_of
 from gpugraph.devices.device_listing import list_local_devices
 
 
@@ -147,7 +147,7 @@ class TFConfigClusterResolver(ClusterResolver):
 
 
 def _tf_config() -> dict[str, Any]:
-    text = os.environ.get("TF_CONFIG", "{}") or "{}"
+    text = value_of("TF_CONFIG") or "{}"
     try:
         config = json.loads(text)
     except ValueError as error:

@@ -363,7 +363,7 @@ def test_the_initialized_value_is_the_initial_one_until_there_is_another():
         (lambda v: copy.deepcopy(v), NotImplementedError, "deepcopy"),
         (lambda v: v.assign(tf.constant([1, 2])), ValueError, "float32.*int32"),
         (lambda v: raw_ops.Assign(v, [1.0, 2.0]), TypeError, "mutable tensor"),
-        (lambda v: tf.scatter_add(v, [0], [[1.0]]), ValueError, "updates must be of shape"),
+        (lambda v: tf.scatter_add(v, [0], [[1.0]]), ValueError, "Shapes must be equal rank"),
         (lambda v: list(v), TypeError, "not iterable"),
         (lambda v: run(v.handle), tf.errors.InvalidArgumentError, "handle of the variable 'v'"),
         (lambda v: run(v + 1.0, {v.handle: 1}), TypeError, "resource"),
