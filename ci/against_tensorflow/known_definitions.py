@@ -23,6 +23,7 @@ _HANDLES = "(Sparse)?(Accumulator|ConditionalAccumulator)\\w*|Barrier\\w*|Stack(
 _HANDLES += "|(Mutable)?HashTable(OfTensors)?|InitializeTable(FromTextFile)?|LookupTable[A-Z][a-z]+"
 _HANDLES += "|Queue\\w+|\\w+Queue|Reader\\w+|\\w+Reader|TensorArray\\w*"
 _SINGLE = "(Resource)?(Sparse)?Apply\\w+"
+_DATASETS = "\\w*Dataset\\w*|\\w*Iterator\\w*"
 _LIST = [
     Known(
         "_.*|InitializedValue|AccumulatorClose",
@@ -55,6 +56,25 @@ _LIST = [
         "order|attr resize_if_index_out_of_bounds",
         "a later attr than the op type, which graphs of TensorFlow 2 set",
     ),
+    # datasets
+    Known(
+        _DATASETS,
+        "is_stateful",
+        "its stages are made by the run that needs them: it is not merged or computed beforehand",
+    ),
+    Known(_DATASETS + "|EagerPyFunc", "order", "its attrs are given by name"),
+    Known(
+        _DATASETS,
+        "attr (stop_on_empty_dataset|use_default_device|ram_budget|serialized_options|"
+        "buffer_size_min|external_state_policy|reshuffle_each_iteration)",
+        "an attr of TensorFlow 2, which messages leave out where it has its default",
+    ),
+    Known(
+        _DATASETS + "|EagerPyFunc",
+        "attr (metadata|use_unbounded_threadpool|is_async)",
+        "a later attr, which an import drops where it asks for nothing",
+    ),
+    Known("Iterator(V2)?", "attr (shared_name|container)", "an empty name is the default here"),
     # the same in other words
     Known("ImageSummary", "attr bad_color", "the same tensor, its values as bytes"),
     Known(

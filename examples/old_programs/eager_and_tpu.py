@@ -18,4 +18,5 @@ def model(params):
     return optimizer.apply_gradients([(tape.gradient(loss, params["x"]), params["x"])])
 
 
-print(tf.GraphKeys.LOSSES, tf.contrib.tpu.TPU_SCOPE)
+print(tf.GraphKeys.LOSSES)
+tf.enable_eager_execution()

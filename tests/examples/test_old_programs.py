@@ -29,8 +29,8 @@ def test_the_lstm_learns(capsys: pytest.CaptureFixture[str]) -> None:
         ("before_one", "AttributeError: module 'tensorflow' has no attribute 'unpack'", "unpack"),
         (
             "eager_and_tpu",
-            "ModuleNotFoundError: No module named 'tensorflow.contrib.eager': there is no eager",
-            "eager",
+            "NotImplementedError: gpugraph has no eager execution: build a graph and run it",
+            "",
         ),
     ],
 )
@@ -40,5 +40,6 @@ def test_the_others_say_what_to_use(
     assert main(["run", str(FOLDER / f"{program}.py")]) == 1
     errors = capsys.readouterr().err
     assert error in errors
-    listed = errors.splitlines()[-1]
-    assert f"{name}  {FOLDER}" in listed and ("tf.unstack" in listed or "no eager" in listed)
+    if name:
+        listed = errors.splitlines()[-1]
+        assert f"{name}  {FOLDER}" in listed and "tf.unstack" in listed

@@ -24,6 +24,8 @@ LATER = {
     *("AccumulatorClose", "InitializedValue"),  # of this package
     *("BesselI0", "BesselI1", "DecodeImage", "Erfinv", "Ndtri", "ParseExampleV2"),
     *("TensorScatterMax", "TensorScatterMin", "Xlog1py"),
+    *("AssertCardinalityDataset", "OptionsDataset", "ParallelInterleaveDatasetV3"),
+    *("ParallelInterleaveDatasetV4", "ParallelMapDatasetV2", "ShuffleDatasetV3"),
 }
 """Op types that 1.15 has not."""
 

@@ -47,7 +47,7 @@ class CreatedByScopes(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The signature of the class: that of its `__init__`."""
-        signature = inspect.signature(vars(cls)["__init__"])
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 

@@ -213,8 +213,7 @@ def _why_not(group: Group, device_type: str) -> str:
             return f"{node.type} ('{node.name}'): {entry.kernel.reason}"
         if not _runs_on(node, device_type):
             types = {*node.input_types, *node.output_types} & _ON_HOST
-            names = ", ".join(sorted(dtype.name for dtype in types))
-            return f"'{node.name}' has inputs or outputs of {names}, which only the CPU supports"
+            return f"'{node.name}' handles {', '.join(sorted(f'{dtype.name}s' for dtype in types))}"
     return "no member forbids it"
 
 

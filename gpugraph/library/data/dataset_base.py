@@ -171,6 +171,15 @@ DATASET_CLASSES: dict[bool, Any] = {}
 """The class of a dataset of version 1 (False) or 2 (True) around a variant tensor."""
 
 
+def variant_of(dataset: Any) -> Tensor:
+    """Return the variant tensor of a dataset; raise TypeError for another object."""
+    if not isinstance(dataset, DatasetBase):
+        raise TypeError(
+            f"`dataset` must be a `tf.data.Dataset` object. Got {type(dataset).__name__}: {dataset}"
+        )
+    return dataset._variant_tensor
+
+
 def int64_tensor(value: Any, name: str) -> Tensor:
     """Return a number as a tensor of int64."""
     return convert_to_tensor(value, dtype=int64, name=name)

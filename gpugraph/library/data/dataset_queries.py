@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.data.dataset_base import DatasetBase
+from gpugraph.library.data.dataset_base import variant_of
 from gpugraph.library.data.element_structure import flat_attrs, from_tensor_list
 from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def cardinality(dataset: Any) -> Tensor:
     """Return the number of elements, as far as it is known: -1 stands for infinite, -2 unknown."""
-    number: Tensor = raw_ops.DatasetCardinality(dataset._variant_tensor)
+    number: Tensor = raw_ops.DatasetCardinality(variant_of(dataset))
     return number
 
 
@@ -22,9 +22,5 @@ def get_single_element(dataset: Any) -> Any:
     TypeError for anything but a dataset. A run raises InvalidArgumentError unless there is exactly
     one element.
     """
-    if not isinstance(dataset, DatasetBase):
-        raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
-    spec = dataset.element_spec
-    return from_tensor_list(
-        spec, raw_ops.DatasetToSingleElement(dataset._variant_tensor, **flat_attrs(spec))
-    )
+    variant, spec = variant_of(dataset), dataset.element_spec
+    return from_tensor_list(spec, raw_ops.DatasetToSingleElement(variant, **flat_attrs(spec)))

@@ -8,7 +8,12 @@ from typing import Any
 from gpugraph.building.functions.function_tracing import trace
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.data.dataset_base import DATASET_CLASSES, DatasetBase, legacy_properties
+from gpugraph.library.data.dataset_base import (
+    DATASET_CLASSES,
+    DatasetBase,
+    legacy_properties,
+    variant_of,
+)
 from gpugraph.library.data.dataset_sources import DatasetSources
 from gpugraph.library.data.dataset_transformations import DatasetTransformations
 from gpugraph.library.data.element_structure import (
@@ -106,11 +111,16 @@ DATASET_CLASSES[False], DATASET_CLASSES[True] = DatasetV1Adapter, DatasetV2
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:
     """Return an iterator over a dataset that needs no initializer, and iterates once."""
+    if hasattr(dataset, "_make_one_shot_iterator"):  # also a distributed dataset
+        return dataset._make_one_shot_iterator()
+    variant_of(dataset)
     return DatasetV1Adapter(dataset).make_one_shot_iterator()
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
     """Return an iterator over a dataset, which its `initializer` sets to the beginning."""
+    if hasattr(dataset, "_make_initializable_iterator"):
+        return dataset._make_initializable_iterator(shared_name)
     return make_initializable(dataset, shared_name)
 
 
@@ -142,8 +152,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 def to_variant(dataset: Any) -> Tensor:
     """Return the variant tensor of a dataset."""
-    tensor: Tensor = dataset._variant_tensor
-    return tensor
+    return variant_of(dataset)
 
 
 def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:

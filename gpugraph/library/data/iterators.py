@@ -14,7 +14,7 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 from gpugraph.graph.client.type_spec import TypeSpec
 from gpugraph.library.data import data_nest
 from gpugraph.library.data.data_optional import Optional
-from gpugraph.library.data.dataset_base import legacy_properties
+from gpugraph.library.data.dataset_base import legacy_properties, variant_of
 from gpugraph.library.data.element_structure import (
     are_compatible,
     flat_attrs,
@@ -210,7 +210,7 @@ def _structure(types: Any, shapes: Any, classes: Any) -> Any:
 
 def check_graph(dataset: Any) -> None:
     """Raise ValueError for a dataset of another graph than the default graph."""
-    graph = dataset._variant_tensor.graph
+    graph = variant_of(dataset).graph
     if graph is not get_default_graph():
         raise ValueError(
             f"The graph ({get_default_graph()}) of the iterator is different from the graph "

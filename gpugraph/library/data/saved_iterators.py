@@ -12,7 +12,7 @@ from gpugraph.graph.client.default_graph_functions import (
 )
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.library.data.element_structure import flat_attrs, from_tensor_list
-from gpugraph.library.data.iterators import GLOBAL_ITERATORS
+from gpugraph.library.data.iterators import GLOBAL_ITERATORS, Iterator
 from gpugraph.library.train.hooks.checkpoint_saver_hook import CheckpointSaverHook
 from gpugraph.library.train.hooks.session_run_hook import SessionRunHook
 from gpugraph.library.train.savers.checkpoint_files import get_checkpoint_state
@@ -40,6 +40,8 @@ class IteratorSaveable(SaveableObject):
 
 def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
     """Return an object by which a `Saver` saves and restores the position of an iterator."""
+    if not isinstance(iterator, Iterator):
+        raise TypeError(f"`iterator` must be a `tf.data.Iterator`, not {iterator!r}")
     return IteratorSaveable(iterator._iterator_resource)
 
 

@@ -103,11 +103,12 @@ def dataset_op(
     doc: str,
     attrs: dict[str, Any] | None = None,
     has_types: bool = True,
+    reaches_out: bool = False,
 ) -> None:
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
     has_types: whether the op has the attrs `output_types` and `output_shapes`, which the dataset
-    takes over.
+    takes over. reaches_out: whether the dataset writes files.
     """
     for op_type in op_types.split():
         op(
@@ -115,7 +116,7 @@ def dataset_op(
             attrs={**(attrs or {}), **(TYPES if has_types else {})},
             host=tuple(range(inputs.count(":"))), host_outputs=(0,), stateful=True,
             cpu=Call(make=_binder(op_type, make, has_types), late=True, direct=True),
-            gpu=HOST, grad=NO_GRADIENT, doc=doc,
+            gpu=HOST, grad=NO_GRADIENT, doc=doc, reaches_out=reaches_out,
         )  # fmt: skip
 
 

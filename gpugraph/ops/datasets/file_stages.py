@@ -298,10 +298,13 @@ dataset_op(
     lambda row: _string(_fixed(row)),
     "The records of files of records of one length.", has_types=False,
 )  # fmt: skip
-dataset_op("CacheDataset", "input_dataset: variant, filename: string", _cache, "Kept elements.")
+dataset_op(
+    "CacheDataset", "input_dataset: variant, filename: string", _cache, "Kept elements.",
+    reaches_out=True,
+)  # fmt: skip
 dataset_op(
     "CacheDatasetV2", "input_dataset: variant, filename: string, cache: resource", _cache,
-    "Kept elements.",
+    "Kept elements.", reaches_out=True,
 )  # fmt: skip
 
 

@@ -360,7 +360,7 @@ dataset_op(
         [stage_in(array) for array in row["data_input_datasets"]],
     ),
     "Elements of datasets that another one selects.",
-    {"stop_on_empty_dataset": Attr("bool", False)},
+    {"stop_on_empty_dataset": Attr("bool", False), "N": Attr("int", required=True, minimum=1)},
 )  # fmt: skip
 
 

@@ -310,7 +310,7 @@ dataset_op(
 dataset_op(
     "ZipDataset", "input_datasets: N * variant",
     lambda row: Zipped([stage_in(array) for array in row["input_datasets"]]),
-    "Elements of several datasets side by side.",
+    "Elements of several datasets side by side.", {"N": Attr("int", required=True, minimum=1)},
 )  # fmt: skip
 dataset_op(
     "ModelDataset", _SOURCE, lambda row: Passed(row.source), "The same elements.",

@@ -34,6 +34,9 @@ _CALLS = {
 }
 """By module, functions that are replaced; the value is called with the function."""
 
+_REPLACED: dict[tuple[ModuleType, str], Any] = {}
+"""By module and name, the functions that were replaced."""
+
 
 def _value(path: str) -> Any:
     """Return the value of `module.attribute`, `own.module.attribute` or the module `@name`."""
@@ -112,8 +115,10 @@ def add_names(module: ModuleType) -> None:
             with suppress(ImportError, AttributeError, TypeError):
                 setattr(owner, attribute, _value(value))
     for key, wrapper in _CALLS.get(name, {}).items():
-        if hasattr(module, key):
-            setattr(module, key, _value(wrapper)(getattr(module, key)))
+        function = getattr(module, key, None)
+        if function is not None and (module, key) not in _REPLACED:
+            _REPLACED[module, key] = function
+            setattr(module, key, _value(wrapper)(function))
 
 
 class _AddingLoader(Loader):
@@ -218,6 +223,9 @@ def install() -> Callable[[], None]:
     finders: tuple[Any, ...] = (adder, maker, messages)
 
     def remove() -> None:
+        while _REPLACED:
+            (module, key), function = _REPLACED.popitem()
+            setattr(module, key, function)
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
 
     return remove

@@ -44,6 +44,19 @@ REACHING: dict[str, Callable[[str], Any]] = {
     "MergeV2Checkpoints": merged,
     "Save": lambda path: tf.raw_ops.Save(path, ["x"], [tf.constant(1.0)]),
     "SaveSlices": lambda path: tf.raw_ops.SaveSlices(path, ["x"], [""], [tf.constant(1.0)]),
+    "CacheDataset": lambda path: tf.raw_ops.DatasetCardinality(
+        tf.data.Dataset.range(3).cache(path)._variant_tensor
+    ),
+    "CacheDatasetV2": lambda path: tf.raw_ops.DatasetCardinality(
+        tf.raw_ops.CacheDatasetV2(
+            tf.data.Dataset.range(3)._variant_tensor,
+            path,
+            tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[]),
+            output_types=[tf.int64],
+            output_shapes=[[]],
+        )
+    ),
+    "EagerPyFunc": lambda _: tf.py_function(note, [], tf.int64),
     "PyFunc": lambda _: tf.py_func(note, [], tf.int64),
     "PyFuncStateless": lambda _: tf.py_func(note, [], tf.int64, stateful=False),
 }
