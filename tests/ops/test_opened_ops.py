@@ -27,8 +27,15 @@ EVERY = [op_type for op_type in sorted(TABLE) if op_type not in RANDOM]
 STEPS = 0, 1, 2, 3
 """By how much each size above 1 grows: equal ones stay equal."""
 
-BOUND_FOR_EACH_SET = {"MirrorPad"}
-"""The op whose calls have no form with open sizes: copies within its output."""
+BOUND_FOR_EACH_SET = {
+    *("AvgPool", "AvgPool3D", "Conv2D", "Conv3D", "MaxPool", "MaxPool3D", "MaxPoolGrad"),
+    *("MaxPoolGradGrad", "MirrorPad", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad"),
+    *("ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor"),
+    *("ResizeNearestNeighborGrad", "_FusedConv2D"),
+}
+"""Ops with calls that have no form with open sizes: copies within an output, tables of weights that
+are computed from the sizes, windows in some dtypes and layouts. They are bound for each set.
+"""
 
 OTHER_CODE = {"SparseSoftmaxCrossEntropyWithLogits"}
 """Ops whose code contains a size, so that with open sizes NumPy computes them: other last bits."""
