@@ -111,9 +111,10 @@ def _as_array(source: Any, target: Any) -> Any:
 
 def _check(source: Any, target: Any) -> None:
     """Raise the errors of `move`, except those for overlap and the number of axes."""
-    if source.dtype != target.dtype or not _broadcasts(source.shape, target.shape):
-        views = f"{show(source)} to {show(target)}"
-        raise internal_error(f"No move of {views}: dtypes or shapes don't fit")
+    if source.dtype != target.dtype:
+        raise internal_error(f"No move of {show(source)} to {show(target)}: their dtypes differ")
+    if not _broadcasts(source.shape, target.shape):  # the NumPy kernel raises the user's error
+        raise NotNativeError(f"shapes that do not fit: {show(source)} and {show(target)}")
     if not target.flags.writeable:
         raise internal_error("A move can't write to a read-only array")
     if target.dtype.hasobject or target.itemsize not in _SIZES:
