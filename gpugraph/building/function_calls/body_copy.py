@@ -139,7 +139,7 @@ class BodyCopy:
             return item
         original = self.source._by_name.get(text[len(_LOCATION) :])
         new = None if original is None else self.ops.get(original)
-        return None if new is None else f"{_LOCATION}{new.name}"
+        return None if new is None else f"{_LOCATION}{new.name}".encode()
 
     def _prefixed(self, name: Any) -> str:
         text = name.decode() if isinstance(name, bytes) else str(name)

@@ -88,7 +88,7 @@ class Records(Elements):
         if self.number and self.file < len(self.stage.names):
             self.reader = self.stage.open_file(self.stage.names[self.file])
             for _ in range(self.number):
-                next(self.reader)
+                next(self.reader, None)
 
 
 def text_lines(compression: str, name: bytes) -> Iterator[bytes]:

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.errors import OutOfRangeError, invalid_argument
+from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed, Through
 from gpugraph.ops.datasets.stage import UNKNOWN, Element, Elements, Function, Pipeline, Stage
-from gpugraph.ops.datasets.worker_threads import Workers
+from gpugraph.ops.datasets.worker_threads import Job, Workers
 from gpugraph.ops.framework.op_declaration import Attr
 
 
@@ -126,6 +126,7 @@ class ParallelElements(Through):
     """An iteration over results in the order of the elements, computed by threads ahead.
 
     pending: the elements whose results were not returned yet, in order, with their results to come.
+    An error of the source has its place among them, without an element.
     """
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
@@ -133,7 +134,7 @@ class ParallelElements(Through):
         self.stage, self.pipeline = stage, pipeline
         self.workers = Workers(stage.calls, pipeline)
         self.function = stage.function.started(pipeline)
-        self.pending: deque[tuple[Element, Any]] = deque()
+        self.pending: deque[tuple[Element | None, Job]] = deque()
         self.is_over = False
 
     def next(self) -> Element | None:
@@ -152,7 +153,12 @@ class ParallelElements(Through):
 
     def _read_ahead(self) -> None:
         while not self.is_over and len(self.pending) < self.workers.count:
-            element = self.source.next()
+            try:
+                element = self.source.next()
+            except OpError as error:
+                self.pipeline.check()  # the end of a run is no element
+                self.pending.append((None, Job.failed(error)))
+                continue
             if element is None:
                 self.is_over = True
                 return
@@ -168,7 +174,12 @@ class ParallelElements(Through):
 
     def save(self) -> Any:
         """Return the position with the elements that were read ahead."""
-        ahead = [list(element) for element, _ in self.pending]
+        ahead = []
+        for element, job in self.pending:
+            if element is None:
+                job.result()  # raises the error
+            else:
+                ahead.append(list(element))
         return [self.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:

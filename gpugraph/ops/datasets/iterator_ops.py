@@ -48,7 +48,12 @@ class IteratorResource:
         pipeline = Pipeline()
         elements = stage.elements(pipeline)
         with self.lock:
+            other, of_other = self.elements, self.pipeline
             self.stage, self.elements, self.pipeline = stage, elements, pipeline
+        if other is not None:  # of an initialization at the same time
+            of_other.end()
+            other.close()
+            of_other.release()
 
     def _check(self, stage: Stage) -> None:
         """Raise InvalidArgumentError for a dataset with elements of other dtypes or shapes."""
@@ -100,7 +105,8 @@ class IteratorResource:
                     "that you have run the initializer operation for this iterator before saving "
                     "it."
                 )
-            return packed(self.elements.save())
+            begun = [stage.begun() for stage in self._stages()]
+            return packed([begun, self.elements.save()])
 
     def restore(self, position: bytes) -> None:
         """Go to a position of the same dataset."""
@@ -111,9 +117,23 @@ class IteratorResource:
                     "Ensure that you have run the initializer operation for this iterator before "
                     "restoring it."
                 )
+            begun, place = unpacked(position)
             self.elements.close()
             self.elements = self.stage.elements(self.pipeline)
-            self.elements.restore(unpacked(position))
+            for stage, number in zip(self._stages(), begun, strict=True):
+                stage.begin_after(number)
+            self.elements.restore(place)  # iterations in it know their stages' numbers themselves
+
+    def _stages(self) -> list[Stage]:
+        """Return the dataset and those from which it reads, each once, in a certain order."""
+        found: dict[int, Stage] = {}
+        left = [self.stage]
+        while left:
+            stage = left.pop()
+            if stage is not None and id(stage) not in found:
+                found[id(stage)] = stage
+                left += stage.inputs()
+        return list(found.values())
 
     def end_of_session(self) -> None:
         """Drop the position: end its threads and close its files."""

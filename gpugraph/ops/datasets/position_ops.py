@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import OutOfRangeError, invalid_argument
+from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.whole_files import system_errors
 from gpugraph.formats.record_files import TFRecordWriter
 from gpugraph.kernel import KernelContext
@@ -21,7 +22,7 @@ from gpugraph.ops.datasets.iterator_ops import (
     infer_elements,
     iterator_in,
 )
-from gpugraph.ops.datasets.stage import Element, Pipeline, stage_in
+from gpugraph.ops.datasets.stage import SLICE_S, Element, Pipeline, stage_in
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import no_outputs
 from gpugraph.ops.queues.handle_ops import Run, held_object, infer_handle, waiting_op
@@ -90,26 +91,34 @@ class SplitIterator(IteratorResource):
         self.count = count
         self.ahead: list[deque[Element]] = [deque() for _ in range(count)]
         self.turn = 0
+        self.turn_lock = new_lock()
         self.incarnation = 0
 
     def initialize(self, stage: Any) -> None:
         """Start at the beginning of a dataset."""
         super().initialize(stage)
-        self.ahead = [deque() for _ in range(self.count)]
-        self.turn = 0
-        self.incarnation += 1
+        with self.turn_lock:
+            self.ahead = [deque() for _ in range(self.count)]
+            self.turn = 0
+            self.incarnation += 1
 
     def next_of(self, shard: int) -> Element:
         """Return the next element of a shard; OutOfRangeError at the end."""
         if not 0 <= shard < self.count:
             raise invalid_argument(f"Invalid shard_num provided for the iterator: {shard}")
-        while not self.ahead[shard]:
-            element = self.take()
-            if element is None:
-                raise OutOfRangeError.of_no_node("End of sequence")
-            self.ahead[self.turn].append(element)
-            self.turn = (self.turn + 1) % self.count
-        return self.ahead[shard].popleft()
+        pipeline = self.pipeline
+        while not self.turn_lock.acquire(timeout=SLICE_S):
+            pipeline.check()
+        try:
+            while not self.ahead[shard]:
+                element = self.take()
+                if element is None:
+                    raise OutOfRangeError.of_no_node("End of sequence")
+                self.ahead[self.turn].append(element)
+                self.turn = (self.turn + 1) % self.count
+            return self.ahead[shard].popleft()
+        finally:
+            self.turn_lock.release()
 
 
 def _bind_split(context: KernelContext, handle: Any) -> Run:

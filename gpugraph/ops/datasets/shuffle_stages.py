@@ -31,6 +31,7 @@ class Shuffled(Passed):
             raise invalid_argument("buffer_size must be greater than zero.")
         self.size, self.seeds, self.count = size, seeds, count
         self._seeds_of_passes = random_words(*seeds) if reshuffles else None
+        self._begun = 0
         self._lock = new_lock()
 
     def elements(self, pipeline: Pipeline) -> Elements:
@@ -39,7 +40,21 @@ class Shuffled(Passed):
         if self._seeds_of_passes is not None:
             with self._lock:
                 seeds = next(self._seeds_of_passes), next(self._seeds_of_passes)
+                self._begun += 1
         return ShuffledElements(self, seeds, pipeline)
+
+    def begun(self) -> int:
+        """Return how many passes have drawn their seeds."""
+        return self._begun
+
+    def begin_after(self, number: int) -> None:
+        """Go to a place in the stream of seeds."""
+        if self._seeds_of_passes is None:
+            return
+        with self._lock:
+            self._seeds_of_passes, self._begun = random_words(*self.seeds), number
+            for _ in range(2 * number):
+                next(self._seeds_of_passes)
 
     def cardinality(self) -> int:
         """Return the number of elements of all epochs."""
@@ -118,11 +133,12 @@ class ShuffledElements(Elements):
         source = None if self.source is None else self.source.save()
         epochs = [[list(element) for element in epoch if element] for epoch in self.epochs]
         state = [list(self.seeds), self.drawn, self.epoch, self.is_over, self.has_any]
-        return [*state, epochs, source]
+        return [*state, epochs, source, self.stage.begun()]
 
     def restore(self, state: Any) -> None:
         """Continue with a buffer and a place in the random stream."""
-        seeds, self.drawn, self.epoch, self.is_over, self.has_any, epochs, source = state
+        seeds, self.drawn, self.epoch, self.is_over, self.has_any, epochs, source, begun = state
+        self.stage.begin_after(begun)
         self.seeds = (seeds[0], seeds[1])
         self.words = random_words(*self.seeds)
         for _ in range(self.drawn):

@@ -91,6 +91,13 @@ class Stage:
         """Return the number of elements, INFINITE or UNKNOWN."""
         return UNKNOWN
 
+    def begun(self) -> int:
+        """Return how many iterations were started, if the next one depends on that."""
+        return 0
+
+    def begin_after(self, number: int) -> None:
+        """Let the next iteration be the one after that many."""
+
     def inputs(self) -> Sequence[Stage]:
         """Return the datasets from which this one reads."""
         return [value for value in vars(self).values() if isinstance(value, Stage)]

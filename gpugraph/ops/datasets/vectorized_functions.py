@@ -1,7 +1,8 @@
 """Functions on many elements at once: elementwise functions, on stacked elements.
 
 A function qualifies if all its ops compute each number from those at the same place by exact
-arithmetic, so that a stack of elements gives the same bits as one element after the other.
+arithmetic, so that a stack of elements gives the same bits as one element after the other. Ops on
+constants alone run once for the stack, so they may neither draw random numbers nor read variables.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def vectorized(function: GraphFunction) -> GraphFunction | None:
     for op in graph._ops:
         inputs = [tensor for tensor in op._inputs if tensor in depends]
         if not inputs:
+            if _differs_by_call(op):
+                return None
             continue
         if op.type not in _EXACT or op._control_flow_context is not None:
             return None
@@ -43,6 +46,14 @@ def vectorized(function: GraphFunction) -> GraphFunction | None:
     if not all(tensor in depends for tensor in graph.outputs):
         return None
     return _copy(function)
+
+
+def _differs_by_call(op: Operation) -> bool:
+    """Return whether an op may give each element another value: random ops, reads of variables."""
+    if op.type == "Placeholder":
+        return False
+    tensors = *op._inputs, *op._outputs
+    return op._op_def.is_stateful or any(tensor.dtype.base_dtype in OBJECTS for tensor in tensors)
 
 
 def _common_rank(graph: FuncGraph) -> int | None:

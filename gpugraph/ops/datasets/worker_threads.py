@@ -44,6 +44,17 @@ class Job:
         self._call = None
         self._done.set()
 
+    @classmethod
+    def failed(cls, error: BaseException) -> Job:
+        """Return a job that has raised an error."""
+
+        def call() -> None:
+            raise error
+
+        job = cls(call)
+        job.run()
+        return job
+
     def wait(self, pipeline: Pipeline) -> None:
         """Wait until the call has returned."""
         while not self._done.wait(0.05):

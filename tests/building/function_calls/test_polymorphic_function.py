@@ -362,3 +362,18 @@ def test_methods_and_decorated_attributes():
     assert documented.__name__ == "documented"
     assert documented.__doc__ == "Say what it does."
     assert documented.python_function(3) == 3
+
+
+def test_gradients_of_a_loop_in_a_function_that_a_loop_calls():
+    @tf.function
+    def f(x):
+        return tf.map_fn(lambda row: tf.reduce_sum(row) * row[0], x)
+
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    _, z = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + f(a)[:, None]), [0, x])
+    assert {
+        type(group) for op in f(x).graph.get_operations() for group in op.colocation_groups()
+    } == {bytes}
+    with tf.Session() as session:
+        (slopes,) = session.run(tf.gradients(z, x))
+    np.testing.assert_allclose(slopes, [[27783, 7209], [10120000, 3056500]], 1e-4)

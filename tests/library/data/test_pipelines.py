@@ -203,6 +203,11 @@ def test_a_cache_in_a_file_survives(tmp_path):
         lambda: tf.data.experimental.sample_from_datasets([D.range(20), D.range(20, 40)], seed=2),
         lambda: tf.data.experimental.RandomDataset(4).take(20),
         lambda: D.range(20).apply(tf.data.experimental.shuffle_and_repeat(6, 2, seed=4)),
+        lambda: D.range(3).shuffle(3, seed=1).repeat(6),
+        lambda: D.range(4).shuffle(4, seed=1).map(lambda x: x * 2, 2).repeat(4).prefetch(3),
+        lambda: D.range(2).shuffle(2, seed=1).concatenate(D.range(2).shuffle(2, seed=2)).repeat(9),
+        lambda: D.range(2).flat_map(lambda x: D.range(4).shuffle(4, seed=3).repeat(5)),
+        lambda: D.range(9).shuffle(9, seed=1).window(3, 2).flat_map(lambda w: w.batch(3)).repeat(3),
     ],
 )
 def test_positions_go_on_where_they_were(dataset, tmp_path):

@@ -1,0 +1,106 @@
+"""Results of mapped functions: which element each belongs to, in threads and for many elements."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gpugraph as tf
+from gpugraph.library.data.saved_iterators import MultiDeviceIterator
+
+D = tf.data.Dataset
+
+
+@pytest.fixture(autouse=True)
+def _graph():
+    with tf.Graph().as_default():
+        yield
+
+
+def outcomes(dataset, most):
+    """Return the next elements of a dataset; the class of the error where there is one."""
+    iterator = dataset.make_initializable_iterator()
+    following = iterator.get_next()
+    found = []
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        for _ in range(most):
+            try:
+                found.append(np.asarray(session.run(following)).tolist())
+            except tf.errors.OpError as error:
+                found.append(type(error).__name__)
+    return found
+
+
+@pytest.mark.parametrize("calls", [None, 1, 3, -1])
+def test_an_error_of_the_source_has_its_place(calls):
+    source = D.range(6).map(lambda x: tf.gather(tf.constant([0, 1, 2], tf.int64), x % 4))
+    doubled = source.map(lambda x: x * 2, num_parallel_calls=calls)
+    expected = [0, 2, 4, "InvalidArgumentError", 0, 2, "OutOfRangeError"]
+    assert outcomes(doubled, 7) == expected
+
+
+def test_an_error_of_the_source_does_not_take_the_batch_before_it():
+    source = D.range(5).map(lambda x: tf.gather(tf.constant([0, 1, 2, 3], tf.int64), x))
+    batches = tf.data.experimental.map_and_batch(lambda x: x, 2, num_parallel_calls=4)
+    assert outcomes(source.apply(batches), 4)[:3] == [[0, 1], [2, 3], "InvalidArgumentError"]
+
+
+def test_a_position_behind_an_error_is_not_saved(tmp_path):
+    source = D.range(3).map(lambda x: tf.gather(tf.constant([0, 1], tf.int64), x))
+    iterator = source.map(lambda x: x * 2, num_parallel_calls=4).make_initializable_iterator()
+    following = iterator.get_next()
+    saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        assert session.run(following) == 0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="indices"):
+            saver.save(session, str(tmp_path / "position"))
+        assert session.run(following) == 2
+
+
+def test_a_random_number_for_each_element():
+    drawn = D.range(8).map(lambda x: x * 0 + tf.random_uniform([], 0, 1 << 40, tf.int64, seed=3))
+    single, batched = outcomes(drawn, 8), outcomes(drawn.batch(8), 1)[0]
+    assert len(set(single)) == 8
+    assert batched == single
+
+
+def test_a_variable_is_read_for_each_element():
+    v = tf.Variable(np.int64(1), use_resource=True)
+    iterator = D.range(5).map(lambda x: x + v).make_initializable_iterator()
+    following = iterator.get_next()
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(iterator.initializer)
+        assert session.run(following) == 1
+        session.run(v.assign(100))
+        assert session.run(following) == 101
+
+
+def test_shards_of_several_threads_keep_their_turns():
+    def slowed(x):
+        return tf.py_func(lambda value: (time.sleep(0.001), value)[1], [x], tf.int64)
+
+    iterator = MultiDeviceIterator(D.range(60).map(slowed), ["/cpu:0", "/cpu:0"])
+    shards = [iterator._next_of(number) for number in range(2)]
+    found = [[], []]
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+
+        def read(number):
+            try:
+                while True:
+                    found[number].append(int(session.run(shards[number])))
+            except tf.errors.OutOfRangeError:
+                pass
+
+        threads = [threading.Thread(target=read, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [list(range(0, 60, 2)), list(range(1, 60, 2))]
