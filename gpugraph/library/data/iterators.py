@@ -57,7 +57,7 @@ class Iterator:
         self._iterator_resource = iterator_resource
         self._initializer = initializer
         self._spec = from_legacy(output_types, output_shapes, output_classes)
-        self._string_handle: Tensor | None = None
+        self._string_handle: Tensor = raw_ops.IteratorToStringHandle(iterator_resource)
         self._get_next_call_count = 0
         iterator_resource.graph.add_to_collection(GLOBAL_ITERATORS, iterator_resource)
 
@@ -130,7 +130,7 @@ class Iterator:
         check_graph(dataset)
         with colocate_with(self._iterator_resource):
             operation: Operation = raw_ops.MakeIterator(
-                dataset._variant_tensor, self._iterator_resource, name=name
+                dataset._variant_tensor, self._iterator_resource, name=name or "make_initializer"
             )
         return operation
 
@@ -150,11 +150,9 @@ class Iterator:
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """Return a string tensor that stands for the iterator in a run's feeds."""
-        if name is None and self._string_handle is not None:
+        if name is None:
             return self._string_handle
         handle: Tensor = raw_ops.IteratorToStringHandle(self._iterator_resource, name=name)
-        if name is None:
-            self._string_handle = handle
         return handle
 
     @property

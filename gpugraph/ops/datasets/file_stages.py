@@ -149,8 +149,9 @@ def _fixed_records(
         body = size - header - footer
         if body % record:
             raise invalid_argument(
-                f"Excess bytes, size of {os.fsdecode(name)} minus header and footer, {body}, is "
-                f"not a multiple of record_bytes, {record}"
+                f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file "
+                f'"{os.fsdecode(name)}" has body length {body} bytes, which is not an exact '
+                f"multiple of the record length ({record} bytes)."
             )
     return (content for _, content in read(name))
 

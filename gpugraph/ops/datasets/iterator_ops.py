@@ -45,7 +45,7 @@ class IteratorResource:
         """Start at the beginning of a dataset, and drop the one before."""
         self._check(stage)
         self.end_of_session()
-        pipeline = Pipeline()
+        pipeline, stage = Pipeline(), stage.apart()
         elements = stage.elements(pipeline)
         with self.lock:
             other, of_other = self.elements, self.pipeline

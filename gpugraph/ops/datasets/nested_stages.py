@@ -109,13 +109,6 @@ class InterleavedElements(Through):
         self.num_open += 1
         return opened
 
-    def close(self) -> None:
-        """Close all datasets."""
-        for opened in self.open:
-            if opened is not None:
-                opened.close()
-        super().close()
-
     def save(self) -> Any:
         """Return the position with those in the open datasets."""
         slots = [
@@ -258,12 +251,6 @@ class GroupElements(Through):
         self.flushed = key, rows
         self.current = dataset.elements(self.pipeline)
         return self.current
-
-    def close(self) -> None:
-        """Close the group that is read."""
-        if self.current is not None:
-            self.current.close()
-        super().close()
 
     def save(self) -> Any:
         """Return the position with the groups."""

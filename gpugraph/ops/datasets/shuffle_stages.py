@@ -15,7 +15,7 @@ from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Pipeline, Stage, times
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.queues.element_orders import random_words
+from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Shuffled(Passed):
@@ -29,8 +29,8 @@ class Shuffled(Passed):
         super().__init__(source)
         if size <= 0:
             raise invalid_argument("buffer_size must be greater than zero.")
-        self.size, self.seeds, self.count = size, seeds, count
-        self._seeds_of_passes = random_words(*seeds) if reshuffles else None
+        self.size, self.seeds, self.count = size, chosen_seeds(*seeds), count
+        self._seeds_of_passes = random_words(*self.seeds) if reshuffles else None
         self._begun = 0
         self._lock = new_lock()
 
@@ -42,6 +42,13 @@ class Shuffled(Passed):
                 seeds = next(self._seeds_of_passes), next(self._seeds_of_passes)
                 self._begun += 1
         return ShuffledElements(self, seeds, pipeline)
+
+    def apart(self) -> Stage:
+        """Return the dataset with a stream of seeds of its own."""
+        reshuffles = self._seeds_of_passes is not None
+        result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
+        result.like(self)
+        return result
 
     def begun(self) -> int:
         """Return how many passes have drawn their seeds."""

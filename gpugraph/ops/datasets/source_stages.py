@@ -13,7 +13,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.ops.datasets.dataset_declaration import FUNC, Row, arguments, dataset_op
 from gpugraph.ops.datasets.stage import INFINITE, Element, Elements, Function, Pipeline, Stage
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.queues.element_orders import random_words
+from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Counted(Elements):
@@ -162,7 +162,7 @@ class RandomNumbers(Stage):
     kind = "Random"
 
     def __init__(self, seed: int, seed2: int) -> None:
-        self.seeds = seed, seed2
+        self.seeds = chosen_seeds(seed, seed2)
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the numbers of TensorFlow's stream."""

@@ -8,8 +8,10 @@ An error that `next()` raises concerns one element; a later call goes on behind 
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,6 +93,23 @@ class Stage:
         """Return the number of elements, INFINITE or UNKNOWN."""
         return UNKNOWN
 
+    def apart(self) -> Stage:
+        """Return a dataset that starts its own iterations, not shared with other readers of it.
+
+        TensorFlow does so when it rewrites a dataset for an iterator: a shuffled dataset from which
+        an iterator reads twice (`zip((d, d))`) has the same order in both places.
+        """
+        copies = {
+            name: new
+            for name, value in vars(self).items()
+            if (new := _apart(value)) is not value
+        }
+        if not copies:
+            return self
+        result = copy(self)
+        vars(result).update(copies)
+        return result
+
     def begun(self) -> int:
         """Return how many iterations were started, if the next one depends on that."""
         return 0
@@ -101,6 +120,16 @@ class Stage:
     def inputs(self) -> Sequence[Stage]:
         """Return the datasets from which this one reads."""
         return [value for value in vars(self).values() if isinstance(value, Stage)]
+
+
+def _apart(value: Any) -> Any:
+    """Return an attribute of a dataset, in which datasets are `apart`."""
+    if isinstance(value, Stage):
+        return value.apart()
+    if isinstance(value, list) and value and isinstance(value[0], Stage):
+        parts = [part.apart() for part in value]
+        return value if all(map(operator.is_, parts, value)) else parts
+    return value
 
 
 class Elements:
@@ -129,9 +158,14 @@ class Elements:
         raise NotImplementedError(f"{type(self).__name__}.next_rows")
 
     def close(self) -> None:
-        """End the threads of the iteration and close its files."""
-        for name in self.kept:
-            _close(getattr(self, name))
+        """End the threads of the iteration and close its files.
+
+        All iterations among the attributes are closed, part of the position or not.
+        """
+        for value in list(vars(self).values()):
+            for part in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(part, Elements):
+                    part.close()
 
     def save(self) -> Any:
         """Return the position, as JSON values, arrays and bytes."""
@@ -141,14 +175,6 @@ class Elements:
         """Continue at a position of `save`, made by an iteration of an equal dataset."""
         for name, part in zip(self.kept, state, strict=True):
             setattr(self, name, restored(getattr(self, name), part))
-
-
-def _close(value: Any) -> None:
-    if isinstance(value, Elements):
-        value.close()
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            _close(part)
 
 
 def saved(value: Any) -> Any:

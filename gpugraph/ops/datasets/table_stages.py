@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType, bool as bool_type, string
-from gpugraph.base.errors import InvalidArgumentError, UnimplementedError, invalid_argument
+from gpugraph.base.errors import (
+    InvalidArgumentError,
+    UnimplementedError,
+    UnknownError,
+    invalid_argument,
+)
 from gpugraph.ops.datasets.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.file_stages import Files, Records, text_lines
 from gpugraph.ops.datasets.stage import Element, Elements, Pipeline, Stage, variant_of
@@ -72,8 +77,8 @@ class CsvElements(Records):
         try:
             return tuple([_scalar(v, d.dtype) for v, d in zip(values, stage.defaults)])
         except InvalidArgumentError as error:
-            text = error.message.replace(" in record 0", "")
-            raise invalid_argument(text.replace(" in record 0!", "")) from error
+            text = error.message.replace(" in record 0", " in record")
+            raise invalid_argument(text) from error
 
 
 def _scalar(value: Any, dtype: Any) -> Any:
@@ -112,13 +117,10 @@ class SqlElements(Elements):
         """Return the next row."""
         try:
             if self.cursor is None:
-                self.connection = sqlite3.connect(
-                    f"file:{self.stage.source}?mode=ro", uri=True, check_same_thread=False
-                )
-                self.cursor = self.connection.execute(self.stage.query)
+                self._open()
             values = self.cursor.fetchone()
         except sqlite3.Error as error:
-            raise invalid_argument(f"Failed to connect to database: {error}") from error
+            raise UnknownError.of_no_node(f"{error}: {self.stage.query}") from error
         if values is None:
             return None
         self.index += 1
@@ -128,6 +130,20 @@ class SqlElements(Elements):
                 f"in output_types ({len(self.stage.types)})."
             )
         return tuple([_column(v, dtype) for v, dtype in zip(values, self.stage.types)])
+
+    def _open(self) -> None:
+        try:
+            self.connection = sqlite3.connect(
+                f"file:{self.stage.source}?mode=ro", uri=True, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise invalid_argument(f"Failed to connect to database: {error}") from error
+        try:
+            self.cursor = self.connection.execute(self.stage.query)
+        except sqlite3.Error as error:
+            number = getattr(error, "sqlite_errorcode", 1)
+            message = f"Prepare() failed: [{number}] {error}: {self.stage.query}"
+            raise UnknownError.of_no_node(message) from error
 
     def close(self) -> None:
         """Close the database."""

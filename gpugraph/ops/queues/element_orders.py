@@ -92,10 +92,16 @@ class Shuffled(ElementQueue):
         return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
+def chosen_seeds(seed: int, seed2: int) -> tuple[int, int]:
+    """Return the seeds, or random ones if both are 0."""
+    if seed or seed2:
+        return seed, seed2
+    return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
+
+
 def random_words(seed: int, seed2: int) -> Iterator[int]:
     """Yield the uint32 words of a Philox generator; if both seeds are 0, random seeds are used."""
-    if not (seed or seed2):
-        seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
+    seed, seed2 = chosen_seeds(seed, seed2)
     place = Philox(seed % 2**64, seed2 % 2**64 << 64)
     while True:
         yield from place.words(_WORDS_AT_ONCE).tolist()

@@ -104,3 +104,33 @@ def test_shards_of_several_threads_keep_their_turns():
         for thread in threads:
             thread.join()
     assert found == [list(range(0, 60, 2)), list(range(1, 60, 2))]
+
+
+def test_readers_of_one_shuffled_dataset_see_one_order():
+    shuffled = D.range(6).shuffle(6, seed=1)
+    squares = shuffled.map(lambda x: x * x).repeat(3)
+    pairs = outcomes(D.zip((shuffled.repeat(3), squares)), 18)
+    assert all(square == x * x for x, square in pairs)
+    assert pairs[:6] != pairs[6:12]
+
+
+def test_iterators_of_one_run_have_passes_of_their_own():
+    shuffled = D.range(6).shuffle(6, seed=1).batch(6)
+    iterators = [shuffled.make_initializable_iterator() for _ in range(2)]
+    with tf.Session() as session:
+        session.run([iterator.initializer for iterator in iterators])
+        one, other = session.run([iterator.get_next() for iterator in iterators])
+    assert one.tolist() == other.tolist()
+
+
+def test_an_order_without_a_seed_is_kept_where_it_should_be():
+    fixed = D.range(50).shuffle(50, reshuffle_each_iteration=False).batch(50).repeat(2)
+    one, other = outcomes(fixed, 2)
+    assert one == other
+    assert one != sorted(one)
+    drawn = tf.data.experimental.RandomDataset().take(4).batch(4).repeat(2)
+    one, other = outcomes(drawn, 2)
+    assert one == other
+    shuffled = D.range(50).shuffle(50)
+    pairs = outcomes(D.zip((shuffled, shuffled.map(lambda x: -x))), 50)
+    assert all(one == -other for one, other in pairs)

@@ -90,6 +90,47 @@ def test_no_thread_is_left_when_a_session_closes(dataset):
     assert len(data_threads()) == before
 
 
+_READERS = {
+    "shuffle": lambda d: d.shuffle(3),
+    "shuffle_and_repeat": lambda d: d.apply(tf.data.experimental.shuffle_and_repeat(3)),
+    "repeat": lambda d: d.repeat(),
+    "concatenate": lambda d: D.range(1).concatenate(d),
+    "zip": lambda d: D.zip((D.range(100), d)),
+    "cache": lambda d: d.cache(),
+    "take": lambda d: d.take(50),
+    "skip": lambda d: d.skip(2),
+    "filter": lambda d: d.filter(lambda x: x > 2),
+    "shard": lambda d: d.shard(2, 0),
+    "batch": lambda d: d.batch(2),
+    "padded_batch": lambda d: d.padded_batch(2, []),
+    "unbatch": lambda d: d.batch(2).apply(tf.data.experimental.unbatch()),
+    "window": lambda d: d.window(2).flat_map(lambda w: w.batch(2)),
+    "interleave": lambda d: d.interleave(D.range, 2),
+    "scan": lambda d: d.apply(tf.data.experimental.scan(np.int64(0), lambda s, x: (s + x, x))),
+    "groups": lambda d: d.apply(
+        tf.data.experimental.group_by_window(lambda x: x % 2, lambda _, w: w.batch(2), 2)
+    ),
+    "unique": lambda d: d.apply(tf.data.experimental.unique()),
+    "take_while": lambda d: d.apply(tf.data.experimental.take_while(lambda x: x < 90)),
+    "ignore_errors": lambda d: d.apply(tf.data.experimental.ignore_errors()),
+    "sample": lambda d: tf.data.experimental.sample_from_datasets([D.range(100), d], seed=1),
+    "map_and_batch": lambda d: d.apply(tf.data.experimental.map_and_batch(lambda x: x + 1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", _READERS)
+def test_datasets_close_those_from_which_they_read(name):
+    before = len(data_threads())
+    iterator = _READERS[name](D.range(100).prefetch(2)).make_initializable_iterator()
+    following = iterator.get_next()
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        for _ in range(4):
+            session.run(following)
+        assert len(data_threads()) > before
+    assert len(data_threads()) == before
+
+
 def test_no_file_is_left_open(tmp_path):
     paths = [str(tmp_path / f"{n}.txt") for n in range(3)]
     for path in paths:
