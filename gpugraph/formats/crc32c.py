@@ -28,6 +28,8 @@ _LOW_DEGREE = (266, (143, 121, 88, 71, 0))
 
 _WORTH_COMPILING = 16 << 10
 """The number of bytes from which native code is requested, and compiled if it is not cached."""
+_WORTH_COMPILING_IN_SUM = 1 << 20
+"""The same for many small pieces, such as the records of a file."""
 _BY_TABLE = 64
 """The maximum number of bytes for which the checksum is computed byte by byte, by a table of 256
 entries.
@@ -51,6 +53,15 @@ class _Native:
     def __init__(self) -> None:
         self.function: NativeCrc | None = None
         self._find: Callable[[], tuple[NativeCrc | None, bool]] | None = None
+        self._left = _WORTH_COMPILING_IN_SUM
+
+    def look_after(self, size: int) -> NativeCrc | None:
+        """Call `look` if `size` bytes and those of the calls before make it worthwhile."""
+        self._left -= size
+        if self._left > 0:
+            return None
+        self._left = _WORTH_COMPILING_IN_SUM
+        return self.look()
 
     def provide(self, find: Callable[[], tuple[NativeCrc | None, bool]]) -> None:
         """Set a function that returns the native function or None, and whether a later call may
@@ -83,8 +94,9 @@ def crc32c(data: Any, crc: int = 0) -> int:
     source = memoryview(data)
     if source.nbytes > _BY_TABLE:
         native = _NATIVE.function
-        if native is None and source.nbytes >= _WORTH_COMPILING:
-            native = _NATIVE.look()
+        if native is None:
+            is_large = source.nbytes >= _WORTH_COMPILING
+            native = _NATIVE.look() if is_large else _NATIVE.look_after(source.nbytes)
         if native is not None and source.c_contiguous:
             return native(_address(data, source), source.nbytes, crc)
     source = source if source.format == "B" and source.ndim == 1 else source.cast("B")

@@ -96,9 +96,19 @@ def test_native_code_agrees_with_numpy(monkeypatch):
 def test_without_native_code_numpy_is_taken(monkeypatch):
     monkeypatch.setattr(_NATIVE, "function", None)
     monkeypatch.setattr(_NATIVE, "_find", lambda: (None, True))
+    monkeypatch.setattr(_NATIVE, "_left", 1 << 20)
     assert crc32c(b"12345678" * 2048) == defined(b"12345678" * 2048)
     monkeypatch.setattr(_NATIVE, "_find", lambda: (lambda address, size, crc: 17, False))
     assert crc32c(b"12345678" * 2047) == defined(b"12345678" * 2047)
     assert crc32c(b"12345678" * 2048) == 17
     assert crc32c(b"12345678" * 10) == 17
     assert _NATIVE._find is None
+
+
+def test_native_code_is_requested_for_many_small_pieces(monkeypatch):
+    monkeypatch.setattr(_NATIVE, "function", None)
+    monkeypatch.setattr(_NATIVE, "_left", 1 << 20)
+    monkeypatch.setattr(_NATIVE, "_find", lambda: (lambda address, size, crc: 17, False))
+    piece = b"12345678" * 128
+    checksums = [crc32c(piece) for _ in range(1024)]
+    assert checksums == [defined(piece)] * 1023 + [17]

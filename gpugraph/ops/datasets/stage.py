@@ -100,9 +100,7 @@ class Stage:
         an iterator reads twice (`zip((d, d))`) has the same order in both places.
         """
         copies = {
-            name: new
-            for name, value in vars(self).items()
-            if (new := _apart(value)) is not value
+            name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
         }
         if not copies:
             return self

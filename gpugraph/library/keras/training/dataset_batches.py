@@ -62,12 +62,20 @@ class DatasetBatches(Sequence):
             return self._session.run(self._next)
 
 
-def batches_of(data: Any, steps: int | None, is_repeated: bool = False) -> Any:
+def batches_of(
+    data: Any, steps: int | None, is_repeated: bool = False, batch_size: int | None = None
+) -> Any:
     """Return a Sequence or generator for a dataset or an iterator; other data as it is.
 
     is_repeated: whether each use starts at the beginning, as for validations; otherwise a number of
-    steps lets epochs go on where the last one ended.
+    steps lets epochs go on where the last one ended. batch_size: refused beside a dataset, which has
+    batches.
     """
+    if batch_size is not None and isinstance(data, DatasetBase):
+        raise ValueError(
+            "The `batch_size` argument must not be specified for the given input type. Received "
+            f"input: {data}, batch_size: {batch_size}"
+        )
     if isinstance(data, Iterator):
         return _values(data)
     if not isinstance(data, DatasetBase):

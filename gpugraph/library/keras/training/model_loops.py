@@ -85,7 +85,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         validation = None
         batches: Any
-        x = batches_of(x, steps_per_epoch)
+        x = batches_of(x, steps_per_epoch, batch_size=batch_size)
         validation_data = batches_of(validation_data, validation_steps, is_repeated=True)
         if is_generator(x):
             refuse_beside_generator(x, y=y, sample_weight=sample_weight)
@@ -133,7 +133,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         See `fit` for the arguments.
         """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
-        x = batches_of(x, steps, is_repeated=True)
+        x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
             refuse_beside_generator(x, y=y, sample_weight=sample_weight)
             batches = self._generated(x, steps, None, False, options, "steps")
@@ -164,7 +164,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
 
         x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with them.
         """
-        x = batches_of(x, steps, is_repeated=True)
+        x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
             self._set_inputs_of(x)
             convert = ModelData(self, None).of_inputs

@@ -55,3 +55,13 @@ def test_an_iterator_needs_steps(model):
 def test_a_dataset_of_unknown_size_is_counted(model):
     some = tf.data.Dataset.from_tensor_slices((XS, YS)).filter(lambda x, y: x[0] > 0.5).batch(8)
     assert len(model.fit(some, epochs=2, verbose=0).history["loss"]) == 2
+
+
+@pytest.mark.parametrize("method", ["fit", "evaluate", "predict"])
+def test_a_dataset_has_its_own_batch_size(method):
+    dataset = tf.data.Dataset.from_tensor_slices((np.ones((4, 3)), np.ones((4, 1)))).batch(2)
+    with tf.Graph().as_default():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+        with pytest.raises(ValueError, match="`batch_size` argument must not be specified"):
+            getattr(model, method)(dataset, batch_size=2)
