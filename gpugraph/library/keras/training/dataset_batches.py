@@ -68,8 +68,8 @@ def batches_of(
     """Return a Sequence or generator for a dataset or an iterator; other data as it is.
 
     is_repeated: whether each use starts at the beginning, as for validations; otherwise a number of
-    steps lets epochs go on where the last one ended. batch_size: refused beside a dataset, which has
-    batches.
+    steps lets epochs go on where the last one ended. batch_size: refused beside a dataset, whose
+    elements are batches.
     """
     if batch_size is not None and isinstance(data, DatasetBase):
         raise ValueError(
