@@ -29,7 +29,6 @@ EXPLAINED: dict[str, str] = {
     "d_map_sparse: shapes": "2.x keeps the dense shape of serialized tensors",
     "e_scan_no_pair: ended by": WORDS,
     "e_scan_wrong_state: ended by": WORDS,
-    "fixed_length_files: end of excess": WORDS,
     "fixed_length_files: end of record of 0": WRAPPED,
     "functions_that_assign: count": AHEAD,
     "functions_with_tables: uninitialized": WRAPPED,

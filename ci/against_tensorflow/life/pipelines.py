@@ -260,6 +260,10 @@ def _stop(value: Any) -> Any:
     return value
 
 
+def _read_twice(shuffled: Any, d: Any) -> Any:
+    return d.zip((shuffled.repeat(2), shuffled.map(lambda x: x * x).repeat(2)))
+
+
 def _with_options(tf: Any, dataset: Any) -> Any:
     options = tf.data.Options()
     options.experimental_deterministic = False
@@ -274,6 +278,10 @@ _SHUFFLES: dict[str, Pipeline] = {
     "repeat": lambda tf, d: d.range(6).shuffle(4, seed=11).repeat(4),
     "repeat_fixed": lambda tf, d: (
         d.range(6).shuffle(4, seed=11, reshuffle_each_iteration=False).repeat(4)
+    ),
+    "read_twice": lambda tf, d: _read_twice(d.range(6).shuffle(6, seed=11), d),
+    "random_map": lambda tf, d: d.range(5).map(
+        lambda x: x * 0 + tf.random.uniform([], 0, 1 << 40, tf.int64, seed=4)
     ),
     "repeat_first": lambda tf, d: d.range(6).repeat(3).shuffle(4, seed=2),
     "empty": lambda tf, d: d.range(0).shuffle(4, seed=2),
