@@ -85,9 +85,10 @@ class LayerCall:
             raise TypeError(
                 "You are attempting to use Python control flow in a layer that was not declared to "
                 f"be dynamic: the `call` of {layer_text(self.layer)} loops over a tensor, or "
-                "branches on one. There is no AutoGraph here, which converts such code in "
-                "TensorFlow 1.15: write it with tf.cond, tf.where, tf.while_loop, tf.map_fn or "
-                f'tf.unstack.\nEncountered error:\n"""\n{error}\n"""'
+                "branches on one. TensorFlow 1.15 converts such code by AutoGraph; gpugraph does "
+                "so only if tf.function decorates `call`. Otherwise use tf.cond, tf.where, "
+                "tf.while_loop, tf.map_fn or tf.unstack.\nEncountered error:\n"
+                f'"""\n{error}\n"""'
             ) from error
 
 
