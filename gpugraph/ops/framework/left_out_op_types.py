@@ -80,8 +80,8 @@ UnicodeScript: Python has no table of scripts: use unicodedata.name in tf.py_fun
 
 _GROUPS = """
 calls of functions are inlined, use tf.cond and tf.while_loop, or tf.function: Case If For While
-    StatelessIf StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam DeviceIndex
-    MapDefun BatchFunction
+    StatelessIf StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam
+    DeviceIndex MapDefun BatchFunction
 there are no batches of lists, push to each list: TensorListPushBackBatch
 this op on datasets does not exist here, use tf.data: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
