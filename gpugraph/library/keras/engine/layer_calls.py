@@ -85,10 +85,9 @@ class LayerCall:
             raise TypeError(
                 "You are attempting to use Python control flow in a layer that was not declared to "
                 f"be dynamic: the `call` of {layer_text(self.layer)} loops over a tensor, or "
-                "branches on one. TensorFlow 1.15 converts such code by AutoGraph; gpugraph does "
-                "so only if tf.function decorates `call`. Otherwise use tf.cond, tf.where, "
-                "tf.while_loop, tf.map_fn or tf.unstack.\nEncountered error:\n"
-                f'"""\n{error}\n"""'
+                "branches on one. AutoGraph converts such code only if tf.function decorates `call`. "
+                "Otherwise use tf.cond, tf.where, tf.while_loop, tf.map_fn or tf.unstack.\n"
+                f'Encountered error:\n"""\n{error}\n"""'
             ) from error
 
 
