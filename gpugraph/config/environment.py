@@ -29,10 +29,10 @@ class Variable(NamedTuple):
 
 VARIABLES: Mapping[str, Variable] = {
     "GPUGRAPH_GPU": Variable(
-        "CUDA GPUs", {"0": "none is used", "1": "all that are there are used"}, "1"
+        "CUDA GPUs", {"0": "none is used", "1": "all available ones are used"}, "1"
     ),
     "GPUGRAPH_VIRTUAL_GPUS": Variable(
-        "the devices that `GPUOptions.virtual_gpus` asks for",
+        "the devices that `GPUOptions.virtual_gpus` requests",
         {"numpy": "they run NumPy kernels", "emulated": "they run CUDA kernels on the host"},
         "numpy",
     ),
@@ -40,8 +40,8 @@ VARIABLES: Mapping[str, Variable] = {
         "native code of the CPU",
         {
             "0": "no compiler is called and no compiled object is loaded",
-            "1": "code is compiled in the background, as `global_jit_level` asks",
-            "wait": "what needs a kernel waits until it is compiled",
+            "1": "code is compiled as `global_jit_level` requests, by default in the background",
+            "wait": "a run waits until its kernels are compiled",
         },
         "1",
     ),
@@ -77,12 +77,12 @@ VARIABLES: Mapping[str, Variable] = {
         "AddressSanitizer in the kernels of emulated GPUs", {"0": "off", "1": "on"}, "0"
     ),
     "GPUGRAPH_CLUSTER_KEY": Variable(
-        "the secret of a cluster, which servers that other machines reach ask for; or `@` and the "
-        "path of a file that holds it"
+        "the secret of a cluster, required by servers that other machines can reach; or `@` and "
+        "the path of a file that holds it"
     ),
     "GPUGRAPH_CLUSTER_TLS": Variable(
-        "a folder with `ca.pem`, `cert.pem` and `key.pem`, by which the processes of a cluster "
-        "know each other; what they send is encrypted"
+        "a folder with `ca.pem`, `cert.pem` and `key.pem`, with which the processes of a cluster "
+        "identify each other and encrypt their messages"
     ),
     "GPUGRAPH_CLUSTER_WAIT": Variable(
         "the seconds that a session waits for servers that do not answer yet", {}, "60"

@@ -147,7 +147,7 @@ def make_ndarray(tensor: Any) -> NDArray[Any]:
 
 def _unsupported(tensor: Any, dtype: DType) -> TypeError:
     return TypeError(
-        f"Unsupported tensor type: {tensor.dtype} ({dtype.name}: no op computes with it)"
+        f"Unsupported tensor type: {tensor.dtype} ({dtype.name}: no array can hold its values)"
     )
 
 

@@ -46,7 +46,7 @@ errors.raise_exception_on_not_ok_status: there is no C library: failures raise
     the errors of tf.errors
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
-wrap_function: there is no eager execution: build a graph and run it in a Session
+wrap_function: functions with variables are made by tf.function
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
 image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
     image.encode_jpeg image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
@@ -57,7 +57,7 @@ io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad Ragge
 keras.datasets: nothing is fetched from the net: read a file by numpy.load
 keras.experimental.terminate_keras_multiprocessing_pools: worker processes end with fit
 keras.utils.model_to_dot: no Graphviz is needed: tf.keras.utils.plot_model draws a model as SVG
-keras.estimator: there are no estimators: use fit and evaluate of a tf.keras.Model
+keras.estimator: models do not become estimators: use fit and evaluate of a tf.keras.Model
 keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a layer's dtype is
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 _ELSEWHERE = "another library's functions can be called in tf.py_func"
 _NOT_HERE = f"it is a separate library: {_ELSEWHERE}"
-_ESTIMATORS = "there are no estimators: use tf.layers and a tf.train.MonitoredTrainingSession"
+_ESTIMATORS = (
+    "estimators are in the library tensorflow-estimator: install it by "
+    "`pip install --no-deps tensorflow-estimator==1.15.2`"
+)
 _NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
 _COMPILED = "graphs are compiled when a Session runs them"
@@ -18,16 +21,16 @@ _MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAtt
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _TRAIN = "run the train op in a tf.train.MonitoredTrainingSession"
 _NOT_LITE = "models are run by a Session, not by TensorFlow Lite"
-_QUEUES = "use tf.train.batch, tf.train.shuffle_batch and other queues"
+_QUEUES = "use tf.data, or tf.train.batch, tf.train.shuffle_batch and other queues"
 
 ROWS = f"""
-all_reduce nccl: variables of several GPUs are added by tf.add_n
+all_reduce nccl: gradients of several GPUs are added by a tf.distribute.MirroredStrategy or tf.add_n
 android cmake hvx makefile pi_examples remote_fused_graph: {_TOOLS}
 batching: inputs of several runs are not batched: feed a batch, or use tf.train.batch
 bayesflow: draw samples by tf.distributions, and loop by tf.while_loop
 bigtable cloud gcs_config hadoop igfs ignite kafka kinesis libsvm parquet pubsub: {_STORES}
 boosted_trees decision_trees tensor_forest: {_NO_TREES}
-cluster_resolver gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
+cluster_resolver: use tf.distribute.cluster_resolver
 coder: there is no range coder: use tf.py_func
 compiler: {_COMPILED}, all of them: there is no scope to request it
 constrained_optimization: write the Lagrangian, and train it by two optimizers
@@ -35,15 +38,16 @@ copy_graph meta_graph_transform: graphs are copied as messages, by tf.import_gra
 cudnn_rnn: there is no cuDNN: use tf.contrib.rnn.LSTMBlockFusedCell, or tf.nn.dynamic_rnn
 data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_generator
 deprecated: use tf.summary
-distribute Monitor MultiWorkerAllReduce StandardInputStep StandardSingleLossStep Step
-    TPUStrategy UpdateContext initialize_tpu_system: write the step by
-    tf.distribute.Strategy.experimental_run_v2
+distribute.TPUStrategy distribute.initialize_tpu_system: there are no TPUs: use
+    tf.distribute.MirroredStrategy
+distribute: write the step by tf.distribute.Strategy.experimental_run_v2
 eager: there is no eager execution: build a graph and run it in a Session
-estimator learn predictor: {_ESTIMATORS}
+estimator learn: {_ESTIMATORS}
 factorization: there is no clustering, and no factorization of matrices: {_ELSEWHERE}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.fuse_op: graphs are fused when a Session compiles them
 fused_conv: {_COMPILED}: tf.nn.conv2d, tf.nn.bias_add and tf.nn.relu become one step
+gdr mpi mpi_collectives rpc verbs: {_OTHER_CLUSTERS}
 gan: write both losses by tf.losses, and train them by two optimizers
 graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
@@ -59,7 +63,7 @@ linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
-memory_stats: use gpugraph.config.RunOptions with a trace, and run_metadata of Session.run
+memory_stats: use the method memory_stats of a tf.Session
 metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
 mixed_precision: cast to tf.float16, with tf.train.experimental.MixedPrecisionLossScaleOptimizer
 model_pruning: multiply weights by masks that are variables: use tf.get_variable and tf.assign
@@ -68,6 +72,7 @@ nn: use tf.nn
 opt: use the optimizers of tf.train, or subclass one
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
+predictor: use gpugraph.saved_model.load_function
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars
@@ -94,8 +99,7 @@ timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver
     training.batch_sequences_with_states: {_QUEUES}
-training.evaluate_once training.evaluate_repeatedly training.StopAfterNEvalsHook
-    training.SummaryAtEndHook: restore and run in a Session, as tf.train.Saver does
-training.python_input training.resample_at_rate training.weighted_resample: {_QUEUES}
-training.rejection_sample training.stratified_sample: {_QUEUES}
+training.python_input: use tf.data.Dataset.from_generator
+training.resample_at_rate training.weighted_resample training.rejection_sample
+    training.stratified_sample: use tf.data.experimental.rejection_resample
 """

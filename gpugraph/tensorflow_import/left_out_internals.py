@@ -6,7 +6,6 @@ modules; calls of their names are refused.
 
 from __future__ import annotations
 
-_DATASETS = "it belongs to datasets, of which only the public names exist"
 _EAGER = "there is no eager execution: build a graph and run it in a Session"
 _DEBUGGER = "there is no debugger: use tf.Print, tf.debugging.check_numerics, or Session.explain"
 _COMPILED = "graphs are compiled when a Session runs them, all of them"
@@ -16,27 +15,29 @@ _TREES = (
 _TPU = "there are no TPUs: GPUs are used where there are kernels"
 
 ROWS = f"""
-autograph: programs build their graphs: use tf.cond and tf.while_loop
+autograph: internals of AutoGraph: use tf.autograph
 compiler compat.tensorrt grappler: {_COMPILED}
-data: {_DATASETS}
+data: internals of datasets: use tf.data
 debug: {_DEBUGGER}
 distribute: internals of strategies: use tf.distribute
 eager: {_EAGER}
 feature_column: internals of feature columns: use their public names
-framework.convert_to_constants: {_EAGER}: use tf.graph_util.convert_variables_to_constants
-framework.func_graph framework.function_def_to_graph: functions are part of the graph that
-    calls them: use tf.while_loop, or a Python function
+framework.convert_to_constants: graphs are frozen, not functions: use
+    tf.graph_util.convert_variables_to_constants
+framework.func_graph: internals of functions: use tf.function and its get_concrete_function
+framework.function_def_to_graph: functions of a GraphDef are read by tf.import_graph_def
 framework.ops._gradient_registry: gradients of ops are registered by tf.RegisterGradient
 keras.models.clone_and_build_model keras.models.in_place_subclassed_model_state_restoration
     keras.backend._initialize_variables: internals of model_to_estimator: train the tf.keras model
 keras.saving.hdf5_format.load_optimizer_weights_from_hdf5_group: use tf.keras.models.load_model
-keras.saving.saving_utils: {_EAGER}
+keras.saving.saving_utils: internals of model files: use tf.keras.models.save_model
 ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.train.batch
 ops.boosted_trees_ops ops.gen_boosted_trees_ops: {_TREES}
 ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no clustering: another
     library's functions can be called in tf.py_func
 ops.gen_audio_ops: there is no audio codec: tf.signal has transforms of audio
-ops.gen_nccl_ops ops.nccl_ops: variables of several GPUs are added by tf.add_n
+ops.gen_nccl_ops ops.nccl_ops: gradients of several GPUs are added by a
+    tf.distribute.MirroredStrategy or tf.add_n
 ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 framework.op_def_library.OpDefLibrary: ops compiled against TensorFlow cannot be loaded: declare
     ops by tf.register_op
@@ -46,7 +47,7 @@ ops.image_ops*.decode_jpeg ops.image_ops*.encode_jpeg ops.image_ops*.decode_gif
     library's codec in tf.py_func
 ops.metrics_impl._streaming_sparse_average_precision_at_top_k: use
     tf.metrics.average_precision_at_k
-ops.linalg: of these only the public names exist here
+ops.linalg: internals of linear operators: use tf.linalg
 ops.list_ops.tensor_list_push_back_batch: loops keep their values in a tf.TensorArray
 ops.nn_ops.Convolution: use tf.nn.convolution
 ops.ragged: there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask
@@ -59,8 +60,9 @@ pywrap_tensorflow.TFE_Py_FastPathExecute pywrap_tensorflow.TF_GetAllOpList
     pywrap_tensorflow.TF_GetBuffer: there is no C library of TensorFlow
 saved_model.loader_impl._get_main_op_tensor saved_model.loader_impl._parse_saved_model
     saved_model.loader_impl.get_asset_tensors: use tf.saved_model.loader.load
-saved_model.nested_structure_coder: {_EAGER}
-tools: the tools are commands of gpugraph: see `gpugraph --help`
+saved_model.nested_structure_coder: no SavedModel with functions is written: use
+    tf.saved_model.Builder
+tools: the tools are commands of gpugraph, see `gpugraph --help`, or tf.graph_util
 tpu: {_TPU}
 training.basic_session_run_hooks._MultiStepStopAtStepHook: one run is one step: use
     tf.train.StopAtStepHook

@@ -79,11 +79,11 @@ UnicodeScript: Python has no table of scripts: use unicodedata.name in tf.py_fun
 """
 
 _GROUPS = """
-there are no functions as attrs, use tf.cond and tf.while_loop: Case If For While StatelessIf
-    StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam DeviceIndex
-    MapDefun BatchFunction
+calls of functions are inlined, use tf.cond and tf.while_loop, or tf.function: Case If For While
+    StatelessIf StatelessCase StatelessWhile *PartitionedCall SymbolicGradient RemoteCall FakeParam
+    DeviceIndex MapDefun BatchFunction
 there are no batches of lists, push to each list: TensorListPushBackBatch
-this op on datasets does not exist here, docs/data.md lists those that do: *Dataset *DatasetV?
+this op on datasets does not exist here, use tf.data: *Dataset *DatasetV?
     *Dataset? *DatasetVariant DatasetTo* DatasetCardinality DatasetFingerprint *DatasetReader
     DatasetFrom* *Iterator Iterator[FGT]* MultiDeviceIterator* GetOptions
     StatsAggregator* ThreadPoolHandle Experimental* *ompressElement
@@ -94,7 +94,7 @@ there is no eager execution, use a graph and a Session: Anonymous*
 there are no ragged tensors, use a SparseTensor: Ragged* CompositeTensorVariant*
 there are no TPUs: *TPU* Infeed* Outfeed* Prelinearize* *SparseCore* *Coo *CooTensor *Minibatch*
     CrossReplicaSum AllToAll CollectivePermute WorkerHeartbeat
-programs run in one process, tensors of several GPUs are added by tf.add_n: Nccl*
+tensors of several GPUs are added by tf.distribute.MirroredStrategy or tf.add_n: Nccl*
 graphs are compiled when a Session runs them, there is no XLA, MLIR or TensorRT: *Xla* *Mlir* *TRT*
 there is no codec of sound, tf.signal has its transforms: *Wav AudioSpectrogram Mfcc
 there is no codec, use PNG or BMP files, or another library's codec in tf.py_func: *Jpeg* DecodeGif

@@ -258,8 +258,8 @@ def serialize_sparse(
 ) -> Tensor:
     """Serialize a SparseTensor to a vector of three strings: indices, values, shape.
 
-    out_type: must be string; serialization to variants does not exist here. Raise TypeError if the
-    input is not a SparseTensor.
+    out_type: string, or variant, which `tf.data` batches. Raise TypeError if the input is not a
+    SparseTensor.
     """
     parts = _sparse(sp_input)
     return _serialize_sparse(
@@ -273,8 +273,8 @@ def serialize_many_sparse(
     """Serialize a SparseTensor to a matrix with three strings for each index of its first
     dimension.
 
-    out_type: must be string; serialization to variants does not exist here. Raise TypeError if the
-    input is not a SparseTensor. A run raises InvalidArgumentError for rank 1.
+    out_type: string, or variant, which `tf.data` batches. Raise TypeError if the input is not a
+    SparseTensor. A run raises InvalidArgumentError for rank 1.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(

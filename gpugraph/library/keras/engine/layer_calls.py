@@ -37,6 +37,17 @@ def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
     return call_text(layer, len(layer.inbound_nodes), inputs, around)
 
 
+_CONTROL_FLOW = """\
+You are attempting to use Python control flow in a layer that was not declared to be dynamic: the \
+`call` of {layer} loops over a tensor, or branches on one. AutoGraph converts such code only if \
+tf.function decorates `call`. Otherwise use tf.cond, tf.where, tf.while_loop, tf.map_fn or \
+tf.unstack.
+Encountered error:
+\"\"\"
+{error}
+\"\"\""""
+
+
 class LayerCall:
     """The arguments of one call of a layer; a context manager that is active while the layer runs.
 
@@ -82,13 +93,8 @@ class LayerCall:
                 _add_note(error, f"in{next_call_text(self.layer, self.tensors)}")
         _CALLS.stack.pop()
         if error is not None and _is_of_control_flow(error):
-            raise TypeError(
-                "You are attempting to use Python control flow in a layer that was not declared to "
-                f"be dynamic: the `call` of {layer_text(self.layer)} loops over a tensor, or "
-                "branches on one. There is no AutoGraph here, which converts such code in "
-                "TensorFlow 1.15: write it with tf.cond, tf.where, tf.while_loop, tf.map_fn or "
-                f'tf.unstack.\nEncountered error:\n"""\n{error}\n"""'
-            ) from error
+            text = _CONTROL_FLOW.format(layer=layer_text(self.layer), error=error)
+            raise TypeError(text) from error
 
 
 def _is_of_control_flow(error: BaseException) -> bool:
