@@ -1131,6 +1131,10 @@ image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value 
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
 image.decode_bmp: contents channels name
 image.decode_image: contents channels dtype name expand_animations
+image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated
+    acceptable_fraction dct_method name
+image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
+    x_density y_density xmp_metadata name
 image.decode_png: contents channels dtype name
 image.draw_bounding_boxes: images boxes name colors
 image.encode_png: image compression name

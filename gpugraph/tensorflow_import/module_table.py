@@ -324,6 +324,10 @@ contrib.layers.python.layers.(embedding_ops encoders feature_column initializers
     normalization optimizers regularizers summaries utils): tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
 contrib.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
+contrib.learn.preprocessing: gpugraph.library.datasets.vocabulary_processor
+contrib.learn.python.learn.preprocessing: gpugraph.library.datasets.vocabulary_processor
+contrib.learn.python.learn.preprocessing.(text categorical_vocabulary):
+    gpugraph.library.datasets.vocabulary_processor
 contrib.learn.python.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.lookup.lookup_ops: tf.contrib.lookup
