@@ -28,12 +28,17 @@ CONTRIB = (
     tf.contrib.eager,
     tf.contrib.feature_column,
     tf.contrib.framework,
+    tf.contrib.image,
     tf.contrib.layers,
     tf.contrib.legacy_seq2seq,
     tf.contrib.lookup,
+    tf.contrib.nn,
+    tf.contrib.opt,
+    tf.contrib.resampler,
     tf.contrib.rnn,
     tf.contrib.seq2seq,
     tf.contrib.slim,
+    tf.contrib.sparsemax,
     tf.contrib.staging,
     tf.contrib.tensorboard,
     tf.contrib.tensorboard.plugins,
@@ -133,6 +138,50 @@ OURS_ALONE = (tf.devices, tf.memory, tf.session)  # TensorFlow has no such modul
 
 # TensorFlow 1.15's parameters, in order, `self` left out; a line that is indented goes on.
 SIGNATURES = """
+contrib.image.angles_to_projective_transforms: angles image_height image_width name
+contrib.image.compose_transforms:
+contrib.image.dense_image_warp: image flow name
+contrib.image.flat_transforms_to_matrices: transforms
+contrib.image.matrices_to_flat_transforms: transform_matrices
+contrib.image.rotate: images angles interpolation name
+contrib.image.transform: images transforms interpolation output_shape name
+contrib.image.translate: images translations interpolation name
+contrib.image.translations_to_projective_transforms: translations name
+contrib.nn.alpha_dropout: x keep_prob noise_shape seed name
+contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits: logits targets name
+contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits: logits labels dim name
+contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits: logits labels name
+contrib.nn.scaled_softplus: x alpha clip name
+contrib.opt.AdaMaxOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+contrib.opt.AdamWOptimizer: weight_decay learning_rate beta1 beta2 epsilon use_locking name
+contrib.opt.AddSignOptimizer: learning_rate alpha beta sign_decay_fn use_locking name
+contrib.opt.DecoupledWeightDecayExtension: weight_decay
+contrib.opt.ExternalOptimizerInterface: loss var_list equalities inequalities var_to_bounds
+contrib.opt.LARSOptimizer: learning_rate momentum weight_decay eeta epsilon name skip_list
+    use_nesterov
+contrib.opt.LazyAdamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+contrib.opt.MomentumWOptimizer: weight_decay learning_rate momentum use_locking name use_nesterov
+contrib.opt.MovingAverageOptimizer: opt average_decay num_updates sequential_update
+contrib.opt.NadamOptimizer: learning_rate beta1 beta2 epsilon use_locking name
+contrib.opt.PowerSignOptimizer: learning_rate base beta sign_decay_fn use_locking name
+contrib.opt.ScipyOptimizerInterface: loss var_list equalities inequalities var_to_bounds
+contrib.opt.VariableClippingOptimizer: opt vars_to_clip_dims max_norm use_locking
+    colocate_clip_ops_with_vars name
+contrib.opt.clip_gradients_by_global_norm: gradients_variables clip_norm
+contrib.opt.extend_with_decoupled_weight_decay: base_optimizer
+contrib.resampler.resampler: data warp name
+contrib.rnn.Conv1DLSTMCell: name
+contrib.rnn.Conv2DLSTMCell: name
+contrib.rnn.Conv3DLSTMCell: name
+contrib.rnn.ConvLSTMCell: conv_ndims input_shape output_channels kernel_shape use_bias
+    skip_connection forget_bias initializers name
+contrib.rnn.CoupledInputForgetGateLSTMCell: num_units use_peepholes initializer num_proj proj_clip
+    num_unit_shards num_proj_shards forget_bias state_is_tuple activation reuse layer_norm
+    norm_gain norm_shift
+contrib.rnn.IndRNNCell: num_units activation reuse name dtype
+contrib.rnn.SRUCell: num_units activation reuse name
+contrib.sparsemax.sparsemax: logits name
+contrib.sparsemax.sparsemax_loss: logits sparsemax labels name
 contrib.data.AutoShardPolicy:
 contrib.data.CheckpointInputPipelineHook: estimator
 contrib.data.Counter: start step dtype
@@ -1082,6 +1131,10 @@ image.crop_and_resize: image boxes box_ind crop_size method extrapolation_value 
 image.crop_to_bounding_box: image offset_height offset_width target_height target_width
 image.decode_bmp: contents channels name
 image.decode_image: contents channels dtype name expand_animations
+image.decode_jpeg: contents channels ratio fancy_upscaling try_recover_truncated
+    acceptable_fraction dct_method name
+image.encode_jpeg: image format quality progressive optimize_size chroma_downsampling density_unit
+    x_density y_density xmp_metadata name
 image.decode_png: contents channels dtype name
 image.draw_bounding_boxes: images boxes name colors
 image.encode_png: image compression name
@@ -2755,6 +2808,10 @@ def face_name(module: types.ModuleType, name: str) -> str:
     paths |= {
         "contrib.autograph_names": "contrib.autograph",
         "contrib.eager_names": "contrib.eager",
+        "contrib.image_names": "contrib.image",
+        "contrib.nn_names": "contrib.nn",
+        "contrib.resampler_names": "contrib.resampler",
+        "contrib.sparsemax_names": "contrib.sparsemax",
     }
     paths |= {"config.rewriting_options": "config.optimizer"}
     paths |= {"config.threading_settings": "config.threading", "keras.keras_utils": "keras.utils"}

@@ -25,6 +25,7 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
     transpose_image as transpose_image,
 )
 from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
+from gpugraph.ops.image.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
 from gpugraph.ops.image.non_max_suppression import (
     non_max_suppression as non_max_suppression, non_max_suppression_overlaps as
     non_max_suppression_overlaps, non_max_suppression_padded as non_max_suppression_padded,

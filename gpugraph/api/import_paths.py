@@ -24,7 +24,7 @@ _API = """
     autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
     contrib.distribute contrib.distributions
     contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
-    contrib.rnn
+    contrib.opt contrib.rnn
     contrib.seq2seq contrib.slim contrib.staging contrib.tensorboard contrib.tensorboard.plugins
     contrib.tensorboard.plugins.projector contrib.training contrib.util data
     debugging dtypes
@@ -47,6 +47,10 @@ app platform.app
 autograph.experimental api.autograph.autograph_experimental
 contrib.autograph api.contrib.autograph_names
 contrib.eager api.contrib.eager_names
+contrib.image api.contrib.image_names
+contrib.nn api.contrib.nn_names
+contrib.resampler api.contrib.resampler_names
+contrib.sparsemax api.contrib.sparsemax_names
 app.flags platform.flags
 compat.v2 api.v2
 compat.v2.data api.v2.data_v2

@@ -17,7 +17,7 @@ from gpugraph.tensorflow_import.refused_names import reason_of
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
-_CODEC = "there is no codec: use PNG or BMP files, or another library's codec in tf.py_func"
+_CODEC = "there is no such codec: use PNG or JPEG files, or another library's codec in tf.py_func"
 _NO_RAGGED = "there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
 _UNICODE = (
@@ -48,9 +48,9 @@ estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 wrap_function: functions with variables are made by tf.function
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
-image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif image.decode_jpeg
-    image.encode_jpeg image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
-    io.decode_gif io.decode_jpeg io.encode_jpeg io.extract_jpeg_shape: {_CODEC}
+image.adjust_jpeg_quality image.decode_and_crop_jpeg image.decode_gif
+    image.extract_jpeg_shape image.random_jpeg_quality io.decode_and_crop_jpeg
+    io.decode_gif io.extract_jpeg_shape: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}

@@ -52,7 +52,9 @@ gan: write both losses by tf.losses, and train them by two optimizers
 graph_editor: graphs are changed as messages: use as_graph_def and tf.import_graph_def
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 hooks: use tf.train.ProfilerHook and other hooks of tf.train
-image: there are no image transforms by matrices: use tf.image, or tf.py_func
+image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
+image.bipartite_match image.connected_components image.single_image_random_dot_stereograms
+    image.interpolate_spline image.sparse_image_warp: {_ELSEWHERE}
 input_pipeline: {_QUEUES}
 integrate: there is no solver of differential equations: use tf.while_loop or tf.scan
 kernel_methods: write the features by tf.random.normal and tf.cos
@@ -68,8 +70,13 @@ metrics: use tf.metrics, where streaming_mean is tf.metrics.mean
 mixed_precision: cast to tf.float16, with tf.train.experimental.MixedPrecisionLossScaleOptimizer
 model_pruning: multiply weights by masks that are variables: use tf.get_variable and tf.assign
 nearest_neighbor: {_ELSEWHERE}, or compare all by tf.matmul and tf.nn.top_k
-nn: use tf.nn
-opt: use the optimizers of tf.train, or subclass one
+nn.nth_element: use tf.nn.top_k, or tf.sort
+nn.rank_sampled_softmax_loss nn.sampled_sparse_softmax_loss: use tf.nn.sampled_softmax_loss
+opt.AGNCustomGetter opt.AGNOptimizer opt.AdamGSOptimizer opt.DropStaleGradientOptimizer
+    opt.ElasticAverageCustomGetter opt.ElasticAverageOptimizer opt.GGTOptimizer
+    opt.LazyAdamGSOptimizer opt.ModelAverageCustomGetter opt.ModelAverageOptimizer
+    opt.MultitaskOptimizerWrapper opt.RegAdagradOptimizer opt.ShampooOptimizer: use another
+    optimizer of tf.contrib.opt or of tf.train
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
 predictor: use gpugraph.saved_model.load_function
@@ -80,14 +87,12 @@ rate: count in a tf.Variable, and divide by time in Python
 receptive_field: sizes and strides of layers are counted in Python, from the GraphDef
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
 reduce_slice_ops: use tf.math.segment_sum and other sums of segments
-resampler: there is no sampling at fractional pixel positions: use tf.gather_nd and weights
 saved_model: use tf.saved_model, or the save of a tf.keras.Model
 seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention seq2seq.monotonic_attention:
     {_MONOTONIC}
 session_bundle: it predates TensorFlow 1.0: use tf.saved_model
 slim.learning.train slim.learning.train_step: {_TRAIN}
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
-sparsemax: use tf.nn.softmax, or write it by tf.sort and tf.cumsum
 specs: write the layers with tf.contrib.layers, instead of naming them in a text
 stat_summarizer: use run_metadata of Session.run
 summary: there are no summaries of TensorFlow 2: use tf.summary.FileWriter

@@ -324,6 +324,10 @@ contrib.layers.python.layers.(embedding_ops encoders feature_column initializers
     normalization optimizers regularizers summaries utils): tf.contrib.layers
 contrib.layers.python.ops.sparse_ops: tf.contrib.layers tf
 contrib.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
+contrib.learn.preprocessing: gpugraph.library.datasets.vocabulary_processor
+contrib.learn.python.learn.preprocessing: gpugraph.library.datasets.vocabulary_processor
+contrib.learn.python.learn.preprocessing.(text categorical_vocabulary):
+    gpugraph.library.datasets.vocabulary_processor
 contrib.learn.python.learn.datasets.mnist: gpugraph.library.datasets.mnist_files
 contrib.legacy_seq2seq.python.ops.seq2seq: tf.contrib.legacy_seq2seq
 contrib.lookup.lookup_ops: tf.contrib.lookup
@@ -332,6 +336,15 @@ contrib.rnn.python.ops.(core_rnn core_rnn_cell core_rnn_cell_impl fused_rnn_cell
 contrib.seq2seq.python.ops: tf.contrib.seq2seq
 contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder decoder helper
     loss): tf.contrib.seq2seq
+contrib.losses.metric_learning: gpugraph.library.contrib.metric_learning
+contrib.losses.python.metric_learning: gpugraph.library.contrib.metric_learning
+contrib.losses.python.metric_learning.metric_loss_ops: gpugraph.library.contrib.metric_learning
+contrib.image.python.ops.(image_ops dense_image_warp): tf.contrib.image
+contrib.opt.python.training.(adamax external_optimizer lars_optimizer lazy_adam_optimizer
+    moving_average_optimizer nadam_optimizer addsign powersign variable_clipping_optimizer
+    weight_decay_optimizers): tf.contrib.opt
+contrib.resampler.python.ops.resampler_ops: tf.contrib.resampler
+contrib.nn.python.ops.alpha_dropout: tf.contrib.nn
 contrib.keras: tf.keras/
 contrib.keras.(api api.keras): tf.keras/
 contrib.signal: tf.signal

@@ -209,6 +209,7 @@ python.util.tf_inspect: _inspect=inspect
 train.queue_runner: QueueRunner=tf.train.QueueRunner
     add_queue_runner=tf.train.add_queue_runner start_queue_runners=tf.train.start_queue_runners
 python.summary.summary_op_util: internals.summary_internals
+python.tpu.tensor_tracer: TensorTracer=internals.tpu_internals.TensorTracer
 python.tools.freeze_graph: internals.file_internals
 test.mock: unittest.mock
 contrib.graph_editor: get_backward_walk_ops=internals.training_internals.backward_walk_ops
@@ -260,5 +261,6 @@ ESTIMATOR = {
     "contrib.tpu.python.tpu.tpu_config": f"{_TPU}.tpu_config",
     "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
     "contrib.tpu.python.tpu.tpu_context": f"{_TPU}.tpu_context",
+    "contrib.tpu": "tensorflow_estimator._api.v1.estimator.tpu",
 }
 """By path relative to `tensorflow`, the module of the library that has its names."""

@@ -155,6 +155,8 @@ tf.Session.reset("grpc://localhost:1")
 tf.train.MonitoredTrainingSession("grpc://localhost:1")
 tf.test.create_local_cluster(1, 1)""",
     "ray": """ray_cluster({"ps": 1}).__enter__()""",
+    "images": """tf.image.decode_jpeg(b"")
+tf.image.encode_jpeg(np.zeros((2, 2, 3), np.uint8))""",
     "bfloat16": """tf.bfloat16.as_numpy_dtype
 tf.cast(x, tf.bfloat16)
 tf.zeros([2], tf.bfloat16)

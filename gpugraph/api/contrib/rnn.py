@@ -12,6 +12,15 @@ from gpugraph.library.rnn.attention_and_highway_wrappers import (
     AttentionCellWrapper as AttentionCellWrapper,
     HighwayWrapper as HighwayWrapper,
 )
+from gpugraph.library.rnn.convolutional_lstm import (
+    Conv1DLSTMCell as Conv1DLSTMCell,
+    Conv2DLSTMCell as Conv2DLSTMCell,
+    Conv3DLSTMCell as Conv3DLSTMCell,
+    ConvLSTMCell as ConvLSTMCell,
+)
+from gpugraph.library.rnn.coupled_gates import (
+    CoupledInputForgetGateLSTMCell as CoupledInputForgetGateLSTMCell,
+)
 from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time as transpose_batch_time
 from gpugraph.library.rnn.fused_networks import (
     FusedRNNCell as FusedRNNCell,
@@ -27,6 +36,7 @@ from gpugraph.library.rnn.gated_cells import (
     NASCell as NASCell,
     UGRNNCell as UGRNNCell,
 )
+from gpugraph.library.rnn.independent_cells import IndRNNCell as IndRNNCell, SRUCell as SRUCell
 from gpugraph.library.rnn.normalized_and_phased_lstm import (
     LayerNormBasicLSTMCell as LayerNormBasicLSTMCell,
     PhasedLSTMCell as PhasedLSTMCell,

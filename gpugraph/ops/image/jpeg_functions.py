@@ -1,7 +1,4 @@
-"""`tf.image.is_jpeg`, which recognizes JPEG files.
-
-There is no JPEG codec; `tensorflow_import/left_out.py` has the reason.
-"""
+"""`tf.image.is_jpeg`, which recognizes JPEG files; `jpeg_ops` decodes and encodes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that encode PNG files and decode PNG and BMP files. JPEG and GIF are not decoded."""
+"""Ops that encode PNG files and decode PNG and BMP files; `jpeg_ops` has JPEG."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.jpeg_ops import jpeg_pixels
 from gpugraph.ops.image.png_format import PNG_SIGNATURE, decoded_png, encoded_png
 
 _HOST = HostOnly("files are decoded and encoded by the host")
 _BMP_SIGNATURE = b"BM"
-_UNREAD = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
+_JPEG_SIGNATURE = b"\xff\xd8\xff"
+_UNREAD = {b"GIF8": "GIF", b"RIFF": "WebP"}
 _RED, _GREEN, _BLUE = 9797, 19234, 3737
 """The weights of red, green and blue in grey, in units of 1 / 32768; libpng uses the same."""
 
@@ -130,11 +132,14 @@ def _any_file(data: bytes, channels: int, wanted: Any) -> Any:
         return _as_type(_png(data, channels, read), wanted)
     if data.startswith(_BMP_SIGNATURE):
         return _bmp(data, channels, wanted)
+    if data.startswith(_JPEG_SIGNATURE):
+        pixels = jpeg_pixels(data, 3 if channels == 4 else channels)
+        return _as_type(_with_channels(pixels, 4) if channels == 4 else pixels, wanted)
     for start, kind in _UNREAD.items():
         if data.startswith(start):
-            message = f"{kind} images are not decoded; PNG and BMP are"
+            message = f"{kind} images are not decoded; PNG, BMP and JPEG are"
             raise UnimplementedError(None, None, message)
-    raise refusal(f"Unknown image file format. One of PNG, BMP required{pointer_text(data)}.")
+    raise refusal(f"Unknown image file format. One of PNG, BMP, JPEG required{pointer_text(data)}.")
 
 
 def _bind_decoder(
@@ -171,7 +176,7 @@ _decode_png = _decoder(
 _decode_bmp = _decoder("DecodeBmp", "a BMP file", _bmp, "uint8")
 _decode_image = _decoder(
     "DecodeImage",
-    "a PNG or BMP file",
+    "a PNG, BMP or JPEG file",
     _any_file,
     dtype=Attr("type", dtypes.uint8, allowed=_IMAGE_TYPES),
     expand_animations=Attr("bool", True),
@@ -263,12 +268,14 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Decode a PNG or BMP file to pixels [h, w, channels]: uint8, uint16, or float32 in [0, 1].
+    """Decode a PNG, BMP or JPEG file to pixels [h, w, channels]: uint8, uint16, or float32.
+
+    float32 pixels are in [0, 1].
 
     `expand_animations`, which concerns GIF files, has no effect.
 
-    Raises TypeError for other dtypes. A run raises UnimplementedError for JPEG, GIF and WebP files,
-    and InvalidArgumentError for other files.
+    Raises TypeError for other dtypes. A run raises UnimplementedError for GIF and WebP files, and
+    for JPEG files without Pillow, and InvalidArgumentError for other files.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

@@ -1,7 +1,10 @@
-"""JPEG files: recognized by their first bytes; ops that need a codec name an alternative."""
+"""JPEG files: recognized by their first bytes, decoded and encoded by Pillow."""
 
 from __future__ import annotations
 
+import sys
+
+import numpy as np
 import pytest
 
 import gpugraph as tf
@@ -16,8 +19,70 @@ def test_the_first_bytes_tell(contents, expected):
         assert session.run(tf.io.is_jpeg(contents, name="mine")) == expected
 
 
-@pytest.mark.parametrize("name", ["decode_jpeg", "encode_jpeg", "extract_jpeg_shape", "decode_gif"])
+@pytest.mark.parametrize("name", ["extract_jpeg_shape", "decode_gif"])
 @pytest.mark.parametrize("module", ["image", "io"])
 def test_what_needs_a_codec_names_another_way(module, name):
-    with pytest.raises(AttributeError, match=r"there is no codec: use PNG .* tf\.py_func"):
+    with pytest.raises(
+        AttributeError, match=r"there is no such codec: use PNG or JPEG files, .* tf\.py_func"
+    ):
         getattr(getattr(tf, module), name)
+
+
+def smooth() -> np.ndarray:
+    """Return an image that loses little by compression."""
+    rows, columns = np.mgrid[:32, :48]
+    return np.stack([4 * rows, 5 * columns, 100 + 0 * rows], -1).astype(np.uint8)
+
+
+def run(function, *args, **options):
+    with tf.Graph().as_default(), tf.Session() as session:
+        return session.run(function(*args, **options))
+
+
+def test_what_is_encoded_is_decoded():
+    pytest.importorskip("PIL")
+    file = run(tf.image.encode_jpeg, smooth(), quality=100, chroma_downsampling=False)
+    assert file.startswith(b"\xff\xd8\xff")
+    assert abs(run(tf.image.decode_jpeg, file).astype(int) - smooth()).max() <= 3
+    grey = run(tf.image.decode_jpeg, file, channels=1)
+    weights = np.array([0.299, 0.587, 0.114])
+    assert grey.shape == (32, 48, 1)
+    assert abs(grey[..., 0] - smooth() @ weights).max() <= 3
+    assert run(tf.image.decode_jpeg, file, ratio=4).shape == (8, 12, 3)
+    floats = run(tf.image.decode_image, file, channels=4, dtype=tf.float32)
+    assert floats.shape == (32, 48, 4)
+    assert (floats[..., 3] == 1.0).all()
+    assert len(run(tf.image.encode_jpeg, smooth(), quality=10)) < len(file)
+    alone = run(tf.image.encode_jpeg, smooth()[..., :1], "grayscale")
+    assert run(tf.io.decode_jpeg, alone).shape == (32, 48, 1)
+
+
+def test_static_shapes_and_refusals():
+    pytest.importorskip("PIL")
+    file = run(tf.image.encode_jpeg, smooth())
+    half = file[:-60]
+    with tf.Graph().as_default():
+        assert tf.image.decode_jpeg(file, channels=3).shape.as_list() == [None, None, 3]
+    for contents, options in (
+        (b"text", {}),
+        (half, {}),
+        (file, {"ratio": 3}),
+        (file, {"channels": 4}),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            run(tf.image.decode_jpeg, contents, **options)
+    recovered = run(tf.image.decode_jpeg, half, try_recover_truncated=True)
+    assert recovered.shape == (32, 48, 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expects"):
+        run(tf.image.encode_jpeg, smooth(), "grayscale")
+
+
+def test_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with tf.Graph().as_default():
+        with pytest.raises(ModuleNotFoundError, match=r"gpugraph\[images\]"):
+            tf.image.decode_jpeg(b"")
+        image = tf.image.decode_image(b"\xff\xd8\xff..")
+        with tf.Session() as session:
+            with pytest.raises(tf.errors.UnimplementedError, match=r"gpugraph\[images\]"):
+                session.run(image)

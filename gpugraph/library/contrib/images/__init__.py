@@ -1,0 +1,16 @@
+"""`tf.contrib.image` and `tf.contrib.resampler`: images transformed, and read between pixels."""
+
+from gpugraph.library.contrib.images.image_sampling import (
+    dense_image_warp as dense_image_warp,
+    resampler as resampler,
+)
+from gpugraph.library.contrib.images.image_transforms import (
+    angles_to_projective_transforms as angles_to_projective_transforms,
+    compose_transforms as compose_transforms,
+    flat_transforms_to_matrices as flat_transforms_to_matrices,
+    matrices_to_flat_transforms as matrices_to_flat_transforms,
+    rotate as rotate,
+    transform as transform,
+    translate as translate,
+    translations_to_projective_transforms as translations_to_projective_transforms,
+)

@@ -1,0 +1,8 @@
+"""`tf.contrib.losses.metric_learning`: losses of embeddings, from distances between pairs."""
+
+from gpugraph.library.contrib.metric_learning.pair_losses import (
+    contrastive_loss as contrastive_loss,
+    lifted_struct_loss as lifted_struct_loss,
+    npairs_loss as npairs_loss,
+    triplet_semihard_loss as triplet_semihard_loss,
+)

@@ -1,0 +1,32 @@
+"""`tf.contrib.opt`: optimizers beside those of `tf.train`.
+
+`adam_variants` has variants of Adam, `sign_optimizers` the two that use signs of gradients,
+`weight_decay` decoupled weight decay, `layer_rates` LARS, `wrapping_optimizers` optimizers that
+wrap another one, and `external_optimizers` the interface to optimizers outside of the graph.
+"""
+
+from gpugraph.library.contrib.optimizers.adam_variants import (
+    AdaMaxOptimizer as AdaMaxOptimizer,
+    LazyAdamOptimizer as LazyAdamOptimizer,
+    NadamOptimizer as NadamOptimizer,
+)
+from gpugraph.library.contrib.optimizers.external_optimizers import (
+    ExternalOptimizerInterface as ExternalOptimizerInterface,
+    ScipyOptimizerInterface as ScipyOptimizerInterface,
+)
+from gpugraph.library.contrib.optimizers.layer_rates import LARSOptimizer as LARSOptimizer
+from gpugraph.library.contrib.optimizers.sign_optimizers import (
+    AddSignOptimizer as AddSignOptimizer,
+    PowerSignOptimizer as PowerSignOptimizer,
+)
+from gpugraph.library.contrib.optimizers.weight_decay import (
+    AdamWOptimizer as AdamWOptimizer,
+    DecoupledWeightDecayExtension as DecoupledWeightDecayExtension,
+    MomentumWOptimizer as MomentumWOptimizer,
+    extend_with_decoupled_weight_decay as extend_with_decoupled_weight_decay,
+)
+from gpugraph.library.contrib.optimizers.wrapping_optimizers import (
+    MovingAverageOptimizer as MovingAverageOptimizer,
+    VariableClippingOptimizer as VariableClippingOptimizer,
+    clip_gradients_by_global_norm as clip_gradients_by_global_norm,
+)

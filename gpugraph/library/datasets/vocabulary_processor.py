@@ -1,0 +1,138 @@
+"""Texts as rows of word ids: `tf.contrib.learn.preprocessing.VocabularyProcessor`."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
+
+
+def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the words of each text."""
+    for text in iterator:
+        yield _WORD.findall(text)
+
+
+class CategoricalVocabulary:
+    """Words and their ids, in the order in which they were seen; id 0 is the unknown word."""
+
+    def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
+        self._unknown_token = unknown_token
+        self._support_reverse = support_reverse
+        self._mapping = {unknown_token: 0}
+        self._reverse_mapping = [unknown_token]
+        self._counts: Counter[str] = Counter()
+        self._frozen = False
+
+    def __len__(self) -> int:
+        """Return the number of words, with the unknown word."""
+        return len(self._mapping)
+
+    def freeze(self, freeze: bool = True) -> None:
+        """Stop or resume adding words that `get` does not know."""
+        self._frozen = freeze
+
+    def get(self, category: str) -> int:
+        """Return the id of a word; a new word gets the next id, or 0 if this is frozen."""
+        if category not in self._mapping:
+            if self._frozen:
+                return 0
+            self._mapping[category] = len(self._mapping)
+            if self._support_reverse:
+                self._reverse_mapping.append(category)
+        return self._mapping[category]
+
+    def add(self, category: str, count: int = 1) -> None:
+        """Count a word, which gets an id unless this is frozen."""
+        if self.get(category) > 0:
+            self._counts[category] += count
+
+    def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
+        """Keep the words that were counted more than `min_frequency` times, most frequent first.
+
+        max_frequency: words counted as often or more are removed too, if it is positive.
+        """
+        ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
+        kept = [
+            (word, count)
+            for word, count in ordered
+            if count > min_frequency and (max_frequency <= 0 or count < max_frequency)
+        ]
+        self._reverse_mapping = [self._unknown_token, *(word for word, _ in kept)]
+        self._mapping = {word: number for number, word in enumerate(self._reverse_mapping)}
+        self._counts = Counter(dict(kept))
+
+    def reverse(self, class_id: int) -> str:
+        """Return the word of an id; raise ValueError if words by id are not kept."""
+        if not self._support_reverse:
+            raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")
+        return self._reverse_mapping[class_id]
+
+
+def _rarity(pair: tuple[str, int]) -> int:
+    return -pair[1]
+
+
+class VocabularyProcessor:
+    """Maps texts to rows of word ids, cut or filled with 0 to `max_document_length`.
+
+    min_frequency: words are kept that occur more often. vocabulary: a CategoricalVocabulary.
+    tokenizer_fn: a function from texts to their lists of words.
+    """
+
+    def __init__(
+        self,
+        max_document_length: int,
+        min_frequency: int = 0,
+        vocabulary: CategoricalVocabulary | None = None,
+        tokenizer_fn: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
+    ) -> None:
+        self.max_document_length = max_document_length
+        self.min_frequency = min_frequency
+        self.vocabulary_ = vocabulary or CategoricalVocabulary()
+        self._tokenizer = tokenizer_fn or tokenizer
+
+    def fit(self, raw_documents: Iterable[Any], unused_y: Any = None) -> VocabularyProcessor:
+        """Learn the words of texts, and learn no further words afterwards."""
+        for words in self._tokenizer(raw_documents):
+            for word in words:
+                self.vocabulary_.add(word)
+        if self.min_frequency > 0:
+            self.vocabulary_.trim(self.min_frequency)
+        self.vocabulary_.freeze()
+        return self
+
+    def fit_transform(self, raw_documents: Iterable[Any], unused_y: Any = None) -> Iterator[Any]:
+        """Learn the words of a list of texts, and yield their rows."""
+        self.fit(raw_documents)
+        return self.transform(raw_documents)
+
+    def transform(self, raw_documents: Iterable[Any]) -> Iterator[Any]:
+        """Yield the row of each text, int64."""
+        for words in self._tokenizer(raw_documents):
+            row = np.zeros(self.max_document_length, np.int64)
+            for place, word in zip(range(self.max_document_length), words):
+                row[place] = self.vocabulary_.get(word)
+            yield row
+
+    def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
+        """Yield the text of each row, words between spaces."""
+        for row in documents:
+            yield " ".join(self.vocabulary_.reverse(class_id) for class_id in row)
+
+    def save(self, filename: str) -> None:
+        """Write this processor to a file, as a pickle."""
+        Path(filename).write_bytes(pickle.dumps(self))
+
+    @classmethod
+    def restore(cls, filename: str) -> VocabularyProcessor:
+        """Return a processor that `save` wrote; as any pickle, the file can run code."""
+        loaded: VocabularyProcessor = pickle.loads(Path(filename).read_bytes())
+        return loaded
