@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sys
 
-from life import strategies
+from life import strategies, strategy_trainings
 from recorded_programs import Programs, main
 
-PROGRAMS: Programs = strategies.PROGRAMS
+PROGRAMS: Programs = strategies.PROGRAMS | strategy_trainings.PROGRAMS
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"
 EXPLAINED: dict[str, str] = {
