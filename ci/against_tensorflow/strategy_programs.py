@@ -16,11 +16,17 @@ from recorded_programs import Programs, main
 PROGRAMS: Programs = strategies.PROGRAMS | strategy_trainings.PROGRAMS
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"
+NUMBERED = "2.x confuses the numbers at the end of these variables' names with its own"
 EXPLAINED: dict[str, str] = {
     "scopes_in_each_other: another": "the text shows the class of the strategy",
     "mirrored_variables: trainable": "2.x leaves copies in the collection, which 1.15 removes",
     "no_aggregation: refused": AGGREGATION,
     "modes_refused: trainable": "the error of 1.15",
+    "loads: ended by": "2.x loads only the copy of a fixed number",
+    "loads: values": "see: ended by",
+    "metric_recall_at_k": NUMBERED,
+    "metric_precision_at_k": NUMBERED,
+    "metric_average_precision_at_k": NUMBERED,
     "trained_by_ProximalAdagradOptimizer: ended by": "2.x has broken it",
     "trained_by_ProximalAdagradOptimizer: losses": "see: ended by",
     "trained_by_ProximalAdagradOptimizer: variables": "see: ended by",

@@ -207,6 +207,59 @@ def metrics_in_replicas(tf: Any, record: Record) -> None:
                 record(f"values {turn}", rounded(running.run(shown)))
 
 
+def _metric_in_replicas(name: str, *extra: Any, **settings: Any) -> None:
+    """Add the program of a metric of tf.metrics, whose value is that of both replicas."""
+
+    def run(tf: Any, record: Record) -> None:
+        strategy = mirrored(tf)
+        with strategy.scope():
+
+            def fn() -> Any:
+                half = number(tf) / 2
+                if name.endswith("_at_k"):
+                    predictions = tf.constant([[0.1, 0.4, 0.3], [0.6, 0.1, 0.2]]) * (1 - 2 * half)
+                    labels = tf.constant([[1], [2]], tf.int64)
+                elif name in ("mean_iou", "mean_per_class_accuracy"):
+                    predictions = tf.constant([0, 1, 2, 1]) - tf.cast(half, tf.int32)
+                    labels = tf.constant([0, 1, 1, 2])
+                else:
+                    predictions = tf.constant([0.1, 0.9, 0.6, 0.4]) * (1 - half)
+                    labels = tf.constant([0.0, 1.0, 1.0, 0.0])
+                given = (predictions,) if name in ("mean_tensor", "percentage_below") else ()
+                given = given or (labels, predictions)
+                value, update = getattr(tf.metrics, name)(*given, *extra, **settings)
+                return value, update
+
+            value, update = call(strategy, fn)
+            with session(tf) as running:
+                initialize(tf, running)
+                for turn in range(2):
+                    running.run(strategy.experimental_local_results(update))
+                    shown = strategy.experimental_local_results(value)
+                    record(f"values {turn}", [rounded(item) for item in running.run(shown)])
+
+    run.__name__ = f"metric_{name}"
+    program(run)
+
+
+for _name in (
+    "auc accuracy false_negatives false_positives true_negatives true_positives precision recall "
+    "mean_absolute_error mean_squared_error root_mean_squared_error mean_tensor"
+).split():
+    _metric_in_replicas(_name)
+_metric_in_replicas("mean_iou", 3)
+_metric_in_replicas("mean_per_class_accuracy", 3)
+_metric_in_replicas("mean_relative_error", [1.0, 2.0, 1.0, 2.0])
+_metric_in_replicas("mean_cosine_distance", 0)
+_metric_in_replicas("percentage_below", 0.5)
+_metric_in_replicas("precision_at_thresholds", [0.3, 0.5])
+_metric_in_replicas("false_positives_at_thresholds", [0.3, 0.5])
+_metric_in_replicas("sensitivity_at_specificity", 0.5)
+_metric_in_replicas("recall_at_k", 1)
+_metric_in_replicas("precision_at_k", 2)
+_metric_in_replicas("average_precision_at_k", 2)
+
+
 @program
 def decayed_rate(tf: Any, record: Record) -> None:
     strategy = mirrored(tf)
@@ -402,6 +455,11 @@ def summaries_in_replicas(tf: Any, record: Record) -> None:
             record("values", {v.tag: v.simple_value for v in summary.value if "many" not in v.tag})
 
 
+def rows(tf: Any) -> Any:
+    """Return the new value of a row."""
+    return tf.IndexedSlices([9.0], [1])
+
+
 @program
 def methods_of_variables(tf: Any, record: Record) -> None:
     strategy = mirrored(tf)
@@ -411,17 +469,19 @@ def methods_of_variables(tf: Any, record: Record) -> None:
         with session(tf) as running:
             initialize(tf, running)
             record("eval", rounded(v.eval(running)))
-            record("read", rounded(running.run([v + 1, v[1], v * v, -v])))
+            record("read", [rounded(item) for item in running.run([v + 1, v[1], v * v, -v])])
             running.run(v.assign([4.0, 5.0, 6.0]))
             running.run(v.assign_sub([1.0, 1.0, 1.0]))
             record("all", rounded(running.run([item.value() for item in v.values])))
             running.run(n.assign_add(2))
             record("n", int(running.run(n)))
+            record.error("scatter", lambda: running.run(v.scatter_update(rows(tf))))
+            record("scattered", rounded(running.run(v)))
+            record.error("count", lambda: running.run(n.count_up_to(3)))
             record("shape", v.shape.as_list())
             record("dtype", v.dtype.base_dtype.name)
             record("name", [v.name, v.op.name, n.name])
             record("initialized", bool(running.run(tf.is_variable_initialized(v))))
-            record("initialized_value", rounded(running.run(v.initialized_value())))
             names = running.run(tf.report_uninitialized_variables())
             record("uninitialized", [str(name) for name in names])
             record("matmul", rounded(running.run(tf.tensordot(v, v, 1))))
@@ -435,8 +495,7 @@ def loads(tf: Any, record: Record) -> None:
         v = tf.Variable([1.0, 2.0], name="v")
         with session(tf) as running:
             initialize(tf, running)
-            for item in v.values:
-                item.load([7.0, 8.0], running)
+            v.load([7.0, 8.0], running)
             record("values", rounded(running.run([item.value() for item in v.values])))
 
 

@@ -160,6 +160,8 @@ class MirroredVariable(DistributedVariable):
 class SyncOnReadVariable(DistributedVariable):
     """A variable whose components replicas change independently, and reads aggregate."""
 
+    _read: Tensor | None = None
+
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         context = get_replica_context()
         if (context is not None and has_strategy()) or update_replica() is not None:
@@ -196,7 +198,13 @@ class SyncOnReadVariable(DistributedVariable):
     read_value = value
 
     def _as_graph_element(self) -> Tensor:
-        return self.value() if get_replica_context() is None else super()._as_graph_element()
+        context = get_replica_context()
+        if context is None or has_strategy():
+            return self.value() if context is None else super()._as_graph_element()
+        if self._read is None:  # outside of any scope: programs read repeatedly, as in loops
+            with init_scope():
+                self._read = self.value()
+        return self._read
 
     def _aggregate(self) -> Any:
         if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.building.replication import get_replica_context, has_strategy
+from gpugraph.building.replication import (
+    get_replica_context,
+    get_strategy,
+    has_strategy,
+    in_cross_replica_context,
+)
 from gpugraph.building.variables.replication_modes import (
     VariableAggregation,
     VariableSynchronization,
@@ -55,14 +60,23 @@ class Metric(Layer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch by `update_state`, and return the result for all batches so far."""
+        if in_cross_replica_context():
+            strategy = get_strategy()
+            results = strategy.extended.call_for_each_replica(self._added, args, kwargs)
+            result = strategy.experimental_local_results(results)[0]
+        else:
+            result = self._added(*args, **kwargs)
+        result._metric_obj = self
+        self.call_result = result
+        return result
+
+    def _added(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Add a batch of one replica, and return the result."""
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self.update_state(*args, **kwargs)
             with graph.control_dependencies([update]):
-                result: Any = self._result_over_replicas()
-        result._metric_obj = self
-        self.call_result = result
-        return result
+                return self._result_over_replicas()
 
     def _result_over_replicas(self) -> Tensor:
         """Return the result; in a replica of a strategy, that of all replicas together."""
