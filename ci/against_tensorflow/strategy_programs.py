@@ -24,14 +24,14 @@ EXPLAINED: dict[str, str] = {
     "modes_refused: trainable": "the error of 1.15",
     "loads: ended by": "2.x loads only the copy of a fixed number",
     "loads: values": "see: ended by",
-    "metric_recall_at_k": NUMBERED,
-    "metric_precision_at_k": NUMBERED,
-    "metric_average_precision_at_k": NUMBERED,
     "trained_by_ProximalAdagradOptimizer: ended by": "2.x has broken it",
     "trained_by_ProximalAdagradOptimizer: losses": "see: ended by",
     "trained_by_ProximalAdagradOptimizer: variables": "see: ended by",
     "trained_by_ProximalAdagradOptimizer: slots": "see: ended by",
 }
+for _metric in ("recall_at_k", "precision_at_k", "average_precision_at_k"):
+    for _key in ("ended by", "values 0", "values 1"):
+        EXPLAINED[f"metric_{_metric}: {_key}"] = NUMBERED
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -138,31 +139,36 @@ def moving_averages(tf: Any, record: Record) -> None:
         record("restored", sorted(names))
 
 
-@program
-def moving_average_of_a_value(tf: Any, record: Record) -> None:
-    strategy = mirrored(tf)
-    from_ops = __import__("importlib").import_module(
-        "tensorflow.python.training.moving_averages"
-        if "tensorflow" in tf.__name__
-        else "gpugraph.library.train.moving_averages"
-    )
-    with strategy.scope():
-        average = tf.get_variable(
-            "average",
-            [],
-            initializer=tf.zeros_initializer(),
-            trainable=False,
-            synchronization=tf.VariableSynchronization.ON_READ,
-            aggregation=tf.VariableAggregation.MEAN,
-        )
+def _moving_average(name: str, **settings: Any) -> None:
+    """Add a program in which a mirrored variable follows the mean of the replicas' values."""
 
-        def fn() -> Any:
-            update = from_ops.assign_moving_average(
-                average, number(tf) + 1.0, 0.9, zero_debias=False
+    def run(tf: Any, record: Record) -> None:
+        strategy = mirrored(tf)
+        is_reference = "tensorflow" in tf.__name__
+        where = "tensorflow.python.training" if is_reference else "gpugraph.library.train"
+        follow = importlib.import_module(f"{where}.moving_averages").assign_moving_average
+        with strategy.scope():
+            average = tf.get_variable(
+                "average", [], initializer=constant(tf, 0.0), trainable=False
             )
-            return after(tf, update, number(tf))
 
-        record("average", run_steps(tf, strategy, fn))
+            def fn() -> Any:
+                return after(tf, follow(average, number(tf) + 1.0, 0.9, **settings), number(tf))
+
+            total = strategy.reduce("SUM", call(strategy, fn), axis=None)
+            with session(tf) as running:
+                initialize(tf, running)
+                for turn in range(3):
+                    running.run(total)
+                    copies = [item.value() for item in average.values]
+                    record(f"copies {turn}", rounded(running.run(copies)))
+
+    run.__name__ = name
+    program(run)
+
+
+_moving_average("moving_average_of_a_value", zero_debias=False)
+_moving_average("debiased_average_of_a_value")
 
 
 @program

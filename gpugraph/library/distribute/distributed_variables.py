@@ -138,6 +138,8 @@ def _call(method: str) -> Callable[..., Any]:
 class MirroredVariable(DistributedVariable):
     """A variable whose components are equal."""
 
+    _merges_changes = True
+
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         context = get_replica_context()
         if context is None or not has_strategy():

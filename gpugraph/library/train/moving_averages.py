@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
+from gpugraph.building.replication import ReduceOp, get_replica_context, has_strategy
 from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.building.variables import (
     ResourceVariable,
@@ -44,7 +45,24 @@ def assign_moving_average(
     zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
       number of updates are two more variables, `biased` and `local_step` in a scope named like the
       variable. Kingma and Ba 2015, Adam, section 3.
+
+    In a replica of a strategy, a mirrored variable follows the mean of the replicas' values.
     """
+    context = get_replica_context() if has_strategy() else None
+    if context is None or not getattr(variable, "_merges_changes", False):
+        return _moved(variable, value, decay, zero_debias, name)
+
+    def merged(strategy: Any, values: Any) -> Any:
+        mean = strategy.extended.reduce_to(ReduceOp.MEAN, values, variable)
+        mean = strategy.experimental_local_results(mean)[0]
+        return _moved(variable, mean, decay, zero_debias, name)
+
+    average: Tensor = context.merge_call(merged, args=(value,))
+    return average
+
+
+def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str | None) -> Tensor:
+    """Return the variable after it moved towards the value; see `assign_moving_average`."""
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
             rest = convert_to_tensor(1.0 - decay, name="decay")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -260,7 +261,9 @@ class CompiledNetwork(Network):
             arguments["training"] = learning_phase()
         nested = dict(zip(names, tensors)) if names is not None else tensors
         self._call_structure = nested, arguments
-        outputs = self(nested, **arguments)
+        strategy = self._distribution_strategy
+        with nullcontext() if strategy is None else strategy.scope():
+            outputs = self(nested, **arguments)
         self.inputs, self.outputs = flatten(tensors), flatten(outputs)
         self.built = True
 

@@ -2,7 +2,8 @@
 
 Each batch is divided among the replicas along its first axis. A replica calls the model's layers on
 its part, with its copies of the variables. The losses of the replicas, each times the part's share
-in the batch, add up to the loss of the whole batch; so do their gradients.
+in the batch, add up to the loss of the whole batch; so do their gradients. The first replica adds
+the losses that depend on no inputs.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which are to train the model.
 
-    None in a replica, and for a single replica. ValueError for variables made outside of the
-    strategy's scope, and for a strategy or a model that cannot be trained so.
+    None in a replica, and for a single replica. ValueError for a strategy of several processes.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
@@ -52,8 +52,11 @@ def strategy_to_train(model: Any) -> Any:
             "RunConfig(train_distribute=strategy), or a training function of your own with "
             "strategy.experimental_run_v2; MirroredStrategy trains models in one process"
         )
-    if count == 1:
-        return None
+    return strategy if count > 1 else None
+
+
+def check_trainable(model: Any, strategy: Any) -> None:
+    """Raise ValueError for variables made outside of the strategy's scope, and stateful layers."""
     for variable in model.weights:
         if not strategy.extended.variable_created_in_scope(variable):
             raise ValueError(
@@ -66,16 +69,15 @@ def strategy_to_train(model: Any) -> Any:
     if any(layer.stateful for layer in model.layers):
         raise ValueError(
             f"Model {model.name} has stateful layers, whose state belongs to the rows of a batch: "
-            f"it cannot be trained by {count} replicas"
+            f"it cannot be trained by {strategy.num_replicas_in_sync} replicas"
         )
-    return strategy
 
 
 class _Part:
     """The forward pass of one replica: its part of the batch.
 
-    inputs: the parts of the model's inputs. share: the part's share in the batch. updates, losses:
-    those that the layers added.
+    inputs: the parts of the model's inputs. share: the part's share in the batch. losses: those
+    that the layers added.
     """
 
     def __init__(self, setup: ReplicatedSetup, replica: int) -> None:
@@ -86,14 +88,8 @@ class _Part:
         size = shape(self.inputs[0])[0]
         self.is_empty = greater(1, size)
         self.share = cast(size, floatx()) / cast(self._total, floatx())
-        updates, losses = _ids(model.updates), _ids(model.losses)
         self.outputs = model.outputs_for(self.inputs)
-        self.updates = [item for item in model.updates if id(item) not in updates]
-        self.losses = [
-            loss
-            for loss in model.losses
-            if id(loss) not in losses and not getattr(loss, "_unconditional_loss", True)
-        ]
+        self.losses = model.get_losses_for(self.inputs)
 
     def of(self, values: Any) -> Tensor:
         """Return this replica's rows of a batch. TypeError unless it is a tensor."""
@@ -113,17 +109,16 @@ def _zero(loss: Tensor) -> Any:
     return convert_to_tensor(0.0, loss.dtype.base_dtype)
 
 
-def _ids(items: Sequence[Any]) -> set[int]:
-    return {id(item) for item in items}
-
-
 class ReplicatedSetup(TrainingSetup):
     """The training of a model's outputs by the replicas of a strategy."""
 
     def __init__(self, strategy: Any, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.strategy = strategy
+        check_trainable(self.model, strategy)
         self._parts: list[_Part] = []
+        self._updates_of_layers: list[Any] = []
+        self._undivided_losses: list[Any] = []
         self._replica_losses: dict[Weighted, list[Any]] = {}
 
     def _for_each_replica(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -143,7 +138,13 @@ class ReplicatedSetup(TrainingSetup):
     def parts(self) -> list[_Part]:
         """Return the forward pass of each replica, created on first use."""
         if not self._parts:
+            known = {id(update) for update in self.model.updates}
+            with self.strategy.scope():
+                self._undivided_losses = self.model.get_losses_for(None)
             self._parts = self._for_each_replica(lambda number: _Part(self, number))
+            self._updates_of_layers = [
+                update for update in self.model.updates if id(update) not in known
+            ]
         return self._parts
 
     # -- the graph of a step
@@ -189,20 +190,9 @@ class ReplicatedSetup(TrainingSetup):
             results += results_of(output, weight)
         losses += [part.shared(cast(loss, floatx())) for loss in part.losses]
         if number == 0:
-            losses += self._undivided_losses()
+            losses += [cast(convert_to_tensor(loss), floatx()) for loss in self._undivided_losses]
         with name_scope(None, "loss", losses):
             return add_n(losses), results
-
-    def _undivided_losses(self) -> list[Tensor]:
-        """Return the penalties of variables, and the losses that the program added to the model
-        for whole batches.
-        """
-        model = self.model
-        added = [*model.get_losses_for(None)]
-        added += [
-            loss for loss in model._losses if not getattr(loss, "_unconditional_loss", True)
-        ]
-        return [cast(convert_to_tensor(loss), floatx()) for loss in added]
 
     def _output_of(self, part: _Part, output: OutputTraining) -> OutputTraining:
         """Return the output with this replica's tensors."""
@@ -233,7 +223,7 @@ class ReplicatedSetup(TrainingSetup):
         """Return the updates of a training step of all replicas."""
         weights, optimizer = self._trained_weights, self.model.optimizer
         self.check_trained_weights()
-        updates = [update for part in self._parts for update in part.updates]
+        updates = list(self._updates_of_layers)
 
         def update(_: int, loss: Any) -> Any:
             with name_scope("training", None, []):
