@@ -22,6 +22,7 @@ EXPLAINED: dict[str, str] = {
     "mirrored_variables: trainable": "2.x leaves copies in the collection, which 1.15 removes",
     "no_aggregation: refused": AGGREGATION,
     "modes_refused: trainable": "the error of 1.15",
+    "methods_of_variables: count": "2.x cannot count by a mirrored variable",
     "loads: ended by": "2.x loads only the copy of a fixed number",
     "loads: values": "see: ended by",
     "trained_by_ProximalAdagradOptimizer: ended by": "2.x has broken it",

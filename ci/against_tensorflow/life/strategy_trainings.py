@@ -495,6 +495,35 @@ def methods_of_variables(tf: Any, record: Record) -> None:
 
 
 @program
+def functions_of_variables(tf: Any, record: Record) -> None:
+    strategy = mirrored(tf)
+    mean = tf.VariableAggregation.MEAN
+    with strategy.scope():
+        v = tf.get_variable("v", [3], initializer=constant(tf, 1.0))
+        own = tf.get_variable("own", [3], initializer=constant(tf, 1.0), aggregation=mean)
+        changes = {
+            "assign": lambda: tf.assign(v, [1.0, 2.0, 3.0]),
+            "assign_add": lambda: tf.assign_add(v, [1.0, 1.0, 1.0]),
+            "assign_sub": lambda: tf.assign_sub(v, [0.0, 1.0, 2.0]),
+        }
+        in_replicas = {
+            "assign": lambda: tf.assign(own, number(tf) + tf.ones([3])),
+            "assign_add": lambda: tf.assign_add(own, number(tf) + tf.ones([3])),
+        }
+        with session(tf) as running:
+            initialize(tf, running)
+            for name, change in changes.items():
+                running.run(getattr(change(), "op", None) or change())
+                copies = [item.value() for item in v.values]
+                record(f"{name}", rounded(running.run(copies)))
+            for name, change in in_replicas.items():
+                done = call(strategy, lambda change=change: after(tf, change(), number(tf)))
+                running.run(strategy.experimental_local_results(done))
+                copies = [item.value() for item in own.values]
+                record(f"{name} in replicas", rounded(running.run(copies)))
+
+
+@program
 def loads(tf: Any, record: Record) -> None:
     strategy = mirrored(tf)
     with strategy.scope():

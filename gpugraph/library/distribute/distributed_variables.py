@@ -111,6 +111,13 @@ class DistributedVariable(Components, ResourceVariable):
         for component in self._values:
             component.load(value, session)
 
+    def _in_copies(self, change: Callable[[Any], Any]) -> Any:
+        """Return `change(copy)`: in a replica of its own copy, elsewhere of all copies."""
+        context = get_replica_context()
+        if (context is not None and has_strategy()) or update_replica() is not None:
+            return change(self.get())
+        return self._distribute_strategy.extended.update(self, change)
+
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 

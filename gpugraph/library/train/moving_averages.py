@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
@@ -48,14 +48,24 @@ def assign_moving_average(
 
     In a replica of a strategy, a mirrored variable follows the mean of the replicas' values.
     """
+
+    def move(value: Any) -> Tensor:
+        return _moved(variable, value, decay, zero_debias, name)
+
+    return _over_replicas(variable, value, move)
+
+
+def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> Tensor:
+    """Return `move(value)`; in a replica of a strategy, once for the mean of all replicas' values
+    if the variable is mirrored.
+    """
     context = get_replica_context() if has_strategy() else None
     if context is None or not getattr(variable, "_merges_changes", False):
-        return _moved(variable, value, decay, zero_debias, name)
+        return move(value)
 
     def merged(strategy: Any, values: Any) -> Any:
         mean = strategy.extended.reduce_to(ReduceOp.MEAN, values, variable)
-        mean = strategy.experimental_local_results(mean)[0]
-        return _moved(variable, mean, decay, zero_debias, name)
+        return move(strategy.experimental_local_results(mean)[0])
 
     average: Tensor = context.merge_call(merged, args=(value,))
     return average
@@ -212,7 +222,15 @@ class ExponentialMovingAverage:
         return minimum(decay, (1.0 + count) / (10.0 + count))
 
     def _update(self, graph: Graph, source: Any, decay: Tensor) -> Tensor:
-        average, value = self._averages[source], convert_to_tensor(source)
+        average = self._averages[source]
+
+        def move(value: Any) -> Tensor:
+            return self._moved(graph, source, value, decay)
+
+        return _over_replicas(average, convert_to_tensor(source), move)
+
+    def _moved(self, graph: Graph, source: Any, value: Any, decay: Tensor) -> Tensor:
+        average = self._averages[source]
         with graph.name_scope("AssignMovingAvg") as scope:
             rest = cast(1.0 - decay, average.dtype.base_dtype)
             if not self._zero_debias or isinstance(source, Variable):
