@@ -7,8 +7,9 @@ import os
 from typing import Any
 
 import numpy as np
-from life.strategies import call, mirrored, number, rounded, session
 from recorded_programs import Programs, Record, adding_to
+
+from life.strategies import call, mirrored, number, rounded, session
 
 PROGRAMS: Programs = {}
 program = adding_to(PROGRAMS)
@@ -135,7 +136,7 @@ def moving_averages(tf: Any, record: Record) -> None:
             return after(tf, kept, loss)
 
         record("trained", run_steps(tf, strategy, fn))
-        names = {key for key in averages.variables_to_restore()}
+        names = set(averages.variables_to_restore())
         record("restored", sorted(names))
 
 
@@ -148,9 +149,7 @@ def _moving_average(name: str, **settings: Any) -> None:
         where = "tensorflow.python.training" if is_reference else "gpugraph.library.train"
         follow = importlib.import_module(f"{where}.moving_averages").assign_moving_average
         with strategy.scope():
-            average = tf.get_variable(
-                "average", [], initializer=constant(tf, 0.0), trainable=False
-            )
+            average = tf.get_variable("average", [], initializer=constant(tf, 0.0), trainable=False)
 
             def fn() -> Any:
                 return after(tf, follow(average, number(tf) + 1.0, 0.9, **settings), number(tf))
@@ -248,10 +247,20 @@ def _metric_in_replicas(name: str, *extra: Any, **settings: Any) -> None:
     program(run)
 
 
-for _name in (
-    "auc accuracy false_negatives false_positives true_negatives true_positives precision recall "
-    "mean_absolute_error mean_squared_error root_mean_squared_error mean_tensor"
-).split():
+for _name in [
+    "auc",
+    "accuracy",
+    "false_negatives",
+    "false_positives",
+    "true_negatives",
+    "true_positives",
+    "precision",
+    "recall",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "root_mean_squared_error",
+    "mean_tensor",
+]:
     _metric_in_replicas(_name)
 _metric_in_replicas("mean_iou", 3)
 _metric_in_replicas("mean_per_class_accuracy", 3)
@@ -432,7 +441,9 @@ def checkpoint_hooks(tf: Any, record: Record) -> None:
         hooks = [
             tf.train.CheckpointSaverHook(folder, save_steps=2),
             tf.train.StepCounterHook(every_n_steps=100, output_dir=folder),
-            tf.train.NanTensorHook(strategy.reduce("MEAN", call(strategy, lambda: number(tf)), None)),
+            tf.train.NanTensorHook(
+                strategy.reduce("MEAN", call(strategy, lambda: number(tf)), None)
+            ),
         ]
         with tf.train.SingularMonitoredSession(hooks=hooks, config=config) as running:
             for _ in range(5):

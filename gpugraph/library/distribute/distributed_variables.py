@@ -169,7 +169,7 @@ class MirroredVariable(DistributedVariable):
 class SyncOnReadVariable(DistributedVariable):
     """A variable whose components replicas change independently, and reads aggregate."""
 
-    _read: Tensor | None = None
+    _shared_read: Tensor | None = None
 
     def _change(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         context = get_replica_context()
@@ -210,10 +210,10 @@ class SyncOnReadVariable(DistributedVariable):
         context = get_replica_context()
         if context is None or has_strategy():
             return self.value() if context is None else super()._as_graph_element()
-        if self._read is None:  # outside of any scope: programs read repeatedly, as in loops
+        if self._shared_read is None:  # outside of any scope: programs read repeatedly, as in loops
             with init_scope():
-                self._read = self.value()
-        return self._read
+                self._shared_read = self.value()
+        return self._shared_read
 
     def _aggregate(self) -> Any:
         if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:

@@ -24,6 +24,7 @@ from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.backend.keras_session import track_variable
 from gpugraph.library.keras.backend.keras_variables import batch_get_value, batch_set_value
+from gpugraph.library.keras.optimizers.gradient_pairs import references, with_gradients
 from gpugraph.library.keras.optimizers.hyperparameters import Hyperparameters, scalar_variable
 from gpugraph.library.keras.optimizers.learning_rate_schedules import (
     LearningRateSchedule,
@@ -39,7 +40,6 @@ from gpugraph.ops.random.variable_initializers import Constant
 from gpugraph.ops.reductions.clip_by_norm import clip_by_norm, clip_by_value
 from gpugraph.ops.state.change_by_handle import change
 from gpugraph.ops.state.scatter_updates import scatter_add
-from gpugraph.platform import logging
 
 _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
@@ -97,7 +97,7 @@ class OptimizerV2(Hyperparameters):
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
-            grads = gradients(value, _references(variables), grad_ys=grad_loss)
+            grads = gradients(value, references(variables), grad_ys=grad_loss)
         return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
@@ -108,7 +108,7 @@ class OptimizerV2(Hyperparameters):
         """
         variables = flatten(params)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
-            grads = gradients(loss, _references(variables))
+            grads = gradients(loss, references(variables))
             missing = [variable for grad, variable in zip(grads, variables) if grad is None]
             if missing:
                 raise ValueError(
@@ -144,7 +144,7 @@ class OptimizerV2(Hyperparameters):
         A variable without a gradient causes a warning; raise ValueError if all lack one. In a
         replica of a strategy, the gradients of all replicas are summed.
         """
-        pairs = _with_gradients(list(grads_and_vars))
+        pairs = with_gradients(list(grads_and_vars))
         if has_strategy():
             return merged_step(self, pairs, name)
         variables = [variable for _, variable in pairs]
@@ -374,30 +374,6 @@ class OptimizerV2(Hyperparameters):
         if isinstance(arguments.get("learning_rate"), dict):
             arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
         return cls(**arguments)
-
-
-def _references(variables: Sequence[Any]) -> list[Any]:
-    return [
-        variable._ref() if isinstance(variable, Variable) else variable for variable in variables
-    ]
-
-
-def _with_gradients(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the (gradient, variable) pairs that have a gradient; the other pairs cause a warning.
-
-    Raise ValueError if no pair has a gradient.
-    """
-    if not pairs:
-        raise ValueError("No variables provided.")
-    present = [(grad, variable) for grad, variable in pairs if grad is not None]
-    missing = [variable.name for grad, variable in pairs if grad is None]
-    if not present:
-        raise ValueError(f"No gradients provided for any variable: {missing}.")
-    if missing:
-        logging.warning(
-            "Gradients do not exist for variables %s when minimizing the loss.", missing
-        )
-    return present
 
 
 def apply_op(op_type: str, variable: Any, slots: Sequence[Any], *numbers: Any) -> Any:

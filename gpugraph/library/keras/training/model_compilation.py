@@ -26,10 +26,7 @@ from gpugraph.library.keras.training.output_training import (
     metrics_by_output,
     modes_by_output,
 )
-from gpugraph.library.keras.training.replicated_training import (
-    ReplicatedSetup,
-    strategy_to_train,
-)
+from gpugraph.library.keras.training.replicated_training import ReplicatedSetup, strategy_to_train
 from gpugraph.library.keras.training.training_setup import TrainingSetup
 
 _OPTIONS = ("options", "run_metadata")
@@ -266,7 +263,6 @@ class CompiledNetwork(Network):
             outputs = self(nested, **arguments)
         self.inputs, self.outputs = flatten(tensors), flatten(outputs)
         self.built = True
-
 
     def outputs_for(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs for tensors in place of `inputs`, by calling the layers again."""

@@ -39,7 +39,10 @@ def simple(optimizer="adam", **settings):
     hidden = dense(8, 1, "relu", kernel_regularizer=K.regularizers.l2(0.01))(inputs)
     model = K.Model(inputs, dense(1, 2, "sigmoid")(hidden))
     model.compile(
-        optimizer() if callable(optimizer) else optimizer, "binary_crossentropy", ["acc"], **settings
+        optimizer() if callable(optimizer) else optimizer,
+        "binary_crossentropy",
+        ["acc"],
+        **settings,
     )
     return model
 
@@ -255,7 +258,7 @@ def test_central_storage():
 
 def test_small_batches_are_refused_in_training_only():
     model = scoped(simple, 3)
-    with pytest.raises(ValueError, match="2 examples for 3 replicas.*batch_size"):
+    with pytest.raises(ValueError, match=r"2 examples for 3 replicas.*batch_size"):
         model.fit(X[:10], Y[:10], batch_size=8, verbose=0)
     assert np.isfinite(model.evaluate(X[:2], Y[:2], verbose=0)).all()
     assert model.predict(X[:2]).shape == (2, 1)
