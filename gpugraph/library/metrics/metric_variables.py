@@ -7,7 +7,7 @@ from typing import Any
 
 from gpugraph.base import dtypes
 from gpugraph.base.named_function import add_parameters, named
-from gpugraph.building.replication import get_replica_context, has_strategy
+from gpugraph.building.replication import current_replica
 from gpugraph.building.variables import Variable
 from gpugraph.building.variables.replication_modes import (
     VariableAggregation,
@@ -96,7 +96,7 @@ def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair
 
 def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
     """Return `measure(*values, name="value")`; in a replica, of the values of all replicas."""
-    context = get_replica_context() if has_strategy() else None
+    context = current_replica()
     if context is None:
         return measure(*values, name="value")
     return context.merge_call(lambda _, *merged: measure(*merged, name="value"), args=values)

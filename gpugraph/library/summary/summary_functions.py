@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
-from gpugraph.building.replication import get_replica_context, has_strategy
+from gpugraph.building.replication import current_replica
 from gpugraph.formats import messages_pb2
 from gpugraph.formats.summary_bytes import plugin_metadata
 from gpugraph.graph.client.client_graph import Graph
@@ -41,7 +41,7 @@ def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(function)
     def summarize(*args: Any, **kwargs: Any) -> Tensor:
-        context = get_replica_context() if has_strategy() else None
+        context = current_replica()
         if context is None or context._replica_id == 0:
             return function(*args, **kwargs)
         return convert_to_tensor("")

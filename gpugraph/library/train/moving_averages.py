@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base import dtypes
-from gpugraph.building.replication import ReduceOp, get_replica_context, has_strategy
+from gpugraph.building.replication import ReduceOp, current_replica
 from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.building.variables import (
     ResourceVariable,
@@ -59,7 +59,7 @@ def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> 
     """Return `move(value)`; in a replica of a strategy, once for the mean of all replicas' values
     if the variable is mirrored.
     """
-    context = get_replica_context() if has_strategy() else None
+    context = current_replica()
     if context is None or not getattr(variable, "_merges_changes", False):
         return move(value)
 

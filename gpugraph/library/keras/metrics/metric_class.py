@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype
-from gpugraph.building.replication import (
-    get_replica_context,
-    get_strategy,
-    has_strategy,
-    in_cross_replica_context,
-)
+from gpugraph.building.replication import current_replica, get_strategy, in_cross_replica_context
 from gpugraph.building.variables.replication_modes import (
     VariableAggregation,
     VariableSynchronization,
@@ -84,7 +79,7 @@ class Metric(Layer):
         def computed(*_: Any) -> Tensor:
             return identity(convert_to_tensor(self.result()))
 
-        context = get_replica_context() if has_strategy() else None
+        context = current_replica()
         result: Tensor = computed() if context is None else context.merge_call(computed)
         return result
 
