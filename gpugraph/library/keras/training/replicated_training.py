@@ -36,6 +36,14 @@ from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
+_OUTSIDE = (
+    "Variable ({}) was not created in the distribution strategy scope of ({}). It is most likely "
+    "due to not all layers or the model or optimizer being created outside the distribution "
+    "strategy scope. Try to make sure your code looks similar to the following.\n"
+    "with strategy.scope():\n  model=_create_model()\n  model.compile(...)"
+)
+
+
 def strategy_to_train(model: Any) -> Any:
     """Return the strategy in effect if it has several replicas, which are to train the model.
 
@@ -57,15 +65,10 @@ def strategy_to_train(model: Any) -> Any:
 
 def check_trainable(model: Any, strategy: Any) -> None:
     """Raise ValueError for variables made outside of the strategy's scope, and stateful layers."""
-    for variable in model.weights:
-        if not strategy.extended.variable_created_in_scope(variable):
-            raise ValueError(
-                f"Variable ({variable}) was not created in the distribution strategy scope of "
-                f"({strategy}). It is most likely due to not all layers or the model or optimizer "
-                "being created outside the distribution strategy scope. Try to make sure your code "
-                "looks similar to the following.\nwith strategy.scope():\n  model=_create_model()"
-                "\n  model.compile(...)"
-            )
+    is_ours = strategy.extended.variable_created_in_scope
+    foreign = [variable for variable in model.weights if not is_ours(variable)]
+    if foreign:
+        raise ValueError(_OUTSIDE.format(foreign[0], strategy))
     if any(layer.stateful for layer in model.layers):
         raise ValueError(
             f"Model {model.name} has stateful layers, whose state belongs to the rows of a batch: "
