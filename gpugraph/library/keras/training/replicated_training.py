@@ -35,7 +35,6 @@ from gpugraph.ops.elementwise.comparison_and_select import greater, where
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
-
 _OUTSIDE = (
     "Variable ({}) was not created in the distribution strategy scope of ({}). It is most likely "
     "due to not all layers or the model or optimizer being created outside the distribution "
